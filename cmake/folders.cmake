@@ -1,0 +1,31 @@
+# One library per folder of src/. A folder sees the headers of a folder that it names under USES and
+# of no other: each folder's headers are reached through an include directory of its own that holds a
+# single link, and links are PRIVATE, so nothing leaks from one folder to the next.
+#
+#   lockstep_folder(kube USES base data objects world PARTS CURL::libcurl)
+#
+# Every x.cc in the folder is compiled; every x_test.cc becomes part of the test <folder>_test.
+function(lockstep_folder name)
+  cmake_parse_arguments(ARG "" "" "USES;PARTS;TEST_USES;TEST_PARTS" ${ARGN})
+  set(folder ${PROJECT_SOURCE_DIR}/src/${name})
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  set(view ${PROJECT_BINARY_DIR}/include/${name})
+  file(MAKE_DIRECTORY ${view})
+  file(CREATE_LINK ${folder} ${view}/${name} SYMBOLIC)
+
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC ${view})
+  target_link_libraries(${name} PRIVATE ${ARG_USES} ${ARG_PARTS})
+
+  if(LOCKSTEP_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE ${name} ${ARG_USES} ${ARG_TEST_USES} ${ARG_PARTS}
+                          ${ARG_TEST_PARTS} rapidcheck GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  endif()
+endfunction()

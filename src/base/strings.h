@@ -1,0 +1,38 @@
+// Small functions on strings that the standard library lacks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace lockstep {
+
+std::vector<std::string_view> split(std::string_view text, char separator);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string_view trim(std::string_view text);
+std::string lower(std::string_view text);
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
+// Whole-string integers; no sign but '-', no white space.
+std::optional<int64_t> parse_integer(std::string_view text);
+std::optional<uint64_t> parse_unsigned(std::string_view text);
+
+std::string base64_encode(std::string_view bytes);
+Result<std::string> base64_decode(std::string_view text);
+
+// %XX and '+'; fails on a broken escape.
+Result<std::string> url_decode(std::string_view text, bool plus_is_space);
+std::string url_encode(std::string_view text);
+
+// gpu-9 before gpu-10.
+bool natural_less(std::string_view a, std::string_view b);
+
+// The candidate nearest to `word` by edit distance, if it is near enough to be a likely typing error.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+bool is_valid_utf8(std::string_view text);
+
+}  // namespace lockstep

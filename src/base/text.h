@@ -1,0 +1,90 @@
+// Text: an immutable string of eight bytes that is cheap to copy. Up to seven characters live inside;
+// longer ones are shared and counted. A TextPool gives equal strings the same storage, so that ten
+// thousand nodes with the same labels pay for them once.
+#pragma once
+
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+class Text {
+ public:
+  Text() noexcept : bits_(0) {}
+  Text(std::string_view text);                                      // NOLINT: converts like std::string
+  Text(const char* text) : Text(std::string_view(text)) {}          // NOLINT
+  Text(const std::string& text) : Text(std::string_view(text)) {}   // NOLINT
+  Text(const Text& other) noexcept : bits_(other.bits_) { retain(); }
+  Text(Text&& other) noexcept : bits_(other.bits_) { other.bits_ = 0; }
+  Text& operator=(const Text& other) noexcept {
+    Text copy(other);
+    swap(copy);
+    return *this;
+  }
+  Text& operator=(Text&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Text() { release(); }
+
+  void swap(Text& other) noexcept { std::swap(bits_, other.bits_); }
+
+  std::string_view view() const noexcept;
+  operator std::string_view() const noexcept { return view(); }  // NOLINT
+  std::string str() const { return std::string(view()); }
+  bool empty() const noexcept { return bits_ == 0; }
+  size_t size() const noexcept { return view().size(); }
+
+  friend bool operator==(const Text& a, const Text& b) noexcept {
+    return a.bits_ == b.bits_ || a.view() == b.view();
+  }
+  friend bool operator==(const Text& a, std::string_view b) noexcept { return a.view() == b; }
+  friend bool operator==(const Text& a, const char* b) noexcept { return a.view() == b; }
+  friend bool operator==(const Text& a, const std::string& b) noexcept { return a.view() == b; }
+  friend std::strong_ordering operator<=>(const Text& a, const Text& b) noexcept {
+    return a.view().compare(b.view()) <=> 0;
+  }
+
+  // Bytes on the heap that this one value holds, its share counted in full.
+  size_t heap_bytes() const noexcept;
+
+ private:
+  struct Shared {
+    std::atomic<uint32_t> references;
+    uint32_t size;
+    char characters[1];
+  };
+  // Little-endian layout: an odd low byte marks an inline string (size * 2 + 1, then characters);
+  // an even non-zero value is a pointer; zero is the empty string.
+  bool is_inline() const noexcept { return (bits_ & 1) != 0; }
+  Shared* shared() const noexcept { return reinterpret_cast<Shared*>(bits_); }  // NOLINT
+  void retain() const noexcept;
+  void release() noexcept;
+
+  uint64_t bits_;
+};
+
+// Hands out one Text for equal strings. Bounded: when full it forgets and starts again, which costs
+// sharing, never correctness. Not thread-safe; each decoder has its own.
+class TextPool {
+ public:
+  explicit TextPool(size_t slots = 1 << 16);
+  Text intern(std::string_view text);
+
+ private:
+  std::vector<Text> slots_;
+};
+
+}  // namespace lockstep
+
+template <>
+struct std::hash<lockstep::Text> {
+  size_t operator()(const lockstep::Text& text) const noexcept {
+    return std::hash<std::string_view>()(text.view());
+  }
+};

@@ -1,0 +1,52 @@
+// Points in time and lengths of time as plain values. Nothing here reads a clock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace lockstep {
+
+using Duration = std::chrono::nanoseconds;
+
+constexpr Duration nanoseconds(int64_t n) { return std::chrono::nanoseconds(n); }
+constexpr Duration microseconds(int64_t n) { return std::chrono::microseconds(n); }
+constexpr Duration milliseconds(int64_t n) { return std::chrono::milliseconds(n); }
+constexpr Duration seconds(int64_t n) { return std::chrono::seconds(n); }
+constexpr Duration minutes(int64_t n) { return std::chrono::minutes(n); }
+constexpr Duration hours(int64_t n) { return std::chrono::hours(n); }
+constexpr double in_seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+
+// A wall-clock time in UTC, as Kubernetes writes it. Zero means "not set".
+struct Time {
+  int64_t unix_nanoseconds = 0;
+
+  static constexpr Time from_unix(int64_t unix_seconds) { return Time{unix_seconds * 1'000'000'000}; }
+  constexpr bool is_set() const { return unix_nanoseconds != 0; }
+  constexpr int64_t unix_seconds() const { return unix_nanoseconds / 1'000'000'000; }
+
+  constexpr auto operator<=>(const Time&) const = default;
+  friend constexpr Time operator+(Time t, Duration d) { return Time{t.unix_nanoseconds + d.count()}; }
+  friend constexpr Time operator-(Time t, Duration d) { return Time{t.unix_nanoseconds - d.count()}; }
+  friend constexpr Duration operator-(Time a, Time b) {
+    return Duration(a.unix_nanoseconds - b.unix_nanoseconds);
+  }
+};
+
+// "2026-11-15T04:20:11Z", as metav1.Time.
+std::string format_rfc3339(Time time);
+// "2026-11-15T04:20:11.123456Z", as metav1.MicroTime.
+std::string format_rfc3339_micro(Time time);
+// Any RFC 3339 time, with fraction and offset.
+Result<Time> parse_rfc3339(std::string_view text);
+
+// "3d4h", "12m", "45s": the age column of kubectl get.
+std::string human_duration(Duration duration);
+// "1h30m", "500ms", "0s", as Go writes and reads durations.
+std::string format_duration(Duration duration);
+Result<Duration> parse_duration(std::string_view text);
+
+}  // namespace lockstep

@@ -1,0 +1,71 @@
+// JSON documents: Boost.JSON's value with the access that Kubernetes objects need.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+#include "base/result.h"
+
+namespace lockstep {
+
+using Json = boost::json::value;
+using JsonObject = boost::json::object;
+using JsonArray = boost::json::array;
+
+// An immutable document that many may hold.
+using Document = std::shared_ptr<const Json>;
+
+struct JsonLimits {
+  size_t depth = 128;
+  size_t bytes = 256 << 20;
+};
+
+// Strict JSON; a duplicate key keeps the last value. The error's place is "line:column".
+Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
+std::string print_json(const Json& value);
+// Indented by two, keys in their order.
+std::string print_json_pretty(const Json& value);
+
+// find(node, "metadata", "labels", "app"): null pointer when any step is missing or no object.
+const Json* find(const Json& value, std::string_view key);
+Json* find(Json& value, std::string_view key);
+const Json* find(const JsonObject& object, std::string_view key);
+template <typename... Keys>
+const Json* find(const Json& value, std::string_view key, Keys... rest) {
+  const Json* child = find(value, key);
+  return child == nullptr ? nullptr : find(*child, rest...);
+}
+template <typename... Keys>
+Json* find(Json& value, std::string_view key, Keys... rest) {
+  Json* child = find(value, key);
+  return child == nullptr ? nullptr : find(*child, rest...);
+}
+
+// The string, integer or boolean at the path; empty, zero, false when it is not there or of another type.
+std::string_view as_text(const Json* value);
+int64_t as_integer(const Json* value, int64_t otherwise = 0);
+bool as_bool(const Json* value, bool otherwise = false);
+template <typename... Keys>
+std::string_view text_at(const Json& value, Keys... keys) {
+  return as_text(find(value, keys...));
+}
+
+// The child object, made when it is missing or null; replaces any other type.
+JsonObject& ensure_object(JsonObject& parent, std::string_view key);
+
+// Removes a key and keeps the order of the others.
+bool erase_key(JsonObject& object, std::string_view key);
+
+// Equal as JSON: numbers by value, objects in any order.
+bool json_equal(const Json& a, const Json& b);
+
+// Deep merge of `overlay` into `base`: objects key by key, anything else replaces. A null in the
+// overlay survives as null (Helm reads it as "remove this default"); compare merge_patch.
+void deep_merge(Json& base, const Json& overlay);
+
+}  // namespace lockstep

@@ -1,0 +1,51 @@
+// The log as a part that is handed in. One line per record: time, level, message, key=value pairs.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lockstep {
+
+enum class LogLevel { debug, info, warning, error };
+
+using LogField = std::pair<std::string_view, std::string>;
+
+class Log {
+ public:
+  virtual ~Log() = default;
+  virtual void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) = 0;
+
+  void debug(std::string_view message, std::initializer_list<LogField> fields = {}) {
+    write(LogLevel::debug, message, fields);
+  }
+  void info(std::string_view message, std::initializer_list<LogField> fields = {}) {
+    write(LogLevel::info, message, fields);
+  }
+  void warning(std::string_view message, std::initializer_list<LogField> fields = {}) {
+    write(LogLevel::warning, message, fields);
+  }
+  void error(std::string_view message, std::initializer_list<LogField> fields = {}) {
+    write(LogLevel::error, message, fields);
+  }
+};
+
+// To standard error, through spdlog.
+std::unique_ptr<Log> make_stderr_log(LogLevel threshold);
+
+class SilentLog final : public Log {
+ public:
+  void write(LogLevel, std::string_view, std::initializer_list<LogField>) override {}
+};
+
+// Keeps what was written, for tests.
+class MemoryLog final : public Log {
+ public:
+  void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) override;
+  std::vector<std::string> lines;
+};
+
+}  // namespace lockstep

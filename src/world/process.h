@@ -1,0 +1,49 @@
+// Running other programs, without a shell, bounded in time and output.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "world/loop.h"
+
+namespace lockstep {
+
+struct ProcessSpec {
+  std::vector<std::string> command;                // command[0] is looked up in PATH
+  std::map<std::string, std::string> environment;  // added to our own
+  std::string directory;                           // empty: ours
+  std::string input;                               // standard input; then closed
+  Duration limit = minutes(1);
+  size_t output_limit = 16 << 20;  // per stream; more is an error
+};
+
+struct ProcessOutput {
+  int exit_code = 0;  // 128 + signal when killed
+  std::string output;
+  std::string error;
+};
+
+class Processes {
+ public:
+  virtual ~Processes() = default;
+  // Waits for the end; fails when it cannot be started or runs past its limit (then it is killed).
+  virtual Result<ProcessOutput> run(const ProcessSpec& spec) = 0;
+  // The same without blocking the loop.
+  virtual void start(ProcessSpec spec, Loop& loop, std::function<void(Result<ProcessOutput>)> done) = 0;
+};
+
+class EventLoop;
+
+class SystemProcesses final : public Processes {
+ public:
+  Result<ProcessOutput> run(const ProcessSpec& spec) override;
+  // `loop` must be an EventLoop.
+  void start(ProcessSpec spec, Loop& loop, std::function<void(Result<ProcessOutput>)> done) override;
+};
+
+}  // namespace lockstep
