@@ -1,6 +1,7 @@
 // Small functions on strings that the standard library lacks.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,9 +11,12 @@
 
 namespace lockstep {
 
+// Always one part more than there are separators: "" has one part, "a,,b" three.
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+// Without ASCII white space at both ends.
 std::string_view trim(std::string_view text);
+// ASCII letters only, as Kubernetes and HTTP mean it.
 std::string lower(std::string_view text);
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
@@ -20,6 +24,7 @@ bool equal_ignoring_case(std::string_view a, std::string_view b);
 std::optional<int64_t> parse_integer(std::string_view text);
 std::optional<uint64_t> parse_unsigned(std::string_view text);
 
+// The standard alphabet with padding. Decoding skips line breaks, which files like kubeconfig have.
 std::string base64_encode(std::string_view bytes);
 Result<std::string> base64_decode(std::string_view text);
 
@@ -27,7 +32,7 @@ Result<std::string> base64_decode(std::string_view text);
 Result<std::string> url_decode(std::string_view text, bool plus_is_space);
 std::string url_encode(std::string_view text);
 
-// gpu-9 before gpu-10.
+// gpu-9 before gpu-10. A total order: only identical strings are equivalent.
 bool natural_less(std::string_view a, std::string_view b);
 
 // The candidate nearest to `word` by edit distance, if it is near enough to be a likely typing error.

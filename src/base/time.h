@@ -26,7 +26,11 @@ struct Time {
 
   static constexpr Time from_unix(int64_t unix_seconds) { return Time{unix_seconds * 1'000'000'000}; }
   constexpr bool is_set() const { return unix_nanoseconds != 0; }
-  constexpr int64_t unix_seconds() const { return unix_nanoseconds / 1'000'000'000; }
+  // Rounded down, before 1970 too.
+  constexpr int64_t unix_seconds() const {
+    int64_t quotient = unix_nanoseconds / 1'000'000'000;
+    return unix_nanoseconds % 1'000'000'000 < 0 ? quotient - 1 : quotient;
+  }
 
   constexpr auto operator<=>(const Time&) const = default;
   friend constexpr Time operator+(Time t, Duration d) { return Time{t.unix_nanoseconds + d.count()}; }
@@ -40,12 +44,14 @@ struct Time {
 std::string format_rfc3339(Time time);
 // "2026-11-15T04:20:11.123456Z", as metav1.MicroTime.
 std::string format_rfc3339_micro(Time time);
-// Any RFC 3339 time, with fraction and offset.
+// Any RFC 3339 time from 1678 to 2261, with fraction and offset. Go's zero time, 0001-01-01T00:00:00Z,
+// reads as "not set". A fraction finer than nanoseconds is cut.
 Result<Time> parse_rfc3339(std::string_view text);
 
 // "3d4h", "12m", "45s": the age column of kubectl get.
 std::string human_duration(Duration duration);
-// "1h30m", "500ms", "0s", as Go writes and reads durations.
+// "1h30m", "1.5s", "500ms", "1us", "0s": Go's durations. Reads whatever Go reads. What it writes is
+// Go's form made shorter (no trailing "0m0s") and plain ASCII ("us"); Go reads it back unchanged.
 std::string format_duration(Duration duration);
 Result<Duration> parse_duration(std::string_view text);
 

@@ -1,0 +1,82 @@
+// The table of what the server serves: built-in resources, and those that CRDs add.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/schema.h"
+#include "objects/resource_type.h"
+
+namespace lockstep::apiserver {
+
+// A column of `kubectl get`. Built-in kinds compute theirs (table.cc); CRDs give a JSONPath.
+struct Column {
+  std::string name;
+  std::string type = "string";
+  std::string format;
+  std::string description;
+  int priority = 0;
+  std::string json_path;  // custom resources
+};
+
+struct ResourceInfo {
+  ResourceType type;
+  std::string singular;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;          // "all"
+  std::vector<std::string> verbs;               // as discovery lists them
+  std::vector<std::string> subresources;        // "status", "eviction", "binding", "scale"
+  const Schema* schema = nullptr;               // null: anything goes
+  // Where its objects are stored: types that share it are views of the same objects (core and
+  // events.k8s.io events; the versions of a CRD).
+  std::string storage;
+  bool custom = false;
+  std::vector<Column> columns;                  // of a custom resource
+  std::shared_ptr<SchemaSet> schemas;           // keeps `schema` of a custom resource alive
+  bool has(std::string_view subresource) const;
+};
+
+class ResourceTable {
+ public:
+  explicit ResourceTable(const BuiltinSchemas& schemas);
+
+  const ResourceInfo* find(std::string_view group, std::string_view version, std::string_view plural) const;
+  const ResourceInfo* find(const ResourceType& type) const;
+  // By apiVersion and kind, as in an object's header or an ownerReference.
+  const ResourceInfo* find_kind(std::string_view api_version, std::string_view kind) const;
+  // All, sorted by group, version, plural ("" first).
+  std::vector<const ResourceInfo*> all() const;
+  bool has_group_version(std::string_view group, std::string_view version) const;
+  // Grows by one with every change: discovery and OpenAPI documents are cached by it.
+  uint64_t generation() const { return generation_; }
+
+  // Serves a CRD (all its served versions), replacing what it served before. The CRD was validated.
+  void add_custom(const Json& crd);
+  void remove_custom(std::string_view crd_name);
+
+ private:
+  struct Key {
+    std::string group, version, plural;
+    auto operator<=>(const Key&) const = default;
+  };
+  const BuiltinSchemas& builtin_;
+  std::map<Key, std::unique_ptr<ResourceInfo>> table_;
+  std::map<std::string, std::vector<Key>, std::less<>> custom_;  // by CRD name
+  uint64_t generation_ = 1;
+};
+
+// Checks a CustomResourceDefinition (names, versions, exactly one storage version, structural schemas)
+// and fills in its defaults (singular, listKind, conversion None). Causes: why it is refused.
+std::vector<StatusCause> prepare_crd(Json& crd, const BuiltinSchemas& schemas);
+
+// What the real server checks of the built-in kinds that matter here (names, labels, containers,
+// selectors, immutable fields). `before` is null on create.
+std::vector<StatusCause> validate_builtin(const ResourceInfo& info, const Json& object, const Json* before);
+// The defaults that a typed server fills in and that clients rely on (a pod's restartPolicy and
+// terminationGracePeriodSeconds, a DaemonSet's updateStrategy, …).
+void default_builtin(const ResourceInfo& info, Json& object);
+
+}  // namespace lockstep::apiserver

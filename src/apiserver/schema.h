@@ -1,0 +1,105 @@
+// What a kind of object may hold: built-in types from a table of facts, custom ones from their CRD.
+// One model serves strict validation, defaulting, pruning, strategic merge, server-side apply and OpenAPI.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apiserver/status.h"
+#include "data/json.h"
+#include "data/patch.h"
+
+namespace lockstep::apiserver {
+
+struct Schema {
+  enum class Type { any, object, map, array, string, integer, number, boolean, int_or_string };
+  enum class ListKind { atomic, map, set };
+
+  Type type = Type::any;
+  std::string name;  // of a type that others refer to: "io.k8s.api.core.v1.PodSpec"
+  std::string description;
+  std::string format;  // "int32", "date-time", "byte", …
+
+  std::vector<std::pair<std::string, const Schema*>> fields;  // sorted by name
+  const Schema* items = nullptr;                              // of an array, or the values of a map
+  std::vector<std::string> required;
+
+  // Lists: how server-side apply and strategic merge see them. They differ for a few old types.
+  ListKind list_kind = ListKind::atomic;
+  std::vector<std::string> list_keys;
+  ListMerge patch;
+  bool atomic = false;  // of an object or map: owned whole
+
+  // CRDs only.
+  bool preserve_unknown = false;
+  bool embedded_resource = false;
+  bool nullable = false;
+  std::optional<Json> default_value;
+  std::vector<Json> allowed;  // enum
+  std::string pattern;
+  std::optional<double> minimum, maximum;
+  bool exclusive_minimum = false, exclusive_maximum = false;
+  std::optional<int64_t> min_length, max_length, min_items, max_items, min_properties, max_properties;
+  std::optional<double> multiple_of;
+  bool unique_items = false;
+  std::vector<const Schema*> all_of, any_of, one_of;
+  const Schema* not_schema = nullptr;
+
+  const Schema* field(std::string_view name) const;
+};
+
+// Owns the schemas that refer to each other.
+class SchemaSet {
+ public:
+  Schema& add() { return schemas_.emplace_back(); }
+
+ private:
+  std::deque<Schema> schemas_;
+};
+
+// Built-in types: parsed once from the table, on first use, by the one who owns it.
+class BuiltinSchemas {
+ public:
+  BuiltinSchemas();
+  // By "io.k8s.api.core.v1.Pod"; null when the table does not have it.
+  const Schema* find(std::string_view name) const;
+  const Schema* of(std::string_view group, std::string_view version, std::string_view kind) const;
+  // Every named schema, sorted by name (for OpenAPI).
+  std::vector<const Schema*> all() const;
+
+ private:
+  SchemaSet set_;
+  std::vector<std::pair<std::string, const Schema*>> by_name_;
+};
+
+// spec.versions[].schema.openAPIV3Schema into a schema that also knows apiVersion, kind and metadata.
+// The causes say what is not structural.
+tl::expected<const Schema*, std::vector<StatusCause>> schema_from_crd(const Json& open_api, SchemaSet& set,
+                                                                      const Schema* object_meta,
+                                                                      std::string_view place);
+
+// "spec.foo", "spec.containers[0].bar": fields that the schema does not have.
+std::vector<std::string> unknown_fields(const Schema& schema, const Json& object);
+// Removes them (custom resources always; built-in types too, as a typed server would lose them).
+void prune(const Schema& schema, Json& object);
+// Fills in defaults where a field is absent.
+void apply_defaults(const Schema& schema, Json& object);
+// Types, required fields, enums, patterns, bounds.
+std::vector<StatusCause> validate(const Schema& schema, const Json& object, const std::string& place = {});
+
+// The view that apply_strategic_patch needs.
+class SchemaMerge final : public MergeSchema {
+ public:
+  explicit SchemaMerge(const Schema* root) : root_(root) {}
+  ListMerge at(std::string_view path) const override;
+
+ private:
+  const Schema* root_;
+};
+
+}  // namespace lockstep::apiserver

@@ -1,0 +1,251 @@
+#include "data/json.h"
+
+#include <charconv>
+#include <cmath>
+#include <exception>
+#include <limits>
+
+#include <boost/json/basic_parser_impl.hpp>
+
+#include "data/json_text.h"
+
+namespace lockstep {
+
+namespace {
+
+namespace json = boost::json;
+
+// Builds the tree from Boost's parser. Boost's own handler differs in one thing: its doubles are off by
+// a bit in the last place, so that a document would change by being read and written.
+struct TreeBuilder {
+  static constexpr size_t max_object_size = JsonObject::max_size();
+  static constexpr size_t max_array_size = JsonArray::max_size();
+  static constexpr size_t max_key_size = json::string::max_size();
+  static constexpr size_t max_string_size = json::string::max_size();
+
+  json::value_stack stack;
+  std::string number;  // the beginning of a number that was handed over in parts
+
+  bool on_document_begin(json::error_code&) {
+    stack.reset();
+    return true;
+  }
+  bool on_document_end(json::error_code&) { return true; }
+  bool on_object_begin(json::error_code&) { return true; }
+  bool on_object_end(size_t count, json::error_code&) {
+    stack.push_object(count);
+    return true;
+  }
+  bool on_array_begin(json::error_code&) { return true; }
+  bool on_array_end(size_t count, json::error_code&) {
+    stack.push_array(count);
+    return true;
+  }
+  bool on_key_part(json::string_view part, size_t, json::error_code&) {
+    stack.push_chars(part);
+    return true;
+  }
+  bool on_key(json::string_view part, size_t, json::error_code&) {
+    stack.push_key(part);
+    return true;
+  }
+  bool on_string_part(json::string_view part, size_t, json::error_code&) {
+    stack.push_chars(part);
+    return true;
+  }
+  bool on_string(json::string_view part, size_t, json::error_code&) {
+    stack.push_string(part);
+    return true;
+  }
+  bool on_number_part(json::string_view part, json::error_code&) {
+    number.append(part.data(), part.size());
+    return true;
+  }
+  bool on_int64(int64_t value, json::string_view, json::error_code&) {
+    number.clear();
+    stack.push_int64(value);
+    return true;
+  }
+  bool on_uint64(uint64_t value, json::string_view, json::error_code&) {
+    number.clear();
+    stack.push_uint64(value);
+    return true;
+  }
+  bool on_double(double, json::string_view part, json::error_code& problem) {
+    number.append(part.data(), part.size());
+    const std::optional<double> value = number_from_json_text(number);
+    number.clear();
+    if (!value) {
+      problem = json::error::exponent_overflow;
+      return false;
+    }
+    stack.push_double(*value);
+    return true;
+  }
+  bool on_bool(bool value, json::error_code&) {
+    stack.push_bool(value);
+    return true;
+  }
+  bool on_null(json::error_code&) {
+    stack.push_null();
+    return true;
+  }
+  bool on_comment_part(json::string_view, json::error_code&) { return true; }
+  bool on_comment(json::string_view, json::error_code&) { return true; }
+};
+
+std::string explain(const json::error_code& problem) {
+  if (problem == json::error::incomplete) return "the JSON ends too early";
+  if (problem == json::error::extra_data) return "there is more after the end of the JSON value";
+  if (problem == json::error::too_deep) return "the JSON is nested too deeply";
+  if (problem == json::error::exponent_overflow) return "the number is too large";
+  return "not valid JSON: " + problem.message();
+}
+
+bool is_over_limit(const json::error_code& problem) {
+  return problem == json::error::too_deep || problem == json::error::array_too_large ||
+         problem == json::error::object_too_large || problem == json::error::key_too_large ||
+         problem == json::error::string_too_large;
+}
+
+Result<Json> parse_unguarded(std::string_view text, const JsonLimits& limits) {
+  json::parse_options options;
+  options.max_depth = limits.depth;
+  json::basic_parser<TreeBuilder> parser(options);
+  json::error_code problem;
+  size_t used = parser.write_some(false, text.data(), text.size(), problem);
+  if (!problem && used < text.size()) problem = json::error::extra_data;
+  if (problem) {
+    return fail(is_over_limit(problem) ? ErrorKind::too_large : ErrorKind::invalid,
+                explain(problem), line_and_column(text, used));
+  }
+  return parser.handler().stack.release();
+}
+
+// By value, never through a rounding conversion: 2^53 + 1 is not equal to 2^53 as a double.
+template <typename Integer>
+bool equals_double(Integer integer, double number) {
+  // The limits as doubles: -2^63 or 0 is exact, and the upper one (2^63 or 2^64) is the first that
+  // does not fit.
+  const double lowest = static_cast<double>(std::numeric_limits<Integer>::min());
+  const double beyond = static_cast<double>(std::numeric_limits<Integer>::max());
+  if (!(number >= lowest && number < beyond)) return false;
+  return static_cast<Integer>(number) == integer && std::trunc(number) == number;
+}
+
+bool numbers_equal(const Json& a, const Json& b) {
+  if (a.is_double() && b.is_double()) return a.get_double() == b.get_double();
+  if (b.is_double()) return numbers_equal(b, a);
+  if (a.is_double()) {
+    return b.is_int64() ? equals_double(b.get_int64(), a.get_double())
+                        : equals_double(b.get_uint64(), a.get_double());
+  }
+  if (a.is_int64() && b.is_int64()) return a.get_int64() == b.get_int64();
+  if (a.is_uint64() && b.is_uint64()) return a.get_uint64() == b.get_uint64();
+  const int64_t with_sign = a.is_int64() ? a.get_int64() : b.get_int64();
+  const uint64_t without_sign = a.is_int64() ? b.get_uint64() : a.get_uint64();
+  return with_sign >= 0 && static_cast<uint64_t>(with_sign) == without_sign;
+}
+
+bool arrays_equal(const JsonArray& a, const JsonArray& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!json_equal(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+bool objects_equal(const JsonObject& a, const JsonObject& b) {
+  if (a.size() != b.size()) return false;
+  for (const auto& [key, value] : a) {
+    const Json* other = b.if_contains(key);
+    if (other == nullptr || !json_equal(value, *other)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
+  if (text.size() > limits.bytes) {
+    return failf(ErrorKind::too_large, "the JSON has {} bytes; at most {} are read", text.size(),
+                 limits.bytes);
+  }
+  try {
+    return parse_unguarded(text, limits);
+  } catch (const std::exception& problem) {
+    return failf(ErrorKind::too_large, "the JSON does not fit in memory: {}", problem.what());
+  }
+}
+
+const Json* find(const JsonObject& object, std::string_view key) { return object.if_contains(key); }
+
+const Json* find(const Json& value, std::string_view key) {
+  const JsonObject* object = value.if_object();
+  return object == nullptr ? nullptr : object->if_contains(key);
+}
+
+Json* find(Json& value, std::string_view key) {
+  JsonObject* object = value.if_object();
+  return object == nullptr ? nullptr : object->if_contains(key);
+}
+
+std::string_view as_text(const Json* value) {
+  if (value == nullptr || !value->is_string()) return {};
+  const auto& text = value->get_string();
+  return {text.data(), text.size()};
+}
+
+int64_t as_integer(const Json* value, int64_t otherwise) {
+  if (value == nullptr) return otherwise;
+  return integer_of(*value).value_or(otherwise);
+}
+
+bool as_bool(const Json* value, bool otherwise) {
+  return value != nullptr && value->is_bool() ? value->get_bool() : otherwise;
+}
+
+JsonObject& ensure_object(JsonObject& parent, std::string_view key) {
+  Json& child = parent[key];
+  if (!child.is_object()) child.emplace_object();
+  return child.get_object();
+}
+
+bool erase_key(JsonObject& object, std::string_view key) {
+  auto position = object.find(key);
+  if (position == object.end()) return false;
+  object.stable_erase(position);
+  return true;
+}
+
+bool json_equal(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return numbers_equal(a, b);
+  if (a.kind() != b.kind()) return false;
+  switch (a.kind()) {
+    case json::kind::null: return true;
+    case json::kind::bool_: return a.get_bool() == b.get_bool();
+    case json::kind::string: return a.get_string() == b.get_string();
+    case json::kind::array: return arrays_equal(a.get_array(), b.get_array());
+    case json::kind::object: return objects_equal(a.get_object(), b.get_object());
+    default: return false;
+  }
+}
+
+void deep_merge(Json& base, const Json& overlay) {
+  if (&base == &overlay) return;
+  if (!base.is_object() || !overlay.is_object()) {
+    base = overlay;
+    return;
+  }
+  JsonObject& object = base.get_object();
+  for (const auto& [key, value] : overlay.get_object()) {
+    auto [position, inserted] = object.emplace(key, nullptr);
+    if (inserted) {
+      position->value() = value;
+    } else {
+      deep_merge(position->value(), value);
+    }
+  }
+}
+
+}  // namespace lockstep
