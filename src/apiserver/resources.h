@@ -22,6 +22,13 @@ struct Column {
   std::string json_path;  // custom resources
 };
 
+// Where a custom resource keeps what its scale subresource shows: ".spec.replicas".
+struct ScalePaths {
+  std::string spec_replicas;
+  std::string status_replicas;
+  std::string label_selector;
+};
+
 struct ResourceInfo {
   ResourceType type;
   std::string singular;
@@ -36,9 +43,21 @@ struct ResourceInfo {
   bool custom = false;
   std::vector<Column> columns;                  // of a custom resource
   std::shared_ptr<SchemaSet> schemas;           // keeps `schema` of a custom resource alive
+  Document open_api;                            // of a custom resource: openAPIV3Schema as it was given
+  std::string list_kind;                        // "PodList"
+  ScalePaths scale;                             // of a custom resource with the scale subresource
+  std::vector<std::string> selectable_fields;   // of a custom resource: ".spec.color"
+  std::string deprecation_warning;              // of a deprecated version: told with every answer
   bool has(std::string_view subresource) const;
 };
 
+struct GroupVersions {
+  std::string group;
+  std::vector<std::string> versions;
+};
+
+// A pointer to a ResourceInfo stays valid as long as the table, also when its CRD has changed or gone:
+// a watch may hold it.
 class ResourceTable {
  public:
   explicit ResourceTable(const BuiltinSchemas& schemas);
@@ -49,6 +68,11 @@ class ResourceTable {
   const ResourceInfo* find_kind(std::string_view api_version, std::string_view kind) const;
   // All, sorted by group, version, plural ("" first).
   std::vector<const ResourceInfo*> all() const;
+  // Those of one group and version, sorted by plural.
+  std::vector<const ResourceInfo*> of(std::string_view group, std::string_view version) const;
+  // In the order of discovery, core left out: clients take the first group that knows a short name.
+  // The first version of a group is the preferred one.
+  std::vector<GroupVersions> groups() const;
   bool has_group_version(std::string_view group, std::string_view version) const;
   // Grows by one with every change: discovery and OpenAPI documents are cached by it.
   uint64_t generation() const { return generation_; }
@@ -60,11 +84,33 @@ class ResourceTable {
  private:
   struct Key {
     std::string group, version, plural;
-    auto operator<=>(const Key&) const = default;
   };
+  struct KeyView {
+    std::string_view group, version, plural;
+  };
+  struct KeyLess {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      if (int order = std::string_view(a.group).compare(b.group)) return order < 0;
+      if (int order = std::string_view(a.version).compare(b.version)) return order < 0;
+      return std::string_view(a.plural) < std::string_view(b.plural);
+    }
+  };
+  struct Custom {
+    Json spec;
+    std::vector<Key> keys;
+  };
+
+  void add(std::unique_ptr<ResourceInfo> info);
+  void retire(const Key& key);
+
   const BuiltinSchemas& builtin_;
-  std::map<Key, std::unique_ptr<ResourceInfo>> table_;
-  std::map<std::string, std::vector<Key>, std::less<>> custom_;  // by CRD name
+  std::map<Key, std::unique_ptr<ResourceInfo>, KeyLess> table_;
+  std::map<std::string, const ResourceInfo*, std::less<>> by_kind_;  // "apps/v1 DaemonSet"
+  std::vector<std::string> group_order_;                            // of the built-in groups
+  std::map<std::string, Custom, std::less<>> custom_;               // by CRD name
+  std::vector<std::unique_ptr<ResourceInfo>> retired_;
   uint64_t generation_ = 1;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +24,12 @@ struct Schema {
   Type type = Type::any;
   std::string name;  // of a type that others refer to: "io.k8s.api.core.v1.PodSpec"
   std::string description;
-  std::string format;  // "int32", "date-time", "byte", …
+  std::string format;  // "int32", "date-time", "byte", "quantity", …
+  // Of a built-in kind, as "apps/v1/DaemonSet" ("/v1/Pod").
+  std::string kind;
+  // A Go struct of the real server: what is not in it is lost, null is the zero value, and `required`
+  // is only told in OpenAPI (the rules of the kind check it, with their own words).
+  bool typed = false;
 
   std::vector<std::pair<std::string, const Schema*>> fields;  // sorted by name
   const Schema* items = nullptr;                              // of an array, or the values of a map
@@ -35,11 +41,13 @@ struct Schema {
   ListMerge patch;
   bool atomic = false;  // of an object or map: owned whole
 
-  // CRDs only.
+  // Built-in types have a default only where the key of a list map does (a port's protocol).
+  std::optional<Json> default_value;
+
+  // CRDs only, but for preserve_unknown (RawExtension, FieldsV1).
   bool preserve_unknown = false;
   bool embedded_resource = false;
   bool nullable = false;
-  std::optional<Json> default_value;
   std::vector<Json> allowed;  // enum
   std::string pattern;
   std::optional<double> minimum, maximum;
@@ -71,10 +79,14 @@ class BuiltinSchemas {
   const Schema* of(std::string_view group, std::string_view version, std::string_view kind) const;
   // Every named schema, sorted by name (for OpenAPI).
   std::vector<const Schema*> all() const;
+  // What `kubectl explain` says of a field; empty for most.
+  std::string_view describe_field(const Schema& type, std::string_view field) const;
 
  private:
   SchemaSet set_;
-  std::vector<std::pair<std::string, const Schema*>> by_name_;
+  std::vector<std::pair<std::string, const Schema*>> by_name_;  // sorted
+  std::vector<std::pair<std::string, const Schema*>> by_kind_;  // "apps/v1/DaemonSet", sorted
+  std::map<std::string, std::string, std::less<>> field_descriptions_;  // "core.v1.PodSpec.nodeName"
 };
 
 // spec.versions[].schema.openAPIV3Schema into a schema that also knows apiVersion, kind and metadata.
@@ -89,6 +101,10 @@ std::vector<std::string> unknown_fields(const Schema& schema, const Json& object
 void prune(const Schema& schema, Json& object);
 // Fills in defaults where a field is absent.
 void apply_defaults(const Schema& schema, Json& object);
+// Why a typed server could not decode an object of a built-in type, in the words of its decoder:
+// "json: cannot unmarshal string into Go struct field DaemonSetSpec.spec.minReadySeconds of type int32".
+// The answer is a 400: "DaemonSet in version \"v1\" cannot be handled as a DaemonSet: " and this.
+std::optional<std::string> decode_error(const Schema& schema, const Json& object);
 // Types, required fields, enums, patterns, bounds.
 std::vector<StatusCause> validate(const Schema& schema, const Json& object, const std::string& place = {});
 

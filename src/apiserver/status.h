@@ -57,6 +57,10 @@ StatusError too_large(std::string message);
 StatusError internal_error(std::string message);
 // 404 for a path that is no resource at all.
 StatusError path_not_found();
+// 406: none of the types in Accept is offered.
+StatusError not_acceptable(const std::vector<std::string>& offered);
+// 409 for generateName when eight random names were all taken.
+StatusError generate_name_conflict(const ResourceType& type, std::string_view name);
 
 // One cause in the words of field.Error: required("spec.x") is "Required value".
 StatusCause cause_required(std::string field, std::string_view detail = {});
@@ -66,6 +70,13 @@ StatusCause cause_forbidden(std::string field, std::string_view detail);
 StatusCause cause_duplicate(std::string field, const Json& value);
 StatusCause cause_type(std::string field, const Json& value, std::string_view wanted);
 StatusCause cause_too_long(std::string field, std::string_view detail);
+// "Too many: 5: must have at most 3 items".
+StatusCause cause_too_many(std::string field, size_t count, size_t limit);
+
+// As Go's %q writes it.
+std::string go_quote(std::string_view text);
+// The name of a value's type as OpenAPI spells it: "string", "integer", "null".
+std::string_view json_type_name(const Json& value);
 
 // {"kind":"Status","status":"Success",…} as a delete answers.
 Json success_status(const ResourceType& type, std::string_view name, std::string_view uid);

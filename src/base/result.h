@@ -63,11 +63,11 @@ Unexpected failf(ErrorKind kind, fmt::format_string<Args...> format, Args&&... a
 }  // namespace lockstep
 
 // Leaves the function with the error of `expression`, or goes on.
-#define LOCKSTEP_CHECK(expression)                                    \
-  do {                                                                \
-    if (auto lockstep_result = (expression); !lockstep_result) {      \
-      return ::lockstep::fail(std::move(lockstep_result).error());    \
-    }                                                                 \
+#define LOCKSTEP_CHECK(expression)                                 \
+  do {                                                             \
+    if (auto lockstep_result = (expression); !lockstep_result) {   \
+      return ::lockstep::fail(std::move(lockstep_result).error()); \
+    }                                                              \
   } while (false)
 
 #define LOCKSTEP_CONCAT_INNER(a, b) a##b
@@ -76,7 +76,7 @@ Unexpected failf(ErrorKind kind, fmt::format_string<Args...> format, Args&&... a
 // LOCKSTEP_TRY(auto value, parse(text)): the value, or leaves the function with the error.
 #define LOCKSTEP_TRY(declaration, expression) \
   LOCKSTEP_TRY_IMPL(LOCKSTEP_CONCAT(lockstep_try_, __LINE__), declaration, expression)
-#define LOCKSTEP_TRY_IMPL(name, declaration, expression)                 \
-  auto name = (expression);                                              \
-  if (!name) return ::lockstep::fail(std::move(name).error());           \
+#define LOCKSTEP_TRY_IMPL(name, declaration, expression)       \
+  auto name = (expression);                                    \
+  if (!name) return ::lockstep::fail(std::move(name).error()); \
   declaration = std::move(*name)

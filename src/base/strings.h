@@ -35,8 +35,10 @@ std::string url_encode(std::string_view text);
 // gpu-9 before gpu-10. A total order: only identical strings are equivalent.
 bool natural_less(std::string_view a, std::string_view b);
 
-// The candidate nearest to `word` by edit distance, if it is near enough to be a likely typing error.
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+// The candidate nearest to `word` by edit distance, if it is near enough to be a likely typing
+// error.
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
 
 bool is_valid_utf8(std::string_view text);
 

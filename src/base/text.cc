@@ -1,5 +1,8 @@
 #include "base/text.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -9,8 +12,30 @@
 namespace lockstep {
 
 namespace {
+
 constexpr size_t inline_limit = 7;
+
+static_assert(std::endian::native == std::endian::little, "the low byte must lie first");
+static_assert(alignof(std::max_align_t) > 1, "a pointer must be even");
+
+// For strings longer than inline_limit only. Made for speed: it picks a slot, and a collision there
+// costs little.
+uint64_t slot_hash(std::string_view text) {
+  constexpr uint64_t factor = 0x9e3779b97f4a7c15ULL;
+  const auto word_at = [&](size_t position) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + position, sizeof word);
+    return word;
+  };
+  uint64_t hash = text.size();
+  for (size_t i = 0; i + 8 < text.size(); i += 8) {
+    hash = std::rotl((hash ^ word_at(i)) * factor, 29);
+  }
+  hash = (hash ^ word_at(text.size() - 8)) * factor;  // may overlap the word before
+  return hash ^ (hash >> 32);
 }
+
+}  // namespace
 
 Text::Text(std::string_view text) : bits_(0) {
   if (text.empty()) return;
@@ -22,45 +47,31 @@ Text::Text(std::string_view text) : bits_(0) {
     return;
   }
   if (text.size() > std::numeric_limits<uint32_t>::max()) throw std::length_error("Text too long");
-  void* memory = std::malloc(offsetof(Shared, characters) + text.size());
+  void* memory = std::malloc(std::max(offsetof(Shared, characters) + text.size(), sizeof(Shared)));
   if (memory == nullptr) throw std::bad_alloc();
   auto* block = static_cast<Shared*>(memory);
   new (&block->references) std::atomic<uint32_t>(1);
   block->size = static_cast<uint32_t>(text.size());
-  std::memcpy(block->characters, text.data(), text.size());
+  std::memcpy(reinterpret_cast<char*>(block) + offsetof(Shared, characters), text.data(),
+              text.size());
   bits_ = reinterpret_cast<uint64_t>(block);
 }
 
-std::string_view Text::view() const noexcept {
-  if (bits_ == 0) return {};
-  if (is_inline()) {
-    return {reinterpret_cast<const char*>(&bits_) + 1, static_cast<size_t>((bits_ & 0xff) >> 1)};
-  }
-  return {shared()->characters, shared()->size};
-}
-
-void Text::retain() const noexcept {
-  if (bits_ != 0 && !is_inline()) shared()->references.fetch_add(1, std::memory_order_relaxed);
-}
-
 void Text::release() noexcept {
-  if (bits_ == 0 || is_inline()) return;
   if (shared()->references.fetch_sub(1, std::memory_order_acq_rel) == 1) std::free(shared());
   bits_ = 0;
 }
 
 size_t Text::heap_bytes() const noexcept {
-  if (bits_ == 0 || is_inline()) return 0;
-  return offsetof(Shared, characters) + shared()->size;
+  return is_shared() ? offsetof(Shared, characters) + shared()->size : 0;
 }
 
-TextPool::TextPool(size_t slots) : slots_(slots) {}
+TextPool::TextPool(size_t slots) : slots_(std::bit_ceil(std::max<size_t>(slots, 1))) {}
 
 Text TextPool::intern(std::string_view text) {
   if (text.size() <= inline_limit) return Text(text);
-  // Direct-mapped: a slot remembers the last string that hashed to it.
-  Text& slot = slots_[std::hash<std::string_view>()(text) % slots_.size()];
-  if (!(slot == text)) slot = Text(text);
+  Text& slot = slots_[slot_hash(text) & (slots_.size() - 1)];
+  if (slot != text) slot = Text(text);
   return slot;
 }
 

@@ -1,6 +1,6 @@
-// Text: an immutable string of eight bytes that is cheap to copy. Up to seven characters live inside;
-// longer ones are shared and counted. A TextPool gives equal strings the same storage, so that ten
-// thousand nodes with the same labels pay for them once.
+// Text: an immutable string of eight bytes that is cheap to copy. Up to seven characters live
+// inside; longer ones are shared and counted. A TextPool gives equal strings the same storage, so
+// that ten thousand nodes with the same labels pay for them once.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -16,25 +17,34 @@ namespace lockstep {
 class Text {
  public:
   Text() noexcept : bits_(0) {}
-  Text(std::string_view text);                                      // NOLINT: converts like std::string
-  Text(const char* text) : Text(std::string_view(text)) {}          // NOLINT
-  Text(const std::string& text) : Text(std::string_view(text)) {}   // NOLINT
-  Text(const Text& other) noexcept : bits_(other.bits_) { retain(); }
-  Text(Text&& other) noexcept : bits_(other.bits_) { other.bits_ = 0; }
+  Text(std::string_view text);                                     // NOLINT: converts like a string
+  Text(const char* text) : Text(std::string_view(text)) {}         // NOLINT
+  Text(const std::string& text) : Text(std::string_view(text)) {}  // NOLINT
+  Text(const Text& other) noexcept : bits_(other.bits_) {
+    if (is_shared()) shared()->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  Text(Text&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
   Text& operator=(const Text& other) noexcept {
     Text copy(other);
     swap(copy);
     return *this;
   }
   Text& operator=(Text&& other) noexcept {
-    swap(other);
+    Text taken(std::move(other));
+    swap(taken);
     return *this;
   }
-  ~Text() { release(); }
+  ~Text() {
+    if (is_shared()) release();
+  }
 
   void swap(Text& other) noexcept { std::swap(bits_, other.bits_); }
 
-  std::string_view view() const noexcept;
+  // Valid as long as this value: a short text lies inside it.
+  std::string_view view() const noexcept {
+    if (is_shared()) return {shared()->characters, shared()->size};
+    return {reinterpret_cast<const char*>(&bits_) + 1, static_cast<size_t>((bits_ & 0xff) >> 1)};
+  }
   operator std::string_view() const noexcept { return view(); }  // NOLINT
   std::string str() const { return std::string(view()); }
   bool empty() const noexcept { return bits_ == 0; }
@@ -47,7 +57,16 @@ class Text {
   friend bool operator==(const Text& a, const char* b) noexcept { return a.view() == b; }
   friend bool operator==(const Text& a, const std::string& b) noexcept { return a.view() == b; }
   friend std::strong_ordering operator<=>(const Text& a, const Text& b) noexcept {
-    return a.view().compare(b.view()) <=> 0;
+    return a.view() <=> b.view();
+  }
+  friend std::strong_ordering operator<=>(const Text& a, std::string_view b) noexcept {
+    return a.view() <=> b;
+  }
+  friend std::strong_ordering operator<=>(const Text& a, const char* b) noexcept {
+    return a.view() <=> std::string_view(b);
+  }
+  friend std::strong_ordering operator<=>(const Text& a, const std::string& b) noexcept {
+    return a.view() <=> std::string_view(b);
   }
 
   // Bytes on the heap that this one value holds, its share counted in full.
@@ -61,18 +80,18 @@ class Text {
   };
   // Little-endian layout: an odd low byte marks an inline string (size * 2 + 1, then characters);
   // an even non-zero value is a pointer; zero is the empty string.
-  bool is_inline() const noexcept { return (bits_ & 1) != 0; }
+  bool is_shared() const noexcept { return (bits_ & 1) == 0 && bits_ != 0; }
   Shared* shared() const noexcept { return reinterpret_cast<Shared*>(bits_); }  // NOLINT
-  void retain() const noexcept;
   void release() noexcept;
 
   uint64_t bits_;
 };
 
-// Hands out one Text for equal strings. Bounded: when full it forgets and starts again, which costs
-// sharing, never correctness. Not thread-safe; each decoder has its own.
+// Hands out one Text for equal strings. Bounded: each string has one slot, in which another may
+// replace it, which costs sharing, never correctness. Not thread-safe; each decoder has its own.
 class TextPool {
  public:
+  // Rounded up to a power of two.
   explicit TextPool(size_t slots = 1 << 16);
   Text intern(std::string_view text);
 

@@ -116,7 +116,8 @@ std::string format_rfc3339_micro(Time time) {
 
 Result<Time> parse_rfc3339(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
-    return failf(ErrorKind::invalid, "'{}' is not an RFC 3339 time such as 2026-11-15T04:20:11Z: {}",
+    return failf(ErrorKind::invalid,
+                 "'{}' is not an RFC 3339 time such as 2026-11-15T04:20:11Z: {}",
                  text.substr(0, 64), why);
   };
   Cursor cursor(text);
@@ -179,8 +180,8 @@ std::string human_duration(Duration duration) {
   if (duration <= seconds(-2)) return "<invalid>";
   if (duration < seconds(1)) return "0s";
 
-  // Two or three significant figures: up to `below`, so many of the large unit and, where there is a
-  // small one, so many of it.
+  // Two or three significant figures: up to `below`, so many of the large unit and, where there is
+  // a small one, so many of it.
   struct Range {
     Duration below;
     Duration large;
@@ -275,11 +276,10 @@ Result<Duration> parse_duration(std::string_view text) {
     if (whole > limit / length) return wrong("it is too long");
     const auto part = static_cast<uint64_t>(static_cast<double>(decimals) *
                                             (static_cast<double>(unit->length) / scale));
-    // Each term is at most 2^63 and `part` is under an hour, so none of these sums wraps.
+    // The product is at most 2^63 and `part` at most an hour, so the sum cannot wrap.
     const uint64_t term = whole * length + part;
-    if (term > limit) return wrong("it is too long");
+    if (term > limit - total) return wrong("it is too long");
     total += term;
-    if (total > limit) return wrong("it is too long");
   }
   if (negative) return Duration(static_cast<int64_t>(0 - total));
   if (total == limit) return wrong("it is too long");

@@ -24,7 +24,9 @@ constexpr double in_seconds(Duration d) { return std::chrono::duration<double>(d
 struct Time {
   int64_t unix_nanoseconds = 0;
 
-  static constexpr Time from_unix(int64_t unix_seconds) { return Time{unix_seconds * 1'000'000'000}; }
+  static constexpr Time from_unix(int64_t unix_seconds) {
+    return Time{unix_seconds * 1'000'000'000};
+  }
   constexpr bool is_set() const { return unix_nanoseconds != 0; }
   // Rounded down, before 1970 too.
   constexpr int64_t unix_seconds() const {
@@ -33,8 +35,12 @@ struct Time {
   }
 
   constexpr auto operator<=>(const Time&) const = default;
-  friend constexpr Time operator+(Time t, Duration d) { return Time{t.unix_nanoseconds + d.count()}; }
-  friend constexpr Time operator-(Time t, Duration d) { return Time{t.unix_nanoseconds - d.count()}; }
+  friend constexpr Time operator+(Time t, Duration d) {
+    return Time{t.unix_nanoseconds + d.count()};
+  }
+  friend constexpr Time operator-(Time t, Duration d) {
+    return Time{t.unix_nanoseconds - d.count()};
+  }
   friend constexpr Duration operator-(Time a, Time b) {
     return Duration(a.unix_nanoseconds - b.unix_nanoseconds);
   }
@@ -44,8 +50,8 @@ struct Time {
 std::string format_rfc3339(Time time);
 // "2026-11-15T04:20:11.123456Z", as metav1.MicroTime.
 std::string format_rfc3339_micro(Time time);
-// Any RFC 3339 time from 1678 to 2261, with fraction and offset. Go's zero time, 0001-01-01T00:00:00Z,
-// reads as "not set". A fraction finer than nanoseconds is cut.
+// Any RFC 3339 time from 1678 to 2261, with fraction and offset. Go's zero time,
+// 0001-01-01T00:00:00Z, reads as "not set". A fraction finer than nanoseconds is cut.
 Result<Time> parse_rfc3339(std::string_view text);
 
 // "3d4h", "12m", "45s": the age column of kubectl get.

@@ -1,6 +1,5 @@
 #include "data/json.h"
 
-#include <charconv>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -15,8 +14,8 @@ namespace {
 
 namespace json = boost::json;
 
-// Builds the tree from Boost's parser. Boost's own handler differs in one thing: its doubles are off by
-// a bit in the last place, so that a document would change by being read and written.
+// Builds the tree from Boost's parser. Boost's own handler differs in one thing: its doubles are
+// off by a bit in the last place, so that a document would change by being read and written.
 struct TreeBuilder {
   static constexpr size_t max_object_size = JsonObject::max_size();
   static constexpr size_t max_array_size = JsonArray::max_size();
@@ -24,7 +23,6 @@ struct TreeBuilder {
   static constexpr size_t max_string_size = json::string::max_size();
 
   json::value_stack stack;
-  std::string number;  // the beginning of a number that was handed over in parts
 
   bool on_document_begin(json::error_code&) {
     stack.reset();
@@ -57,24 +55,18 @@ struct TreeBuilder {
     stack.push_string(part);
     return true;
   }
-  bool on_number_part(json::string_view part, json::error_code&) {
-    number.append(part.data(), part.size());
-    return true;
-  }
+  // Parts of numbers come only where a document is handed over in parts.
+  bool on_number_part(json::string_view, json::error_code&) { return false; }
   bool on_int64(int64_t value, json::string_view, json::error_code&) {
-    number.clear();
     stack.push_int64(value);
     return true;
   }
   bool on_uint64(uint64_t value, json::string_view, json::error_code&) {
-    number.clear();
     stack.push_uint64(value);
     return true;
   }
-  bool on_double(double, json::string_view part, json::error_code& problem) {
-    number.append(part.data(), part.size());
-    const std::optional<double> value = number_from_json_text(number);
-    number.clear();
+  bool on_double(double, json::string_view digits, json::error_code& problem) {
+    const std::optional<double> value = number_from_json_text(digits);
     if (!value) {
       problem = json::error::exponent_overflow;
       return false;
@@ -222,12 +214,18 @@ bool json_equal(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) return numbers_equal(a, b);
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
-    case json::kind::null: return true;
-    case json::kind::bool_: return a.get_bool() == b.get_bool();
-    case json::kind::string: return a.get_string() == b.get_string();
-    case json::kind::array: return arrays_equal(a.get_array(), b.get_array());
-    case json::kind::object: return objects_equal(a.get_object(), b.get_object());
-    default: return false;
+    case json::kind::null:
+      return true;
+    case json::kind::bool_:
+      return a.get_bool() == b.get_bool();
+    case json::kind::string:
+      return a.get_string() == b.get_string();
+    case json::kind::array:
+      return arrays_equal(a.get_array(), b.get_array());
+    case json::kind::object:
+      return objects_equal(a.get_object(), b.get_object());
+    default:
+      return false;
   }
 }
 

@@ -46,7 +46,8 @@ Json* find(Json& value, std::string_view key, Keys... rest) {
   return child == nullptr ? nullptr : find(*child, rest...);
 }
 
-// The string, integer or boolean at the path; empty, zero, false when it is not there or of another type.
+// The string, integer or boolean at the path; empty, zero, false when it is not there or of another
+// type.
 std::string_view as_text(const Json* value);
 int64_t as_integer(const Json* value, int64_t otherwise = 0);
 bool as_bool(const Json* value, bool otherwise = false);

@@ -1,7 +1,7 @@
 // Reading JSON without building a tree: the decoders of typed objects pull the fields they want and
-// skip the rest. Two sources with the same shape: JsonReader over bytes (a list of ten thousand nodes
-// from the network) and TreeReader over a parsed document (the in-process API). A decoder is a
-// template over the two:
+// skip the rest. Two sources with the same shape: JsonReader over bytes (a list of ten thousand
+// nodes from the network) and TreeReader over a parsed document (the in-process API). A decoder is
+// a template over the two:
 //
 //   template <typename Reader> void decode(Reader& in, Taint& taint, DecodeContext& context) {
 //     in.object([&](std::string_view key) {
@@ -11,8 +11,8 @@
 //   }
 //
 // Errors are sticky: after the first one every call returns nothing and loops end; the caller asks
-// failed() once, at the end. A null, or a value of another type than asked for, reads as empty (null)
-// or is an error (another type).
+// failed() once, at the end. A null, or a value of another type than asked for, reads as empty
+// (null) or is an error (another type).
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,13 @@
 
 namespace lockstep {
 
+// Accepts what parse_json accepts, byte for byte, also inside of what is skipped. A duplicate key
+// is reported as often as it is there: a decoder that assigns keeps the last value, as parse_json
+// does. Strings without escapes are views into the bytes; nothing is allocated for them.
 class JsonReader {
  public:
-  explicit JsonReader(std::string_view bytes, size_t depth_limit = 128);
+  // The bytes must outlive the reader.
+  explicit JsonReader(std::string_view bytes, size_t depth_limit = JsonLimits{}.depth);
 
   // Calls on_field(key) for each field; on_field must consume the value, once. `key` is valid until
   // the value is read.
@@ -48,21 +52,26 @@ class JsonReader {
   // The value as text; valid until the next call. Empty for null.
   std::string_view text();
   Text text(TextPool& pool) { return pool.intern(text()); }
+  // Also 1.0 and 1e3; an error when it has a fraction or does not fit.
   int64_t integer();
   double number();
   bool boolean();
-  // Whatever is there, as the text of its scalar: strings unquoted, numbers and booleans as written.
-  // (Kubernetes' quantities and int-or-string fields.)
+  // Whatever is there, as the text of its scalar: strings unquoted, numbers and booleans as
+  // written. (Kubernetes' quantities and int-or-string fields.) Valid until the next call.
   std::string_view scalar();
   void skip();
   // The bytes of the value, skipped over (checked for balance and syntax).
   std::string_view raw();
   // The value as a tree.
   Json tree();
+  // Looks ahead; the null is still to be consumed.
   bool at_null();
 
   bool failed() const { return failed_; }
-  Error error() const;
+  // The first error; its place is "line:column".
+  Error error() const { return error_; }
+  // The byte at which the first error is.
+  size_t error_offset() const { return error_offset_; }
   // True when nothing but white space is left.
   bool at_end();
 
@@ -73,17 +82,41 @@ class JsonReader {
   void end();
 
  private:
-  std::string_view bytes_;
-  size_t position_ = 0;
+  // To the first byte of the next value: false at the end of the bytes or after an error.
+  bool to_value();
+  bool take_null();
+  bool next(bool first, char closing);
+  const char* fail_at(const char* at, std::string_view problem,
+                      ErrorKind kind = ErrorKind::invalid);
+  void mismatch(std::string_view wanted);
+
+  // Each takes the place behind what was looked at and returns the place behind the whole, or a
+  // null pointer after noting the error.
+  const char* skip_value(const char* at);
+  const char* skip_object(const char* at);
+  const char* skip_array(const char* at);
+  const char* skip_string(const char* at);
+  const char* skip_string_specials(const char* at);
+  const char* skip_word(const char* at, std::string_view word);
+  const char* skip_number(const char* at);
+  const char* skip_colon(const char* at);
+  const char* read_string(const char* at, std::string_view& text, std::string& buffer);
+
+  const char* bytes_begin_;
+  const char* at_;
+  const char* bytes_end_;
   size_t depth_ = 0;
   size_t depth_limit_;
   bool failed_ = false;
-  std::string problem_;
+  size_t error_offset_ = 0;
+  Error error_;
   std::string_view key_;
   std::string key_buffer_;
   std::string buffer_;
 };
 
+// The same over a tree, which must outlive the reader. scalar() and raw() give numbers as
+// print_json writes them, which need not be how they were written once.
 class TreeReader {
  public:
   explicit TreeReader(const Json& value) : current_(&value) {}
@@ -112,6 +145,7 @@ class TreeReader {
     }
     current_ = here;
   }
+
   std::string_view text();
   Text text(TextPool& pool) { return pool.intern(text()); }
   int64_t integer();
@@ -119,16 +153,20 @@ class TreeReader {
   bool boolean();
   std::string_view scalar();
   void skip() {}
-  Json tree() { return *current_; }
-  bool at_null() { return current_->is_null(); }
+  std::string_view raw();
+  Json tree() { return failed_ ? Json() : *current_; }
+  bool at_null() { return !failed_ && current_->is_null(); }
+
   bool failed() const { return failed_; }
-  Error error() const;
+  Error error() const { return error_; }
+  bool at_end() { return !failed_; }
 
  private:
   void mismatch(std::string_view wanted);
+
   const Json* current_;
   bool failed_ = false;
-  std::string problem_;
+  Error error_;
   std::string buffer_;
 };
 

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "data/json_scan.h"
+
 namespace lockstep {
 
 namespace {
@@ -32,26 +34,29 @@ void append_double(std::string& out, double value) {
   out.append(digits, end);
 }
 
-// How many bytes from the start need no escape.
-size_t plain_prefix(std::string_view text) {
-  size_t i = 0;
-  while (i < text.size()) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c < 0x20 || c == '"' || c == '\\') break;
-    ++i;
-  }
-  return i;
-}
-
 void append_escape(std::string& out, char c) {
   switch (c) {
-    case '"': out += "\\\""; return;
-    case '\\': out += "\\\\"; return;
-    case '\b': out += "\\b"; return;
-    case '\f': out += "\\f"; return;
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
     default: {
       constexpr char hex[] = "0123456789abcdef";
       out += "\\u00";
@@ -59,6 +64,28 @@ void append_escape(std::string& out, char c) {
       out += hex[c & 15];
     }
   }
+}
+
+// Without sign and leading zeros. More than nine of them are an error with Boost's parser as well,
+// if a little later, so that readers agree.
+std::string_view exponent_digits(std::string_view number) {
+  const size_t mark = number.find_first_of("eE");
+  if (mark == std::string_view::npos) return {};
+  const std::string_view exponent = number.substr(mark + 1);
+  return exponent.substr(std::min(exponent.find_first_not_of("+-0"), exponent.size()));
+}
+
+bool is_above_one(std::string_view number) {
+  const size_t mark = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view mantissa = number.substr(0, mark);
+  const auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size()));
+  const auto first =
+      static_cast<int64_t>(std::min(mantissa.find_first_not_of("-0."), mantissa.size()));
+  int64_t exponent = 0;
+  const std::string_view digits = exponent_digits(number);
+  std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+  const bool negative = number.substr(mark).find('-') != std::string_view::npos;
+  return point - first + (negative ? -exponent : exponent) > 0;
 }
 
 // `indent` is the number of spaces before the value's own line, or negative to print on one line.
@@ -102,12 +129,20 @@ void append_object(std::string& out, const JsonObject& object, int indent) {
 
 void append_json(std::string& out, const Json& value, int indent) {
   switch (value.kind()) {
-    case boost::json::kind::null: out += "null"; return;
-    case boost::json::kind::bool_: out += value.get_bool() ? "true" : "false"; return;
-    case boost::json::kind::string: return append_json_string(out, value.get_string());
-    case boost::json::kind::array: return append_array(out, value.get_array(), indent);
-    case boost::json::kind::object: return append_object(out, value.get_object(), indent);
-    default: return append_json_number(out, value);
+    case boost::json::kind::null:
+      out += "null";
+      return;
+    case boost::json::kind::bool_:
+      out += value.get_bool() ? "true" : "false";
+      return;
+    case boost::json::kind::string:
+      return append_json_string(out, value.get_string());
+    case boost::json::kind::array:
+      return append_array(out, value.get_array(), indent);
+    case boost::json::kind::object:
+      return append_object(out, value.get_object(), indent);
+    default:
+      return append_json_number(out, value);
   }
 }
 
@@ -121,13 +156,13 @@ std::string line_and_column(std::string_view text, size_t offset) {
 }
 
 std::optional<double> number_from_json_text(std::string_view digits) {
+  if (exponent_digits(digits).size() > 9) return std::nullopt;
   double value = 0;
   auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (problem == std::errc()) return value;
+  if (problem == std::errc() && std::isfinite(value)) return value;
   // Out of range is either too large or too near to zero, and from_chars does not say which.
-  const size_t exponent = digits.find_first_of("eE");
-  if (exponent != std::string_view::npos && digits.substr(exponent + 1, 1) == "-") return 0.0;
-  return std::nullopt;
+  if (is_above_one(digits)) return std::nullopt;
+  return digits.front() == '-' ? -0.0 : 0.0;
 }
 
 std::optional<int64_t> integer_of(double value) {
@@ -155,13 +190,15 @@ void append_json_number(std::string& out, const Json& number) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
   out += '"';
   while (true) {
-    const size_t plain = plain_prefix(text);
-    out.append(text.substr(0, plain));
-    if (plain == text.size()) break;
-    append_escape(out, text[plain]);
-    text.remove_prefix(plain + 1);
+    const char* special = find_special<true>(at, end);
+    out.append(at, special);
+    if (special == end) break;
+    append_escape(out, *special);
+    at = special + 1;
   }
   out += '"';
 }

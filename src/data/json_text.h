@@ -21,8 +21,9 @@ std::optional<double> number_from_json_text(std::string_view digits);
 std::optional<int64_t> integer_of(const Json& value);
 std::optional<int64_t> integer_of(double value);
 
-// Appends as JSON: integers plain, doubles in the fewest digits that read back the same and, like Go,
-// without an exponent unless they are very large or very small. Infinities and NaN print as null.
+// Appends as JSON: integers plain, doubles in the fewest digits that read back the same and, like
+// Go, without an exponent unless they are very large or very small. Infinities and NaN print as
+// null.
 void append_json_number(std::string& out, const Json& number);
 void append_json_string(std::string& out, std::string_view text);
 

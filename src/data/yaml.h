@@ -1,4 +1,5 @@
-// YAML as Helm and kubectl read it (YAML 1.1 through Go's yaml.v2/sigs.k8s.io/yaml), into JSON values.
+// YAML as Helm and kubectl read it (YAML 1.1 through Go's yaml.v2/sigs.k8s.io/yaml), into JSON
+// values.
 #pragma once
 
 #include <string>
@@ -16,13 +17,16 @@ struct YamlLimits {
   size_t nodes = 2'000'000;  // after aliases are expanded: a "billion laughs" ends here
 };
 
-// One document. `name` (a file's name) begins the error's place: "values.yaml:12:3". Empty text is null.
-Result<Json> parse_yaml(std::string_view text, std::string_view name = {}, const YamlLimits& limits = {});
+// One document. `name` (a file's name) begins the error's place: "values.yaml:12:3". Empty text is
+// null.
+Result<Json> parse_yaml(std::string_view text, std::string_view name = {},
+                        const YamlLimits& limits = {});
 // All documents of a stream; empty ones are left out.
 Result<std::vector<Json>> parse_yaml_stream(std::string_view text, std::string_view name = {},
                                             const YamlLimits& limits = {});
 
-// What a plain (unquoted) scalar is, by YAML 1.1 as Helm reads it: "on" true, "017" 15, "1_000" 1000.
+// What a plain (unquoted) scalar is, by YAML 1.1 as Helm reads it: "on" true, "017" 15, "1_000"
+// 1000.
 Result<Json> resolve_yaml_scalar(std::string_view plain);
 
 // Block style, two spaces; strings are quoted whenever Helm would read them as anything else.

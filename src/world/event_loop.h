@@ -1,12 +1,10 @@
-// The Loop of real time: epoll, timers, and file descriptors.
+// The Loop of real time: epoll, timers, and file descriptors. One thread runs it; only
+// post_from_thread() and stop() may be called from others. What a callback throws leaves run(),
+// which can then be called again and goes on with the rest.
 #pragma once
 
-#include <atomic>
-#include <map>
+#include <functional>
 #include <memory>
-#include <mutex>
-#include <unordered_map>
-#include <vector>
 
 #include "world/loop.h"
 
@@ -25,7 +23,7 @@ class EventLoop final : public Loop {
   TimerId after(Duration delay, std::function<void()> task) override;
   void cancel(TimerId timer) override;
 
-  // From any thread.
+  // From any thread. The loop must outlive the call.
   void post_from_thread(std::function<void()> task);
 
   struct Readiness {
@@ -33,15 +31,19 @@ class EventLoop final : public Loop {
     bool writable = false;
     bool error = false;
   };
-  // One watcher per descriptor; calling again replaces interest and callback.
-  void watch_descriptor(int descriptor, bool read, bool write, std::function<void(Readiness)> callback);
+  // One watcher per descriptor; calling again replaces interest and callback. Called as long as it
+  // is ready, not only when it becomes so. When the other side is gone, what was asked for is
+  // ready: the read or write then says so. Throws for what cannot be watched, such as a plain file.
+  void watch_descriptor(int descriptor, bool read, bool write,
+                        std::function<void(Readiness)> callback);
+  // Before the descriptor is closed. Harmless when it is not watched.
   void unwatch_descriptor(int descriptor);
 
-  // Until stop(), or for ever.
+  // Until stop(), or for ever. Returns at once when stop() came before.
   void run();
-  // Until the predicate holds (true) or the time is over (false).
+  // Until the predicate holds (true), or the time is over or stop() was called (false).
   bool run_until(const std::function<bool()>& done, Duration limit);
-  // From any thread or signal-safe context that holds the loop.
+  // From any thread, or from a signal handler that holds the loop.
   void stop();
 
  private:

@@ -3,10 +3,9 @@
 
 #include <map>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/result.h"
-#include "base/time.h"
 
 namespace lockstep {
 
@@ -14,8 +13,10 @@ class Files {
  public:
   virtual ~Files() = default;
   virtual Result<std::string> read(const std::string& path) const = 0;
-  // All or nothing: the old content stays until the new one is complete. mode as in chmod.
-  virtual Result<void> write(const std::string& path, std::string_view content, int mode = 0644) = 0;
+  // All or nothing: the old content stays until the new one is complete. mode as in chmod. Follows
+  // a symbolic link; makes no directories.
+  virtual Result<void> write(const std::string& path, std::string_view content,
+                             int mode = 0644) = 0;
   virtual Result<void> remove(const std::string& path) = 0;
   virtual bool exists(const std::string& path) const = 0;
   // Changes when the file does; fails when it is not there.

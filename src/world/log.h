@@ -17,7 +17,8 @@ using LogField = std::pair<std::string_view, std::string>;
 class Log {
  public:
   virtual ~Log() = default;
-  virtual void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) = 0;
+  virtual void write(LogLevel level, std::string_view message,
+                     std::initializer_list<LogField> fields) = 0;
 
   void debug(std::string_view message, std::initializer_list<LogField> fields = {}) {
     write(LogLevel::debug, message, fields);
@@ -33,7 +34,13 @@ class Log {
   }
 };
 
-// To standard error, through spdlog.
+// "warn  node is cordoned node=gpu-7 reason=\"no space left\"", without the time. Always one line
+// of plain text: control characters and broken UTF-8 are escaped, so that what an object or a
+// program says can neither forge a record nor steer a terminal.
+std::string format_log_line(LogLevel level, std::string_view message,
+                            std::initializer_list<LogField> fields);
+
+// To standard error, through spdlog: "2026-11-15T04:20:11.123Z " and the line.
 std::unique_ptr<Log> make_stderr_log(LogLevel threshold);
 
 class SilentLog final : public Log {
@@ -41,10 +48,11 @@ class SilentLog final : public Log {
   void write(LogLevel, std::string_view, std::initializer_list<LogField>) override {}
 };
 
-// Keeps what was written, for tests.
+// Keeps the lines, of every level, for tests.
 class MemoryLog final : public Log {
  public:
-  void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) override;
+  void write(LogLevel level, std::string_view message,
+             std::initializer_list<LogField> fields) override;
   std::vector<std::string> lines;
 };
 

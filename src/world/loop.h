@@ -29,8 +29,8 @@ class Loop {
   virtual void cancel(TimerId timer) = 0;
 };
 
-// Ties callbacks to the life of their owner: what bind() returns does nothing once the Scope is gone.
-// Every component that hands out callbacks has one, as its last member.
+// Ties callbacks to the life of their owner: what bind() returns does nothing once the Scope is
+// gone. Every component that hands out callbacks has one, as its last member.
 class Scope {
  public:
   Scope() : alive_(std::make_shared<char>()) {}
@@ -39,7 +39,8 @@ class Scope {
 
   template <typename Function>
   auto bind(Function function) const {
-    return [alive = std::weak_ptr<char>(alive_), function = std::move(function)](auto&&... args) mutable {
+    return [alive = std::weak_ptr<char>(alive_),
+            function = std::move(function)](auto&&... args) mutable {
       if (alive.lock()) function(std::forward<decltype(args)>(args)...);
     };
   }

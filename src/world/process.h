@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +16,7 @@
 namespace lockstep {
 
 struct ProcessSpec {
-  std::vector<std::string> command;                // command[0] is looked up in PATH
+  std::vector<std::string> command;                // command[0] is looked up in our PATH
   std::map<std::string, std::string> environment;  // added to our own
   std::string directory;                           // empty: ours
   std::string input;                               // standard input; then closed
@@ -34,16 +36,37 @@ class Processes {
   // Waits for the end; fails when it cannot be started or runs past its limit (then it is killed).
   virtual Result<ProcessOutput> run(const ProcessSpec& spec) = 0;
   // The same without blocking the loop.
-  virtual void start(ProcessSpec spec, Loop& loop, std::function<void(Result<ProcessOutput>)> done) = 0;
+  virtual void start(ProcessSpec spec, Loop& loop,
+                     std::function<void(Result<ProcessOutput>)> done) = 0;
 };
 
 class EventLoop;
 
+// Programs of this machine. Each runs in a process group of its own, so that what it starts ends
+// with it, and inherits no descriptor but its three standard ones.
 class SystemProcesses final : public Processes {
  public:
+  // `patience`: how long a program that is told to end (SIGTERM) may take before it is killed.
+  explicit SystemProcesses(Duration patience = seconds(2));
+  // Kills what start() began and is still running; its `done` is never called. Must come before the
+  // loops are destroyed, on the thread that runs them.
+  ~SystemProcesses() override;
+  SystemProcesses(const SystemProcesses&) = delete;
+  SystemProcesses& operator=(const SystemProcesses&) = delete;
+
   Result<ProcessOutput> run(const ProcessSpec& spec) override;
   // `loop` must be an EventLoop.
-  void start(ProcessSpec spec, Loop& loop, std::function<void(Result<ProcessOutput>)> done) override;
+  void start(ProcessSpec spec, Loop& loop,
+             std::function<void(Result<ProcessOutput>)> done) override;
+
+ private:
+  struct Worker;
+  void join_finished();
+
+  Duration patience_;
+  int cancelled_ = -1;  // an eventfd that becomes readable, and stays so, when we are destroyed
+  std::list<std::unique_ptr<Worker>> workers_;
+  Scope scope_;
 };
 
 }  // namespace lockstep

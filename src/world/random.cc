@@ -1,10 +1,9 @@
 #include "world/random.h"
 
-#include <sys/random.h>
-
 #include <bit>
 #include <cerrno>
 #include <string_view>
+#include <sys/random.h>
 #include <system_error>
 
 namespace lockstep {
@@ -52,8 +51,8 @@ std::string Random::uuid() {
   constexpr std::string_view digits = "0123456789abcdef";
   uint64_t high = next();
   uint64_t low = next();
-  high = (high & ~0xf000ULL) | 0x4000ULL;                               // version 4
-  low = (low & ~0xc000000000000000ULL) | 0x8000000000000000ULL;         // RFC 4122 variant
+  high = (high & ~0xf000ULL) | 0x4000ULL;                        // version 4
+  low = (low & ~0xc000000000000000ULL) | 0x8000000000000000ULL;  // RFC 4122 variant
   std::string text;
   text.reserve(36);
   for (int i = 0; i < 32; ++i) {

@@ -1,21 +1,24 @@
-// The Loop of simulations and tests: time moves only when there is nothing left to do at this instant.
-// Events that are due at the same instant run in an order drawn from the seed, so that a bug that
-// needs an unlucky order is found.
+// The Loop of simulations and tests: time moves only when there is nothing left to do at this
+// instant. Events that are due at the same instant run in an order drawn from the seed, so that a
+// bug that needs an unlucky order is found.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <unordered_map>
 
 #include "world/loop.h"
 #include "world/random.h"
+#include "world/timer_queue.h"
 
 namespace lockstep {
 
 class VirtualLoop final : public Loop {
  public:
+  // The destructor destroys what is pending; nothing of it runs.
   explicit VirtualLoop(uint64_t seed, Time start = Time::from_unix(1'767'225'600));  // 2026-01-01
+  ~VirtualLoop() override;
+  VirtualLoop(const VirtualLoop&) = delete;
+  VirtualLoop& operator=(const VirtualLoop&) = delete;
 
   Time now() const override;
   Duration uptime() const override;
@@ -25,7 +28,8 @@ class VirtualLoop final : public Loop {
 
   // Runs the next event; false when there is none.
   bool step();
-  // Runs events until none is left or the time is over. Returns how many ran.
+  // Runs the events of this length of time, then lets the rest of it pass. Returns how many ran.
+  // For Duration::max() time stops at the last event.
   size_t run_for(Duration length);
   // Until the predicate holds (true), or nothing is left or the limit is reached (false).
   bool run_until(const std::function<bool()>& done, Duration limit);
@@ -34,19 +38,11 @@ class VirtualLoop final : public Loop {
   size_t pending() const;
 
  private:
-  struct Key {
-    Duration due;
-    uint64_t tie;
-    TimerId id;
-    auto operator<=>(const Key&) const = default;
-  };
   Time start_;
   Duration uptime_{0};
   Duration clock_offset_{0};
   SeededRandom random_;
-  TimerId next_id_ = 1;
-  std::map<Key, std::function<void()>> queue_;
-  std::unordered_map<TimerId, Key> keys_;
+  TimerQueue queue_;
 };
 
 }  // namespace lockstep

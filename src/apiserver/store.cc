@@ -1,0 +1,176 @@
+#include "apiserver/store.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep::apiserver {
+
+namespace {
+
+void stamp(Json& object, uint64_t version) {
+  ensure_object(object.as_object(), "metadata")["resourceVersion"] = std::to_string(version);
+}
+
+std::vector<std::string_view> owner_uids(const Json* object) {
+  std::vector<std::string_view> uids;
+  if (object == nullptr) return uids;
+  const Json* owners = find(*object, "metadata", "ownerReferences");
+  if (owners == nullptr || !owners->is_array()) return uids;
+  for (const Json& owner : owners->get_array()) {
+    if (auto uid = text_at(owner, "uid"); !uid.empty()) uids.push_back(uid);
+  }
+  return uids;
+}
+
+const Shelf empty_shelf;
+
+}  // namespace
+
+Stored::Stored(ObjectKey key, uint64_t version, Json object)
+    : key_(std::move(key)), version_(version), document_(std::make_shared<const Json>(std::move(object))) {}
+
+const std::string& Stored::bytes() const {
+  if (bytes_.empty()) bytes_ = print_json(*document_);
+  return bytes_;
+}
+
+StoredPtr Shelf::find(const ObjectKey& key) const {
+  auto found = objects_.find(key);
+  return found == objects_.end() ? nullptr : found->second;
+}
+
+std::pair<Shelf::Objects::const_iterator, Shelf::Objects::const_iterator> Shelf::range(
+    const std::string& ns) const {
+  if (ns.empty()) return {objects_.begin(), objects_.end()};
+  auto first = objects_.lower_bound(ObjectKey{ns, ""});
+  // The smallest namespace name that sorts after `ns`.
+  auto last = objects_.lower_bound(ObjectKey{ns + '\0', ""});
+  return {first, last};
+}
+
+std::optional<uint64_t> Shelf::position_after(uint64_t version) const {
+  if (version < compacted_version_) return std::nullopt;
+  auto found = std::upper_bound(log_.begin(), log_.end(), version,
+                                [](uint64_t wanted, const Change& change) { return wanted < change.version; });
+  return first_position_ + static_cast<uint64_t>(found - log_.begin());
+}
+
+std::optional<std::map<ObjectKey, StoredPtr>> Shelf::changed_since(uint64_t version) const {
+  auto position = position_after(version);
+  if (!position) return std::nullopt;
+  std::map<ObjectKey, StoredPtr> then;
+  for (uint64_t at_position = *position; at_position < end_position(); ++at_position) {
+    const Change& change = at(at_position);
+    then.emplace(change.object->key(), change.before);  // only the first change tells the state then
+  }
+  return then;
+}
+
+const Shelf& Store::shelf(std::string_view storage) const {
+  auto found = shelves_.find(storage);
+  return found == shelves_.end() ? empty_shelf : found->second;
+}
+
+std::vector<std::string> Store::storages() const {
+  std::vector<std::string> names;
+  for (const auto& [name, shelf] : shelves_) names.push_back(name);
+  return names;
+}
+
+Shelf& Store::shelf_to_write(std::string_view storage) {
+  auto found = shelves_.find(storage);
+  if (found == shelves_.end()) found = shelves_.emplace(std::string(storage), Shelf{}).first;
+  return found->second;
+}
+
+StoredPtr Store::put(std::string_view storage, const ObjectKey& key, Json object) {
+  Shelf& shelf = shelf_to_write(storage);
+  stamp(object, ++version_);
+  auto stored = std::make_shared<const Stored>(key, version_, std::move(object));
+  StoredPtr before = std::exchange(shelf.objects_[key], stored);
+  std::string name(storage);
+  index(Place{name, key}, before ? &before->json() : nullptr, &stored->json());
+  auto type = before ? kube::WatchEventType::modified : kube::WatchEventType::added;
+  record(name, shelf, Change{version_, type, stored, std::move(before)});
+  return stored;
+}
+
+StoredPtr Store::remove(std::string_view storage, const ObjectKey& key) {
+  Shelf& shelf = shelf_to_write(storage);
+  auto found = shelf.objects_.find(key);
+  if (found == shelf.objects_.end()) return nullptr;
+  StoredPtr before = std::move(found->second);
+  shelf.objects_.erase(found);
+  Json last = before->json();
+  stamp(last, ++version_);
+  auto stored = std::make_shared<const Stored>(key, version_, std::move(last));
+  std::string name(storage);
+  index(Place{name, key}, &before->json(), nullptr);
+  record(name, shelf, Change{version_, kube::WatchEventType::deleted, stored, std::move(before)});
+  return stored;
+}
+
+void Store::record(const std::string& storage, Shelf& shelf, Change change) {
+  shelf.log_.push_back(std::move(change));
+  while (shelf.log_.size() > log_limit_) {
+    shelf.compacted_version_ = shelf.log_.front().version;
+    shelf.log_.pop_front();
+    ++shelf.first_position_;
+  }
+  // A listener may write in turn, or go: hold the change, and walk by id.
+  Change held = shelf.log_.back();
+  for (auto at = listeners_.begin(); at != listeners_.end();) {
+    uint64_t id = at->first;
+    Listener listener = at->second;
+    listener(storage, held);
+    at = listeners_.upper_bound(id);
+  }
+}
+
+void Store::compact() {
+  for (auto& [name, shelf] : shelves_) {
+    shelf.first_position_ += shelf.log_.size();
+    shelf.log_.clear();
+    shelf.compacted_version_ = version_;
+  }
+}
+
+void Store::index(const Place& place, const Json* before, const Json* after) {
+  auto uid_before = before == nullptr ? std::string_view() : text_at(*before, "metadata", "uid");
+  auto uid_after = after == nullptr ? std::string_view() : text_at(*after, "metadata", "uid");
+  if (uid_before != uid_after) {
+    if (!uid_before.empty()) by_uid_.erase(std::string(uid_before));
+    if (!uid_after.empty()) by_uid_[std::string(uid_after)] = place;
+  }
+  auto owners_before = owner_uids(before);
+  auto owners_after = owner_uids(after);
+  if (owners_before == owners_after) return;
+  for (auto uid : owners_before) {
+    auto found = by_owner_.find(uid);
+    if (found == by_owner_.end()) continue;
+    found->second.erase(place);
+    if (found->second.empty()) by_owner_.erase(found);
+  }
+  for (auto uid : owners_after) by_owner_[std::string(uid)].insert(place);
+}
+
+std::optional<Store::Place> Store::find_uid(std::string_view uid) const {
+  auto found = by_uid_.find(uid);
+  if (found == by_uid_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<Store::Place> Store::dependents(std::string_view owner_uid) const {
+  auto found = by_owner_.find(owner_uid);
+  if (found == by_owner_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+uint64_t Store::add_listener(Listener listener) {
+  listeners_.emplace(next_listener_, std::move(listener));
+  return next_listener_++;
+}
+
+void Store::remove_listener(uint64_t id) { listeners_.erase(id); }
+
+}  // namespace lockstep::apiserver

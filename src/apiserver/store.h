@@ -1,0 +1,124 @@
+// The truth of the embedded API: objects, and a log of every change in the order of its version.
+// A watcher is a position in that log. In memory, single-threaded, and the same behind every door.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/json.h"
+#include "kube/api.h"
+#include "objects/resource_type.h"
+
+namespace lockstep::apiserver {
+
+// One object at one version; never changed once made.
+class Stored {
+ public:
+  Stored(ObjectKey key, uint64_t version, Json object);
+
+  const ObjectKey& key() const { return key_; }
+  uint64_t version() const { return version_; }
+  const Json& json() const { return *document_; }
+  const Document& document() const { return document_; }
+  // The object as JSON text, printed on first need and kept.
+  const std::string& bytes() const;
+
+ private:
+  ObjectKey key_;
+  uint64_t version_;
+  Document document_;
+  mutable std::string bytes_;
+};
+using StoredPtr = std::shared_ptr<const Stored>;
+
+struct Change {
+  uint64_t version = 0;
+  kube::WatchEventType type = kube::WatchEventType::added;
+  StoredPtr object;  // after; of a deletion: the last state, with the deletion's version
+  StoredPtr before;  // null when it was created
+};
+
+// The objects of one storage and their log.
+class Shelf {
+ public:
+  using Objects = std::map<ObjectKey, StoredPtr>;
+
+  const Objects& objects() const { return objects_; }
+  StoredPtr find(const ObjectKey& key) const;
+  // The objects of one namespace, or all when it is empty: a half-open range.
+  std::pair<Objects::const_iterator, Objects::const_iterator> range(const std::string& ns) const;
+
+  // The log as numbered positions: [first_position, end_position).
+  uint64_t first_position() const { return first_position_; }
+  uint64_t end_position() const { return first_position_ + log_.size(); }
+  const Change& at(uint64_t position) const { return log_[position - first_position_]; }
+  // The position after the last change that `version` includes; nothing when the log no longer
+  // reaches back that far.
+  std::optional<uint64_t> position_after(uint64_t version) const;
+  // What the objects were at an earlier version: for keys changed since, their state then (null: did
+  // not exist). Nothing when the log does not reach back.
+  std::optional<std::map<ObjectKey, StoredPtr>> changed_since(uint64_t version) const;
+
+ private:
+  friend class Store;
+  Objects objects_;
+  std::deque<Change> log_;
+  uint64_t first_position_ = 0;
+  uint64_t compacted_version_ = 0;  // changes up to this version are gone from the log
+};
+
+class Store {
+ public:
+  // A reference to an object wherever it is stored.
+  struct Place {
+    std::string storage;
+    ObjectKey key;
+    auto operator<=>(const Place&) const = default;
+  };
+
+  // `log_limit`: changes kept per storage.
+  explicit Store(size_t log_limit = 100'000) : log_limit_(log_limit) {}
+
+  uint64_t version() const { return version_; }
+  const Shelf& shelf(std::string_view storage) const;
+  std::vector<std::string> storages() const;
+
+  // Writes an object under a new version and stamps it with it.
+  StoredPtr put(std::string_view storage, const ObjectKey& key, Json object);
+  // Removes it; the log gets its last state under a new version.
+  StoredPtr remove(std::string_view storage, const ObjectKey& key);
+  // Forgets all changes up to now, as etcd's compaction does: older positions are gone.
+  void compact();
+
+  // By metadata.uid, and by the uid of an owner.
+  std::optional<Place> find_uid(std::string_view uid) const;
+  std::vector<Place> dependents(std::string_view owner_uid) const;
+
+  // Called after every change, in order of registration. Returns an id for remove_listener.
+  using Listener = std::function<void(const std::string& storage, const Change& change)>;
+  uint64_t add_listener(Listener listener);
+  void remove_listener(uint64_t id);
+
+ private:
+  Shelf& shelf_to_write(std::string_view storage);
+  void record(const std::string& storage, Shelf& shelf, Change change);
+  void index(const Place& place, const Json* before, const Json* after);
+
+  size_t log_limit_;
+  uint64_t version_ = 1;
+  std::map<std::string, Shelf, std::less<>> shelves_;
+  std::map<std::string, Place, std::less<>> by_uid_;
+  std::map<std::string, std::set<Place>, std::less<>> by_owner_;
+  std::map<uint64_t, Listener> listeners_;
+  uint64_t next_listener_ = 1;
+};
+
+}  // namespace lockstep::apiserver

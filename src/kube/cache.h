@@ -1,0 +1,228 @@
+// The watch cache of one type of object: what the cluster shows, as far as we have heard, with indexes
+// (pods by node, by owner), a report of every change, and the means to read our own writes.
+//
+// It is fed by one list and one watch of that type and by nothing else; events of one type come in the
+// order of their versions, so having seen a version means having seen all before it.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/text.h"
+#include "kube/api.h"
+#include "kube/expectations.h"
+#include "objects/meta.h"
+#include "objects/resource_type.h"
+
+namespace lockstep::kube {
+
+struct KeyView {
+  std::string_view ns;
+  std::string_view name;
+
+  KeyView(std::string_view ns_, std::string_view name_) : ns(ns_), name(name_) {}
+  KeyView(const ObjectKey& key) : ns(key.ns), name(key.name) {}           // NOLINT: a view of it
+  KeyView(const ObjectMeta& meta) : ns(meta.ns), name(meta.name) {}       // NOLINT
+  ObjectKey key() const { return {std::string(ns), std::string(name)}; }
+  auto operator<=>(const KeyView&) const = default;
+};
+
+template <typename T>
+class Cache {
+ public:
+  using Object = std::shared_ptr<const T>;
+
+  // Appends the values under which the object is to be found: the name of a pod's node, say.
+  using IndexFunction = std::function<void(const T& object, std::vector<Text>& values)>;
+  struct Index {
+    std::string name;
+    IndexFunction values;
+  };
+
+  // No `before`: it is new. No `after`: it is gone. An object that was deleted and made again under
+  // the same name is two changes.
+  struct Change {
+    Object before;
+    Object after;
+    const T& object() const { return after ? *after : *before; }
+  };
+  // Called once the cache shows the whole event or list. Must not change the cache.
+  using Listener = std::function<void(const Change&)>;
+  using SettledListener = std::function<void(const ObjectKey&)>;
+
+  explicit Cache(std::vector<Index> indexes = {}) {
+    for (Index& index : indexes) indexes_.push_back(IndexState{std::move(index), {}});
+  }
+  // Buckets point at slots.
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+
+  void on_change(Listener listener) { listeners_.push_back(std::move(listener)); }
+  // An expectation was settled; perhaps with no change of that object to tell of.
+  void on_settled(SettledListener listener) { settled_listeners_.push_back(std::move(listener)); }
+
+  // Reading.
+
+  // Null when there is none.
+  Object find(KeyView key) const {
+    auto at = slots_.find(key);
+    return at == slots_.end() ? nullptr : at->object;
+  }
+  size_t size() const { return slots_.size(); }
+  // True once a list has been taken in.
+  bool synced() const { return synced_; }
+  // Everything up to here has been seen; empty before the first list.
+  const Text& version() const { return version_; }
+
+  // All objects, by namespace and name.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const Slot& slot : slots_) visit(slot.object);
+  }
+  // Those under one value of an index, by namespace and name.
+  template <typename Visit>
+  void for_each(std::string_view index, std::string_view value, Visit visit) const {
+    if (const Bucket* bucket = bucket_of(index, value)) {
+      for (const Slot* slot : *bucket) visit(slot->object);
+    }
+  }
+  std::vector<Object> find_all(std::string_view index, std::string_view value) const {
+    std::vector<Object> found;
+    for_each(index, value, [&](const Object& object) { found.push_back(object); });
+    return found;
+  }
+  size_t count(std::string_view index, std::string_view value) const {
+    const Bucket* bucket = bucket_of(index, value);
+    return bucket == nullptr ? 0 : bucket->size();
+  }
+  // Every value of an index that has an object, in order.
+  template <typename Visit>
+  void for_each_value(std::string_view index, Visit visit) const {
+    if (const IndexState* state = index_of(index)) {
+      for (const auto& [value, bucket] : state->buckets) visit(value);
+    }
+  }
+
+  // Objects that the cluster has and that we could not read: what is held of them, if anything, is
+  // from before.
+  const std::map<ObjectKey, Error>& unreadable() const { return unreadable_; }
+
+  // Feeding.
+
+  // False: the event was older than what is held, and changed nothing.
+  bool apply(WatchEventType type, Object object);
+  // A deletion of which only the key is known.
+  bool remove(const ObjectKey& key, std::string_view version = {});
+  // An event about an object that could not be decoded.
+  void apply_unreadable(const ObjectKey& key, Error error, std::string_view version = {});
+  // A bookmark.
+  void advance(std::string_view version);
+
+  // A whole list in place of what is held, and the version it was read at. What could not be decoded
+  // is kept as it was. False: the list is older than what was seen already (a server that lags) and
+  // nothing is changed; ask again, and when that persists, reset() first.
+  bool replace(std::vector<Object> objects, std::string_view version,
+               std::map<ObjectKey, Error> unreadable = {});
+  // Forgets versions and expectations, not objects: the cluster's history may have begun anew
+  // (a restored backup), and the next list is taken whatever its version.
+  void reset();
+
+  // Reading our own writes.
+
+  void expect(const ObjectKey& key, std::string_view version) {
+    if (is_at_least(version_, version)) return;
+    auto at = slots_.find(KeyView(key));
+    if (at != slots_.end() && is_at_least(at->object->meta.resource_version, version)) return;
+    expectations_.expect(key, version);
+  }
+  void expect_deleted(const ObjectKey& key, std::string_view uid) {
+    auto at = slots_.find(KeyView(key));
+    if (at == slots_.end() || at->object->meta.uid != uid || at->object->meta.is_deleting()) return;
+    expectations_.expect_deleted(key, uid);
+  }
+  // False while a write of ours to this object is not shown yet.
+  bool is_current(const ObjectKey& key) const { return !expectations_.has(key); }
+  const Expectations& expectations() const { return expectations_; }
+
+ private:
+  // Stable in memory; the object in it changes, its key does not.
+  struct Slot {
+    mutable Object object;
+    KeyView key() const { return KeyView(object->meta); }
+  };
+  struct ByKey {
+    using is_transparent = void;
+    bool operator()(const Slot& a, const Slot& b) const { return a.key() < b.key(); }
+    bool operator()(const Slot& a, const KeyView& b) const { return a.key() < b; }
+    bool operator()(const KeyView& a, const Slot& b) const { return a < b.key(); }
+  };
+  struct ByText {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const { return a < b; }
+  };
+  using Slots = std::set<Slot, ByKey>;
+  using Bucket = std::vector<const Slot*>;  // by key
+  struct IndexState {
+    Index index;
+    std::map<Text, Bucket, ByText> buckets;
+  };
+
+  static bool is_at_least(std::string_view seen, std::string_view wanted) {
+    VersionOrder order = compare_versions(seen, wanted);
+    return order == VersionOrder::newer || order == VersionOrder::same;
+  }
+  static bool is_same(const T& a, const T& b) {
+    if (!(a.meta.uid == b.meta.uid)) return false;
+    if (a.meta.resource_version.empty()) return a == b;
+    return a.meta.resource_version == b.meta.resource_version;
+  }
+
+  const IndexState* index_of(std::string_view name) const {
+    for (const IndexState& state : indexes_) {
+      if (state.index.name == name) return &state;
+    }
+    return nullptr;
+  }
+  const Bucket* bucket_of(std::string_view name, std::string_view value) const {
+    const IndexState* state = index_of(name);
+    if (state == nullptr) return nullptr;
+    auto at = state->buckets.find(value);
+    return at == state->buckets.end() ? nullptr : &at->second;
+  }
+  std::vector<Text> values_of(const IndexState& state, const T& object) const {
+    std::vector<Text> values;
+    state.index.values(object, values);
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+  }
+  void enter(IndexState& state, const Text& value, const Slot& slot);
+  void leave(IndexState& state, const Text& value, const Slot& slot);
+
+  void put(Object object, std::vector<Change>& changes);
+  typename Slots::iterator take(typename Slots::iterator at, std::vector<Change>& changes);
+  void raise_version(std::string_view version);
+  void report(const std::vector<Change>& changes, const std::vector<ObjectKey>& settled);
+
+  Slots slots_;
+  std::vector<IndexState> indexes_;
+  Text version_;
+  bool synced_ = false;
+  std::map<ObjectKey, Error> unreadable_;
+  Expectations expectations_;
+  std::vector<Listener> listeners_;
+  std::vector<SettledListener> settled_listeners_;
+};
+
+}  // namespace lockstep::kube
+
+#include "kube/cache_impl.h"  // IWYU pragma: keep

@@ -1,0 +1,192 @@
+// The longer functions of Cache<T>; included by cache.h alone.
+#pragma once
+
+#include <algorithm>
+
+#include "kube/cache.h"
+
+namespace lockstep::kube {
+
+template <typename T>
+void Cache<T>::enter(IndexState& state, const Text& value, const Slot& slot) {
+  Bucket& bucket = state.buckets[value];
+  auto at = std::lower_bound(bucket.begin(), bucket.end(), &slot,
+                             [](const Slot* a, const Slot* b) { return a->key() < b->key(); });
+  bucket.insert(at, &slot);
+}
+
+template <typename T>
+void Cache<T>::leave(IndexState& state, const Text& value, const Slot& slot) {
+  auto found = state.buckets.find(value.view());
+  if (found == state.buckets.end()) return;
+  Bucket& bucket = found->second;
+  auto at = std::lower_bound(bucket.begin(), bucket.end(), &slot,
+                             [](const Slot* a, const Slot* b) { return a->key() < b->key(); });
+  if (at != bucket.end() && *at == &slot) bucket.erase(at);
+  if (bucket.empty()) state.buckets.erase(found);
+}
+
+template <typename T>
+void Cache<T>::put(Object object, std::vector<Change>& changes) {
+  // Lists come in nearly this order, so the end is the likely place.
+  auto at = slots_.empty() || std::prev(slots_.end())->key() < KeyView(object->meta)
+                ? slots_.end()
+                : slots_.find(KeyView(object->meta));
+  if (at == slots_.end()) {
+    at = slots_.insert(slots_.end(), Slot{object});
+    for (IndexState& state : indexes_) {
+      for (const Text& value : values_of(state, *object)) enter(state, value, *at);
+    }
+    changes.push_back(Change{nullptr, std::move(object)});
+    return;
+  }
+  Object before = at->object;
+  if (is_same(*before, *object)) return;
+  at->object = object;
+  for (IndexState& state : indexes_) {
+    std::vector<Text> old_values = values_of(state, *before);
+    std::vector<Text> new_values = values_of(state, *object);
+    if (old_values == new_values) continue;
+    for (const Text& value : old_values) leave(state, value, *at);
+    for (const Text& value : new_values) enter(state, value, *at);
+  }
+  if (before->meta.uid == object->meta.uid) {
+    changes.push_back(Change{std::move(before), std::move(object)});
+  } else {
+    changes.push_back(Change{std::move(before), nullptr});
+    changes.push_back(Change{nullptr, std::move(object)});
+  }
+}
+
+template <typename T>
+typename Cache<T>::Slots::iterator Cache<T>::take(typename Slots::iterator at,
+                                                  std::vector<Change>& changes) {
+  for (IndexState& state : indexes_) {
+    for (const Text& value : values_of(state, *at->object)) leave(state, value, *at);
+  }
+  changes.push_back(Change{at->object, nullptr});
+  return slots_.erase(at);
+}
+
+template <typename T>
+void Cache<T>::raise_version(std::string_view version) {
+  if (version.empty()) return;
+  // What cannot be compared comes from the stream, and the stream only goes forward.
+  if (compare_versions(version, version_) != VersionOrder::older) version_ = Text(version);
+}
+
+template <typename T>
+void Cache<T>::report(const std::vector<Change>& changes, const std::vector<ObjectKey>& settled) {
+  for (const Change& change : changes) {
+    for (const Listener& listener : listeners_) listener(change);
+  }
+  for (const ObjectKey& key : settled) {
+    for (const SettledListener& listener : settled_listeners_) listener(key);
+  }
+}
+
+template <typename T>
+bool Cache<T>::apply(WatchEventType type, Object object) {
+  if (type == WatchEventType::deleted) {
+    return remove(object->meta.key(), object->meta.resource_version);
+  }
+  if (type != WatchEventType::added && type != WatchEventType::modified) return false;
+  auto at = slots_.find(KeyView(object->meta));
+  if (at != slots_.end() && compare_versions(object->meta.resource_version,
+                                             at->object->meta.resource_version) == VersionOrder::older) {
+    return false;
+  }
+  std::vector<Change> changes;
+  std::vector<ObjectKey> settled;
+  put(object, changes);
+  if (!unreadable_.empty()) unreadable_.erase(object->meta.key());
+  raise_version(object->meta.resource_version);
+  if (!expectations_.empty()) {
+    expectations_.saw(object->meta, settled);
+    expectations_.saw_version(version_, settled);
+  }
+  bool changed = !changes.empty();
+  report(changes, settled);
+  return changed;
+}
+
+template <typename T>
+bool Cache<T>::remove(const ObjectKey& key, std::string_view version) {
+  std::vector<Change> changes;
+  std::vector<ObjectKey> settled;
+  auto at = slots_.find(KeyView(key));
+  if (at != slots_.end()) {
+    // An old deletion, of an object that has been made again since.
+    if (compare_versions(version, at->object->meta.resource_version) == VersionOrder::older) return false;
+    take(at, changes);
+  }
+  unreadable_.erase(key);
+  raise_version(version);
+  if (!expectations_.empty()) {
+    expectations_.saw_deleted(key, version, settled);
+    expectations_.saw_version(version_, settled);
+  }
+  bool changed = !changes.empty();
+  report(changes, settled);
+  return changed;
+}
+
+template <typename T>
+void Cache<T>::apply_unreadable(const ObjectKey& key, Error error, std::string_view version) {
+  unreadable_.insert_or_assign(key, std::move(error));
+  advance(version);
+}
+
+template <typename T>
+void Cache<T>::advance(std::string_view version) {
+  raise_version(version);
+  std::vector<ObjectKey> settled;
+  if (!expectations_.empty()) expectations_.saw_version(version_, settled);
+  report({}, settled);
+}
+
+template <typename T>
+bool Cache<T>::replace(std::vector<Object> objects, std::string_view version,
+                       std::map<ObjectKey, Error> unreadable) {
+  if (compare_versions(version, version_) == VersionOrder::older) return false;
+  std::vector<Change> changes;
+  std::vector<ObjectKey> settled;
+
+  auto before = [](const Object& a, const Object& b) { return KeyView(a->meta) < KeyView(b->meta); };
+  if (!std::is_sorted(objects.begin(), objects.end(), before)) {
+    std::sort(objects.begin(), objects.end(), before);
+  }
+  // Both sides in order: one walk finds what is gone.
+  auto item = objects.begin();
+  for (auto at = slots_.begin(); at != slots_.end();) {
+    while (item != objects.end() && KeyView((*item)->meta) < at->key()) ++item;
+    bool listed = item != objects.end() && KeyView((*item)->meta) == at->key();
+    if (listed || (!unreadable.empty() && unreadable.contains(at->key().key()))) {
+      ++at;
+      continue;
+    }
+    if (!expectations_.empty()) expectations_.saw_deleted(at->key().key(), version, settled);
+    at = take(at, changes);
+  }
+  for (Object& object : objects) {
+    if (!expectations_.empty()) expectations_.saw(object->meta, settled);
+    put(std::move(object), changes);
+  }
+  unreadable_ = std::move(unreadable);
+  version_ = Text(version);
+  synced_ = true;
+  expectations_.saw_version(version_, settled);
+  expectations_.saw_list(settled);
+  report(changes, settled);
+  return true;
+}
+
+template <typename T>
+void Cache<T>::reset() {
+  version_ = Text();
+  std::vector<ObjectKey> settled;
+  expectations_.clear(settled);
+  report({}, settled);
+}
+
+}  // namespace lockstep::kube

@@ -1,0 +1,170 @@
+// An Api that goes wrong on purpose, at the boundary where networks and servers do: requests and replies
+// get lost, answers are 409, 410, 429 and 500, watches lag, end or go silent. Which fault comes when is
+// asked of a FaultSource: random from a seed, written down for a test, or made by the simulator from a
+// scenario.
+//
+// It stands for the network and the server, so it belongs to the simulation, not to the client: a
+// request that is on its way arrives although its sender has been killed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/api.h"
+#include "world/loop.h"
+#include "world/random.h"
+
+namespace lockstep::kube {
+
+enum class Fault {
+  none,
+  request_lost,  // it never arrives, no answer comes
+  request_late,  // no answer comes, and it arrives after its sender gave up
+  reply_lost,    // it was done, no answer comes
+  conflict,      // 409, not done
+  expired,       // 410, not done
+  throttled,     // 429, not done
+  server_error,  // 500, not done
+};
+std::string_view to_string(Fault fault);
+
+struct CallPlan {
+  Fault fault = Fault::none;
+  Duration request_delay{0};            // before it arrives
+  Duration reply_delay{0};              // before the answer arrives
+  std::optional<Duration> retry_after;  // of a 429 or 500
+};
+
+// What becomes of one watch. Several may be set: what comes first counts.
+struct WatchPlan {
+  Fault begin = Fault::none;            // expired, throttled, server_error or request_lost
+  std::optional<Duration> drop_after;   // the connection breaks
+  std::optional<Duration> expire_after;  // an ERROR event with 410, then the end
+  std::optional<Duration> silent_after;  // nothing comes any more, not even the end
+};
+
+class FaultSource {
+ public:
+  virtual ~FaultSource() = default;
+  virtual CallPlan plan_call(const Request& request) = 0;
+  virtual WatchPlan plan_watch(const WatchRequest& request) = 0;
+  // How late an event of this watch arrives; the order stays.
+  virtual Duration event_delay(const WatchRequest& request) = 0;
+};
+
+// Nothing goes wrong.
+class NoFaults final : public FaultSource {
+ public:
+  CallPlan plan_call(const Request&) override { return {}; }
+  WatchPlan plan_watch(const WatchRequest&) override { return {}; }
+  Duration event_delay(const WatchRequest&) override { return Duration::zero(); }
+};
+
+// The chance of each, from 0 to 1, where it makes sense: a conflict needs a write, a 410 a list.
+struct FaultWeights {
+  double request_lost = 0;
+  double request_late = 0;
+  double reply_lost = 0;
+  double conflict = 0;
+  double expired = 0;
+  double throttled = 0;
+  double server_error = 0;
+
+  double watch_refused = 0;
+  double watch_dropped = 0;
+  double watch_expired = 0;
+  double watch_silent = 0;
+  // A watch that gets one of the three lives for up to this long.
+  Duration watch_life = minutes(1);
+
+  Duration latency{0};  // of a request and of a reply each, at most
+  Duration watch_lag{0};  // at most
+  Duration retry_after = seconds(10);  // at most; rounded up to seconds, as the header is
+
+  // A bit of everything; strength 1 is a very bad day.
+  static FaultWeights everything(double strength);
+};
+
+class RandomFaults : public FaultSource {
+ public:
+  RandomFaults(FaultWeights weights, Random& random) : weights(weights), random_(random) {}
+  CallPlan plan_call(const Request& request) override;
+  WatchPlan plan_watch(const WatchRequest& request) override;
+  Duration event_delay(const WatchRequest& request) override;
+
+  // May be changed at any time: calm comes by setting it to {}.
+  FaultWeights weights;
+
+ protected:
+  Duration up_to(Duration most);
+  bool chance(double probability) { return random_.fraction() < probability; }
+
+ private:
+  Random& random_;
+};
+
+// Faults that a test writes down. A rule is used as often as it says, the oldest that matches first;
+// what no rule matches is asked of `otherwise`.
+class ScriptedFaults final : public FaultSource {
+ public:
+  explicit ScriptedFaults(FaultSource* otherwise = nullptr) : otherwise_(otherwise) {}
+
+  using CallMatch = std::function<bool(const Request&)>;
+  using WatchMatch = std::function<bool(const WatchRequest&)>;
+  void on_call(CallMatch match, CallPlan plan, size_t times = 1);
+  void on_watch(WatchMatch match, WatchPlan plan, size_t times = 1);
+  // Every call of the verb on the type.
+  static CallMatch calls(Verb verb, const ResourceType& type);
+
+  CallPlan plan_call(const Request& request) override;
+  WatchPlan plan_watch(const WatchRequest& request) override;
+  Duration event_delay(const WatchRequest& request) override;
+  size_t unused() const { return calls_.size() + watches_.size(); }
+
+ private:
+  template <typename Match, typename Plan>
+  struct Rule {
+    Match match;
+    Plan plan;
+    size_t times;
+  };
+  FaultSource* otherwise_;
+  std::deque<Rule<CallMatch, CallPlan>> calls_;
+  std::deque<Rule<WatchMatch, WatchPlan>> watches_;
+};
+
+class FaultApi final : public Api {
+ public:
+  FaultApi(Api& inner, Loop& loop, FaultSource& source);
+  ~FaultApi() override;
+
+  void call(Request request, ReplyCallback done) override;
+  [[nodiscard]] std::unique_ptr<Watch> watch(WatchRequest request, WatchHandler handler) override;
+
+  // How often each fault happened; a test that found nothing wrong must know that it tried.
+  const std::map<Fault, uint64_t>& injected() const { return injected_; }
+
+  // Breaks or silences all open watches now, as a network partition does.
+  void drop_watches();
+  void silence_watches();
+
+ private:
+  class FaultyWatch;
+  void forward(Request request, CallPlan plan, ReplyCallback done);
+  void answer(Duration delay, Reply reply, ReplyCallback done);
+
+  Api& inner_;
+  Loop& loop_;
+  FaultSource& source_;
+  std::map<Fault, uint64_t> injected_;
+  std::vector<FaultyWatch*> watches_;
+  Scope scope_;
+};
+
+}  // namespace lockstep::kube

@@ -1,0 +1,3 @@
+module lockstep/tests/real/typegen
+
+go 1.24
