@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "apiserver/pattern.h"
 #include "apiserver/status.h"
 #include "data/json.h"
 #include "data/patch.h"
@@ -50,6 +51,7 @@ struct Schema {
   bool nullable = false;
   std::vector<Json> allowed;  // enum
   std::string pattern;
+  std::shared_ptr<const Pattern> compiled_pattern;
   std::optional<double> minimum, maximum;
   bool exclusive_minimum = false, exclusive_maximum = false;
   std::optional<int64_t> min_length, max_length, min_items, max_items, min_properties, max_properties;

@@ -36,7 +36,9 @@ class WatchFeed {
   // Feeds with equal fingerprints at equal positions give the same events.
   const std::string& fingerprint() const { return fingerprint_; }
   uint64_t position() const { return position_; }
-  bool in_log() const { return initial_.empty() && !announce_initial_end_ && !ended_; }
+  // Somebody else already read up to here on our behalf.
+  void skip_to(uint64_t position) { position_ = position; }
+  bool in_log() const { return initial_.empty() && !announce_initial_end_ && too_old_ == 0 && !ended_; }
 
  private:
   WatchFeed() = default;

@@ -31,8 +31,12 @@ uint64_t slot_hash(std::string_view text) {
   for (size_t i = 0; i + 8 < text.size(); i += 8) {
     hash = std::rotl((hash ^ word_at(i)) * factor, 29);
   }
-  hash = (hash ^ word_at(text.size() - 8)) * factor;  // may overlap the word before
-  return hash ^ (hash >> 32);
+  hash ^= word_at(text.size() - 8);  // may overlap the word before
+  // Names differ mostly in their last characters, the highest bits, and a product carries upwards
+  // only: they are brought down first.
+  hash = (hash ^ (hash >> 32)) * factor;
+  hash = (hash ^ (hash >> 32)) * factor;
+  return hash >> 32;
 }
 
 }  // namespace

@@ -140,6 +140,25 @@ Result<ListPatch> take_apart(const JsonArray& patch, const std::string& key) {
   return result;
 }
 
+// The order of the live list after deletions. In Kubernetes, items that the patch adds then take
+// the places that became free at the end of it (it is the same array in memory), and count as live.
+Identities order_after(const Identities& before, const std::set<std::string>& deleted,
+                       const Identities& added) {
+  Identities after;
+  std::set<std::string> seen;
+  const auto append = [&](const std::string& identity) {
+    after.push_back(identity);
+    seen.insert(identity);
+  };
+  for (const std::string& identity : before) {
+    if (!deleted.contains(identity)) append(identity);
+  }
+  for (const std::string& identity : added) {
+    if (after.size() < before.size() && !seen.contains(identity)) append(identity);
+  }
+  return after;
+}
+
 JsonArray plain_items(const JsonArray& patch) {
   JsonArray items;
   for (const Json& item : patch) {
@@ -250,15 +269,20 @@ Result<void> StrategicMerger::merge_ordered(JsonObject& original, const Json* pa
                                             const std::string& path) {
   const Json* live = original.if_contains(key);
   if (live != nullptr && live->is_null()) live = nullptr;
+  if (live == nullptr && patch == nullptr) return {};
   if (!order.is_array() || (patch != nullptr && !patch->is_array()) ||
       (live != nullptr && !live->is_array())) {
     return fail(ErrorKind::invalid, "invalid patch format of setElementOrder list");
   }
   const JsonArray live_items = live == nullptr ? JsonArray() : live->get_array();
   const JsonArray patch_items = patch == nullptr ? JsonArray() : patch->get_array();
-  const std::string merge_key = schema_.at(path).key;
+  const ListMerge how = schema_.at(path);
+  const std::string& merge_key = how.key;
 
   LOCKSTEP_TRY(const ItemKind kind, kind_of_items(live_items, patch_items));
+  if (kind == ItemKind::none) {
+    return fail(ErrorKind::invalid, "no elements in any of the given slices");
+  }
   if (kind == ItemKind::object && merge_key.empty()) {
     return fail(ErrorKind::invalid, "$setElementOrder for a list of maps without a merge key");
   }
@@ -266,16 +290,20 @@ Result<void> StrategicMerger::merge_ordered(JsonObject& original, const Json* pa
   LOCKSTEP_TRY(const Identities plain, identities_of(plain_items(patch_items), merge_key));
   LOCKSTEP_TRY(const Identities before, identities_of(live_items, merge_key));
   LOCKSTEP_CHECK(check_order(plain, wanted));
-  if (live == nullptr && patch == nullptr) return {};
 
   JsonArray merged = live_items;
+  Identities live_order = before;
   if (live == nullptr) {
     merged = as_new(*patch)->get_array();
   } else if (patch != nullptr) {
     LOCKSTEP_TRY(merged, merge_list(std::move(merged), patch_items, path));
+    if (how.kind == ListMerge::Kind::by_key) {
+      LOCKSTEP_TRY(const ListPatch list_patch, take_apart(patch_items, merge_key));
+      if (!list_patch.replaces) live_order = order_after(before, list_patch.deleted, plain);
+    }
   }
   LOCKSTEP_TRY(const Identities identities, identities_of(merged, merge_key));
-  original.insert_or_assign(key, in_order(std::move(merged), identities, wanted, before));
+  original.insert_or_assign(key, in_order(std::move(merged), identities, wanted, live_order));
   return {};
 }
 
@@ -306,7 +334,9 @@ Result<JsonArray> StrategicMerger::merge_by_key(const JsonArray& original, const
                                                 const std::string& key, const std::string& path) {
   LOCKSTEP_TRY(const ListPatch list_patch, take_apart(patch, key));
   LOCKSTEP_TRY(const Identities wanted, identities_of(list_patch.items, key));
-  if (list_patch.replaces) return decoded(list_patch.items).get_array();
+  if (list_patch.replaces) {
+    return in_order(std::move(decoded(list_patch.items).get_array()), wanted, {}, wanted);
+  }
   LOCKSTEP_TRY(const Identities before, identities_of(original, key));
 
   JsonArray merged;

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "data/yaml.h"
 #include "data/yaml_read.h"
+#include "data/yaml_scalar.h"
 #include "data/yaml_style.h"
 #include "data/yaml_tree.h"
 
@@ -192,10 +193,13 @@ std::string_view text_of(const Json& value) {
 std::vector<std::string> inline_candidates(const Node& node, const Json& value) {
   if (!value.is_string()) return {yaml::print_scalar(value)};
   const std::string_view text = text_of(value);
+  // {"a": 1} may be JSON, and remains it: its strings have quotes, so this one was none.
+  const bool in_json = node.in_flow && node.style == ScalarStyle::plain && !node.text.empty() &&
+                       !std::holds_alternative<std::string>(yaml::resolve_plain(node.text));
   std::vector<std::string> candidates;
   if (node.style == ScalarStyle::single_quoted) {
     if (auto quoted = yaml::quote_single(text)) candidates.push_back(std::move(*quoted));
-  } else if (node.style != ScalarStyle::double_quoted) {
+  } else if (node.style != ScalarStyle::double_quoted && !in_json) {
     candidates.push_back(yaml::print_string(text, node.in_flow));
   }
   candidates.push_back(yaml::quote_double(text));
@@ -303,12 +307,11 @@ Error cannot_write(const Tree& tree, const Target& target, const Path& path,
   std::string message = fmt::format("cannot change {} alone", path_text(path, path.size()));
   const auto shared = std::find_if(target.trail.begin(), target.trail.end(),
                                    [](const Node* node) { return node->is_aliased; });
-  const yaml::Properties& properties = tree.properties_of(*target.node);
   if (shared != target.trail.end()) {
     message += fmt::format(": it is inside &{} at line {}, and aliases of that would change too",
                            tree.properties_of(**shared).anchor, (*shared)->start.line + 1);
-  } else if (!properties.tag.empty()) {
-    message += fmt::format(": its tag {} does not fit the new value", properties.tag);
+  } else if (!tree.properties_of(*target.node).tag.empty()) {
+    message += ": its tag does not fit the new value";
   }
   return Error{ErrorKind::invalid, message + "; edit the file by hand",
                yaml::place(name, target.node->start)};

@@ -65,7 +65,7 @@ class Events {
     return &event_;
   }
 
-  Error problem(std::string_view name) const;
+  Error problem(std::string_view name, std::string_view text) const;
 
  private:
   void release() {
@@ -79,46 +79,48 @@ class Events {
   bool has_event_ = false;
 };
 
-// What to do about the syntax errors that people make most.
-std::string_view advice(std::string_view problem) {
+// What to do about the syntax errors that people make most. `rest` is the text from the error on.
+std::string advice(std::string_view problem, std::string_view rest) {
   struct Advice {
     std::string_view problem;
     std::string_view text;
   };
   static constexpr Advice kAdvice[] = {
-      {"cannot start any token",
-       "indent with spaces, not tabs; quote a value that begins with @, ` or %"},
       {"mapping values are not allowed",
        "quote a value that holds \": \", or check the indentation"},
-      {"could not find expected ':'", "a key needs a colon and a space behind it"},
+      {"could not find expected ':'", "a key needs a colon and a blank behind it"},
       {"did not find expected key", "check the indentation, and that quotes are closed"},
       {"did not find expected '-' indicator", "indent the items of a list alike"},
       {"block sequence entries are not allowed", "begin the list on a line of its own"},
       {"unexpected end of stream", "close the quotes"},
       {"unknown escape character", "write \\\\ for a backslash, or use single quotes"},
       {"expected ',' or", "close the bracket, or put a comma between the items"},
+      {"unexpected ':'", "put a blank behind the colon, or quote the value"},
       {"undefined tag handle", "remove the tag, or quote a value that begins with !"},
       {"alphabetic or numeric character", "quote a value that begins with & or *"},
   };
+  if (problem.find("cannot start any token") != std::string_view::npos) {
+    if (rest.starts_with('\t')) return "indent with spaces, not with a tab";
+    return fmt::format("quote a value that begins with {}", rest.substr(0, 1));
+  }
   for (const Advice& entry : kAdvice) {
-    if (problem.find(entry.problem) != std::string_view::npos) return entry.text;
+    if (problem.find(entry.problem) != std::string_view::npos) return std::string(entry.text);
   }
   return "correct the YAML here";
 }
 
-Error Events::problem(std::string_view name) const {
+Error Events::problem(std::string_view name, std::string_view text) const {
   if (!is_ready_ || parser_.error == YAML_MEMORY_ERROR) {
     return Error{ErrorKind::internal, "libyaml is out of memory", std::string(name)};
   }
   const std::string_view problem = parser_.problem ? parser_.problem : "unknown syntax error";
-  std::string message = fmt::format("{}", problem);
-  if (parser_.context != nullptr) {
-    message +=
-        fmt::format(" {} that begins at line {}", parser_.context, parser_.context_mark.line + 1);
+  std::string message(problem);
+  if (parser_.context != nullptr && parser_.context_mark.line != parser_.problem_mark.line) {
+    message += fmt::format(" {} from line {} on", parser_.context, parser_.context_mark.line + 1);
   }
-  const Mark mark{static_cast<uint32_t>(parser_.problem_mark.line),
-                  static_cast<uint32_t>(parser_.problem_mark.column), 0};
-  return Error{ErrorKind::invalid, fmt::format("{}; {}", message, advice(problem)),
+  const Mark mark = Cursor(text).at(parser_.problem_mark);
+  return Error{ErrorKind::invalid,
+               fmt::format("{}; {}", message, advice(problem, text.substr(mark.offset))),
                place(name, mark)};
 }
 
@@ -151,7 +153,7 @@ class Composer {
       if (event->type == YAML_STREAM_END_EVENT) return std::move(trees_);
       LOCKSTEP_CHECK(take(*event));
     }
-    return fail(events_.problem(name_));
+    return fail(events_.problem(name_, text_));
   }
 
  private:

@@ -1,8 +1,8 @@
-// The watch cache of one type of object: what the cluster shows, as far as we have heard, with indexes
-// (pods by node, by owner), a report of every change, and the means to read our own writes.
+// The watch cache of one type of object: what the cluster shows, as far as we have heard, with
+// indexes (pods by node, by owner), a report of every change, and the means to read our own writes.
 //
-// It is fed by one list and one watch of that type and by nothing else; events of one type come in the
-// order of their versions, so having seen a version means having seen all before it.
+// It is fed by one list and one watch of that type and by nothing else; events of one type come in
+// the order of their versions, so having seen a version means having seen all before it.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ struct KeyView {
   std::string_view name;
 
   KeyView(std::string_view ns_, std::string_view name_) : ns(ns_), name(name_) {}
-  KeyView(const ObjectKey& key) : ns(key.ns), name(key.name) {}           // NOLINT: a view of it
-  KeyView(const ObjectMeta& meta) : ns(meta.ns), name(meta.name) {}       // NOLINT
+  KeyView(const ObjectKey& key) : ns(key.ns), name(key.name) {}      // NOLINT: a view of it
+  KeyView(const ObjectMeta& meta) : ns(meta.ns), name(meta.name) {}  // NOLINT
   ObjectKey key() const { return {std::string(ns), std::string(name)}; }
   auto operator<=>(const KeyView&) const = default;
 };
@@ -127,9 +127,9 @@ class Cache {
   // A bookmark.
   void advance(std::string_view version);
 
-  // A whole list in place of what is held, and the version it was read at. What could not be decoded
-  // is kept as it was. False: the list is older than what was seen already (a server that lags) and
-  // nothing is changed; ask again, and when that persists, reset() first.
+  // A whole list in place of what is held, and the version it was read at. What could not be
+  // decoded is kept as it was. False: the list is older than what was seen already (a server that
+  // lags) and nothing is changed; ask again, and when that persists, reset() first.
   bool replace(std::vector<Object> objects, std::string_view version,
                std::map<ObjectKey, Error> unreadable = {});
   // Forgets versions and expectations, not objects: the cluster's history may have begun anew

@@ -92,8 +92,9 @@ bool Cache<T>::apply(WatchEventType type, Object object) {
   }
   if (type != WatchEventType::added && type != WatchEventType::modified) return false;
   auto at = slots_.find(KeyView(object->meta));
-  if (at != slots_.end() && compare_versions(object->meta.resource_version,
-                                             at->object->meta.resource_version) == VersionOrder::older) {
+  if (at != slots_.end() &&
+      compare_versions(object->meta.resource_version, at->object->meta.resource_version) ==
+          VersionOrder::older) {
     return false;
   }
   std::vector<Change> changes;
@@ -117,7 +118,8 @@ bool Cache<T>::remove(const ObjectKey& key, std::string_view version) {
   auto at = slots_.find(KeyView(key));
   if (at != slots_.end()) {
     // An old deletion, of an object that has been made again since.
-    if (compare_versions(version, at->object->meta.resource_version) == VersionOrder::older) return false;
+    if (compare_versions(version, at->object->meta.resource_version) == VersionOrder::older)
+      return false;
     take(at, changes);
   }
   unreadable_.erase(key);
@@ -152,7 +154,9 @@ bool Cache<T>::replace(std::vector<Object> objects, std::string_view version,
   std::vector<Change> changes;
   std::vector<ObjectKey> settled;
 
-  auto before = [](const Object& a, const Object& b) { return KeyView(a->meta) < KeyView(b->meta); };
+  auto before = [](const Object& a, const Object& b) {
+    return KeyView(a->meta) < KeyView(b->meta);
+  };
   if (!std::is_sorted(objects.begin(), objects.end(), before)) {
     std::sort(objects.begin(), objects.end(), before);
   }

@@ -5,8 +5,8 @@
 namespace lockstep::kube {
 
 namespace {
-// A fingerprint can miss a change (a copied time stamp on a file of equal size), so it is not trusted
-// for long.
+// A fingerprint can miss a change (a copied time stamp on a file of equal size), so it is not
+// trusted for long.
 constexpr Duration longest_trust = minutes(1);
 }  // namespace
 

@@ -16,9 +16,9 @@ class ContentSource {
   // `data` wins over `file`; both empty: there is nothing, and read() gives a null pointer.
   ContentSource(const Files& files, const Loop& loop, std::string data, std::string file);
 
-  // Read again when the file's fingerprint changed, when the last reading is a minute old, and after
-  // forget(). When that fails the last good content stays: a file that is being replaced is missing
-  // for an instant.
+  // Read again when the file's fingerprint changed, when the last reading is a minute old, and
+  // after forget(). When that fails the last good content stays: a file that is being replaced is
+  // missing for an instant.
   Result<std::shared_ptr<const std::string>> read();
   void forget() { forgotten_ = true; }
   bool is_file() const { return !file_.empty(); }

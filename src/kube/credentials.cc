@@ -10,7 +10,8 @@ namespace lockstep::kube {
 
 namespace {
 
-bool same(const std::shared_ptr<const std::string>& a, const std::shared_ptr<const std::string>& b) {
+bool same(const std::shared_ptr<const std::string>& a,
+          const std::shared_ptr<const std::string>& b) {
   return a == b || (a && b && *a == *b);
 }
 

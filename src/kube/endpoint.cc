@@ -70,8 +70,7 @@ bool excludes(std::string_view entry, const Endpoint& endpoint) {
   if (address && entry.find('/') != std::string_view::npos) return in_network(*address, entry);
   // "host:port", but not the colons of an IPv6 address.
   const size_t colon = entry.rfind(':');
-  if (colon != std::string_view::npos &&
-      (entry.find(':') == colon || entry[colon - 1] == ']')) {
+  if (colon != std::string_view::npos && (entry.find(':') == colon || entry[colon - 1] == ']')) {
     const auto port = parse_integer(entry.substr(colon + 1));
     if (!port || *port != endpoint.port) return false;
     entry = entry.substr(0, colon);
@@ -138,10 +137,11 @@ Result<Endpoint> parse_endpoint(const std::string& server, bool tls_if_unsaid) {
 
 Result<std::string> parse_proxy(const std::string& url) {
   const size_t scheme_end = url.find("://");
-  const std::string scheme = scheme_end == std::string::npos ? "" : lower(url.substr(0, scheme_end));
+  const std::string scheme =
+      scheme_end == std::string::npos ? "" : lower(url.substr(0, scheme_end));
   if (scheme != "http" && scheme != "https" && scheme != "socks5" && scheme != "socks5h") {
-    return failf(ErrorKind::invalid,
-                 "the proxy {} must begin with http://, https:// or socks5://", url);
+    return failf(ErrorKind::invalid, "the proxy {} must begin with http://, https:// or socks5://",
+                 url);
   }
   // Go lets a SOCKS proxy resolve names; curl does so only for socks5h.
   if (scheme == "socks5") return "socks5h" + url.substr(scheme_end);

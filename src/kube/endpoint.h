@@ -23,8 +23,8 @@ struct Endpoint {
 // "https://10.0.0.1:6443/prefix/". Without a scheme it is https when `tls_if_unsaid`, else http.
 Result<Endpoint> parse_endpoint(const std::string& server, bool tls_if_unsaid);
 
-// The proxy for this endpoint as Go finds it: HTTPS_PROXY or HTTP_PROXY (upper or lower case) unless
-// NO_PROXY names the host: "*", "example.com" (and below it), ".example.com", "10.0.0.0/8",
+// The proxy for this endpoint as Go finds it: HTTPS_PROXY or HTTP_PROXY (upper or lower case)
+// unless NO_PROXY names the host: "*", "example.com" (and below it), ".example.com", "10.0.0.0/8",
 // "10.1.2.3", each perhaps with ":port". Empty: none. This machine itself is never proxied.
 std::string proxy_from_environment(const Endpoint& endpoint, const Environment& environment);
 

@@ -26,7 +26,8 @@ Result<std::string> exec_info(const ExecConfig& exec, const ClusterConfig& clust
 
 class ExecCredentials final : public Credentials {
  public:
-  // `base`: what the user has besides (a client certificate, say); the plugin's answer goes over it.
+  // `base`: what the user has besides (a client certificate, say); the plugin's answer goes over
+  // it.
   ExecCredentials(ExecConfig exec, ClusterConfig cluster, std::unique_ptr<FileCredentials> base,
                   const Files& files, Processes& processes, Loop& loop);
   void get(IdentityCallback done) override;

@@ -1,9 +1,8 @@
-// Reading our own writes: after a write we know a version, or a deletion, that the cache does not show
-// yet, and until it does a decision about that object would be made on an old view. An expectation is
-// settled when the cache has seen the write or something newer.
+// Reading our own writes: after a write we know a version, or a deletion, that the cache does not
+// show yet, and until it does a decision about that object would be made on an old view. An
+// expectation is settled when the cache has seen the write or something newer.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <set>
 #include <string_view>
@@ -20,8 +19,8 @@ class Expectations {
  public:
   // We wrote the object and the answer carried this version. Of several the newest counts.
   void expect(const ObjectKey& key, std::string_view version);
-  // We deleted the object with this uid. Settled when it is gone, is another object of that name, or is
-  // shown on its way out: a pod may take minutes to end, and that is no reason to look away.
+  // We deleted the object with this uid. Settled when it is gone, is another object of that name,
+  // or is shown on its way out: a pod may take minutes to end, and that is no reason to look away.
   void expect_deleted(const ObjectKey& key, std::string_view uid);
 
   bool has(const ObjectKey& key) const { return waiting_.contains(key); }
@@ -38,7 +37,8 @@ class Expectations {
   // Everything up to this version has been seen.
   void saw_version(std::string_view version, Keys& settled);
   // The cache was filled from a list. What waits for a version that cannot be compared, or for a
-  // deletion, is settled by the second list after the write: the first may have been read before it.
+  // deletion, is settled by the second list after the write: the first may have been read before
+  // it.
   void saw_list(Keys& settled);
 
  private:
@@ -49,12 +49,20 @@ class Expectations {
   };
   using Waiting = std::map<ObjectKey, Expectation>;
 
+  using Versioned = std::pair<Text, ObjectKey>;
+  // Numbers without leading zeros: the longer one is the larger.
+  struct OlderFirst {
+    bool operator()(const Versioned& a, const Versioned& b) const;
+  };
+
+  static bool is_comparable(std::string_view version);
   void drop_version(Waiting::iterator at);
   Waiting::iterator finish(Waiting::iterator at, Keys& settled);
 
   Waiting waiting_;
-  // Those whose version is a number, so that a version settles all before it at no cost for the rest.
-  std::set<std::pair<uint64_t, ObjectKey>> by_version_;
+  // Those whose version is a number, so that a version settles all before it at no cost for the
+  // rest.
+  std::set<Versioned, OlderFirst> by_version_;
 };
 
 }  // namespace lockstep::kube

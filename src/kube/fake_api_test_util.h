@@ -186,7 +186,9 @@ class FakeApi final : public Api {
     void bookmark_later() {
       api->loop_.after(minutes(1), scope.bind([this] {
         Json bookmark = fake_object(request.type, {});
-        bookmark.as_object()["metadata"].as_object()["resourceVersion"] = std::to_string(cursor);
+        // A server whose history has gone back tells of its own version, not of the one asked for.
+        bookmark.as_object()["metadata"].as_object()["resourceVersion"] =
+            std::to_string(std::min(cursor, api->served()));
         if (caught_up()) send({WatchEventType::bookmark, share(std::move(bookmark))});
         bookmark_later();
       }));
@@ -311,11 +313,12 @@ class FakeApi final : public Api {
   // A continue token is "version:namespace/name of the last object".
   Reply answer_list(const Request& request) {
     uint64_t version = served();
-    std::string after;
+    std::optional<ObjectKey> after;
     if (const std::string* token = request.find_query("continue")) {
       size_t colon = token->find(':');
       version = parse_unsigned(token->substr(0, colon)).value_or(0);
-      after = token->substr(colon + 1);
+      size_t slash = token->find('/', colon);
+      after = ObjectKey{token->substr(colon + 1, slash - colon - 1), token->substr(slash + 1)};
       if (version < compacted_) return status_answer(410, "Expired");
     } else if (const std::string* wanted = request.find_query("resourceVersion")) {
       if (knows_not_older_than && parse_unsigned(*wanted).value_or(0) > version) {
@@ -325,18 +328,17 @@ class FakeApi final : public Api {
     size_t limit = ~size_t{0};
     if (const std::string* text = request.find_query("limit")) limit = *parse_unsigned(*text);
     ListBody body;
+    ObjectKey last;
     body.resource_version = std::to_string(version);
     for (const auto& [key, object] : snapshot(request.type.full_name(), version)) {
       if (!request.ns.empty() && key.ns != request.ns) continue;
-      if (!after.empty() && key.text() <= after) continue;
+      if (after && key <= *after) continue;
       if (body.items.size() == limit) {
-        Json& last = const_cast<Json&>(*body.items.back());
-        ObjectKey last_key{std::string(text_at(last, "metadata", "namespace")),
-                           std::string(text_at(last, "metadata", "name"))};
-        body.continue_token = std::to_string(version) + ":" + last_key.text();
+        body.continue_token = std::to_string(version) + ":" + last.ns + "/" + last.name;
         break;
       }
       body.items.push_back(object);
+      last = key;
     }
     return Response{200, std::move(body), std::nullopt};
   }

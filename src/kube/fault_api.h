@@ -93,7 +93,7 @@ struct FaultWeights {
 
 class RandomFaults : public FaultSource {
  public:
-  RandomFaults(FaultWeights weights, Random& random) : weights(weights), random_(random) {}
+  RandomFaults(FaultWeights initial, Random& random) : weights(initial), random_(random) {}
   CallPlan plan_call(const Request& request) override;
   WatchPlan plan_watch(const WatchRequest& request) override;
   Duration event_delay(const WatchRequest& request) override;

@@ -55,10 +55,10 @@ Result<void> check_exec(const ExecConfig& exec, const std::string& interactive_m
   }
   if (!interactive_mode.empty() && interactive_mode != "Never" &&
       interactive_mode != "IfAvailable") {
-    return fail(ErrorKind::invalid,
-                fmt::format("interactiveMode {:?} is not Never, IfAvailable or Always",
-                            interactive_mode),
-                where);
+    return fail(
+        ErrorKind::invalid,
+        fmt::format("interactiveMode {:?} is not Never, IfAvailable or Always", interactive_mode),
+        where);
   }
   return {};
 }
@@ -182,9 +182,8 @@ template <typename Map>
 Error missing(std::string_view what, const std::string& name, const Map& entries) {
   std::vector<std::string> names;
   for (const auto& [candidate, value] : entries) names.push_back(candidate);
-  std::string message =
-      fmt::format("there is no {} {:?} in the kubeconfig; there is: {}", what, name,
-                  names_of(entries));
+  std::string message = fmt::format("there is no {} {:?} in the kubeconfig; there is: {}", what,
+                                    name, names_of(entries));
   if (auto near = nearest(name, names)) message += fmt::format("; did you mean {:?}?", *near);
   return Error{ErrorKind::not_found, std::move(message), {}};
 }

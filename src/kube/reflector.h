@@ -117,6 +117,7 @@ class Reflector {
   void begin_watch_list();
   void on_event(WatchEvent event);
   void on_initial_event(const WatchEvent& event);
+  bool turn_down_bookmark(const Body& object);
   void on_error_event(const Body& object);
   void on_watch_end(Error error);
   void close_watch();

@@ -1,7 +1,4 @@
 // The second half of the reflector: the watch that follows the list.
-#include <algorithm>
-
-#include "base/strings.h"
 #include "kube/reflector.h"
 
 namespace lockstep::kube {
@@ -20,10 +17,18 @@ Error error_of_status(const Body& object) {
   return response.error();
 }
 
-bool ends_initial_events(const Body& bookmark) {
-  auto document = Response{200, bookmark, std::nullopt}.document();
-  return document && text_at(**document, "metadata", "annotations", "k8s.io/initial-events-end") ==
-                         "true";
+// A bookmark is small: no harm in reading all of it.
+struct Bookmark {
+  std::string version;
+  bool ends_initial_events = false;
+};
+
+Bookmark read_bookmark(const Body& object) {
+  auto document = Response{200, object, std::nullopt}.document();
+  if (!document) return {};
+  std::string_view end =
+      text_at(**document, "metadata", "annotations", "k8s.io/initial-events-end");
+  return {std::string(text_at(**document, "metadata", "resourceVersion")), end == "true"};
 }
 
 }  // namespace
@@ -84,14 +89,29 @@ void Reflector::on_event(WatchEvent event) {
   ++status_.events;
   note_success();
   if (streaming_list_) return on_initial_event(event);
+  if (event.type == WatchEventType::bookmark && turn_down_bookmark(event.object)) return;
   advance(sink_.event(event.type, event.object));
+}
+
+// A server that is behind the version we watch from tells us nothing until it has caught up with it,
+// and one that was restored from a backup would leave us blind for as long as that takes. Listing
+// again tells the two apart.
+bool Reflector::turn_down_bookmark(const Body& object) {
+  std::string version = read_bookmark(object).version;
+  if (!is_older_than_seen(version)) return false;
+  note_error({ErrorKind::conflict,
+              "the server is at " + version + ", behind what was seen (" + status_.version + ")",
+              "watch " + options_.type.full_name()});
+  close_watch();
+  retry(Duration::zero(), &Reflector::relist_or_stream);
+  return true;
 }
 
 void Reflector::on_initial_event(const WatchEvent& event) {
   if (event.type != WatchEventType::bookmark) return sink_.item(event.object);
-  if (!ends_initial_events(event.object)) return;
-  auto document = Response{200, event.object, std::nullopt}.document();
-  list_version_ = text_at(**document, "metadata", "resourceVersion");
+  Bookmark bookmark = read_bookmark(event.object);
+  if (!bookmark.ends_initial_events) return;
+  list_version_ = std::move(bookmark.version);
   streaming_list_ = false;
   if (list_version_.empty() || turn_down_older(list_version_) || !finish_list()) {
     close_watch();

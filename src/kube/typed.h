@@ -14,7 +14,8 @@
 
 namespace lockstep::kube {
 
-// decode_body<Node>(response.body, context). An error's place names the object as far as it is known.
+// decode_body<Node>(response.body, context). An error's place names the object as far as it is
+// known.
 template <typename T>
 Result<T> decode_body(const Body& body, DecodeContext& context) {
   if (const auto* bytes = std::get_if<std::string>(&body)) return decode_object<T>(*bytes, context);

@@ -78,7 +78,8 @@ std::optional<Result<WatchEvent>> WatchStream::next() {
       drop_consumed();
       return std::nullopt;
     }
-    const std::string_view line = trim(std::string_view(buffer_).substr(line_begin_, end - line_begin_));
+    const std::string_view line =
+        trim(std::string_view(buffer_).substr(line_begin_, end - line_begin_));
     searched_ = end + 1;
     line_begin_ = end + 1;
     if (line.empty()) continue;

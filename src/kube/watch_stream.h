@@ -1,4 +1,5 @@
-// The body of a watch: JSON objects, one to a line, that arrive in whatever pieces the network makes.
+// The body of a watch: JSON objects, one to a line, that arrive in whatever pieces the network
+// makes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What decoding needs besides the bytes: one pool that makes equal strings share their storage, what
-// to keep, and the first trouble that is not one of JSON (a time or a quantity that is none).
+// What decoding needs besides the bytes: one pool that makes equal strings share their storage,
+// what to keep, and the first trouble that is not one of JSON (a time or a quantity that is none).
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ struct DecodeContext {
   // Environment variables of containers: only these are kept.
   std::vector<std::string> keep_environment = {"DRIVER_CONFIG_DIGEST"};
   // Attributes of devices in ResourceSlices, with or without the domain before the slash.
-  std::vector<std::string> keep_attributes = {"driverVersion", "cudaDriverVersion", "productName", "uuid"};
+  std::vector<std::string> keep_attributes = {"driverVersion", "cudaDriverVersion", "productName",
+                                              "uuid"};
   // Annotations that are large, differ from object to object, and that nothing here reads.
   std::vector<std::string> drop_annotations = {
       "kubectl.kubernetes.io/last-applied-configuration",

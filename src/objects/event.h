@@ -23,19 +23,19 @@ struct ObjectReference {
 
 struct Event {
   ObjectMeta meta;
-  ObjectReference about;       // involvedObject
-  Text type;                   // "Normal" or "Warning"
-  Text reason;                 // CamelCase, for machines
-  Text message;                // for people
-  Text component;              // source.component
-  Text host;                   // source.host
-  Text reporting_controller;   // reportingComponent
+  ObjectReference about;      // involvedObject
+  Text type;                  // "Normal" or "Warning"
+  Text reason;                // CamelCase, for machines
+  Text message;               // for people
+  Text component;             // source.component
+  Text host;                  // source.host
+  Text reporting_controller;  // reportingComponent
   Text reporting_instance;
   Text action;
   int32_t count = 0;
   Time first;
   Time last;
-  Time at;                     // eventTime; a series has no first and last
+  Time at;  // eventTime; a series has no first and last
 
   bool operator==(const Event&) const = default;
 };

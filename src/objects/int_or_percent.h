@@ -24,7 +24,8 @@ struct IntOrPercent {
   // 5 or "25%", as Kubernetes reads it: the string "5" is refused.
   static Result<IntOrPercent> from_json(const Json& json);
 
-  // How many of `total`. A percentage of a whole is rounded; a number stays itself, even above total.
+  // How many of `total`. A percentage of a whole is rounded; a number stays itself, even above
+  // total.
   int64_t of(int64_t total, Rounding rounding) const;
 
   // "5" or "25%".

@@ -1,7 +1,8 @@
-// What generic code (cache, reflector) asks of a type of object. Each typed object has, in its header,
+// What generic code (cache, reflector) asks of a type of object. Each typed object has, in its
+// header,
 //
-//   template <> struct Kind<Node> { static const ResourceType& type() { return resource::nodes; } };
-//   template <typename Reader> void decode(Reader& in, Node& node, DecodeContext& context);
+//   template <> struct Kind<Node> { static const ResourceType& type() { return resource::nodes; }
+//   }; template <typename Reader> void decode(Reader& in, Node& node, DecodeContext& context);
 //
 // and a member `meta` of type ObjectMeta.
 #pragma once

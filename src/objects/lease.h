@@ -10,7 +10,7 @@ namespace lockstep {
 
 struct Lease {
   ObjectMeta meta;
-  Text holder;                // spec.holderIdentity
+  Text holder;  // spec.holderIdentity
   int32_t duration_seconds = 0;
   int32_t transitions = 0;
   Time acquired;

@@ -176,9 +176,8 @@ Complaints check_percent(std::string_view value) {
   bool fits = value.size() > 1 && value.back() == '%' &&
               std::all_of(value.begin(), value.end() - 1, is_digit);
   if (fits) return {};
-  return {not_matching(
-      "a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%",
-      {"1%", "93%"})};
+  return {not_matching("a valid percent string must be a numeric string followed by an ending '%'",
+                       "[0-9]+%", {"1%", "93%"})};
 }
 
 Complaints check_path_segment(std::string_view value) {
@@ -202,11 +201,21 @@ std::string quoted(std::string_view text) {
   for (char c : text) {
     auto byte = static_cast<unsigned char>(c);
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !utf8)) {
           out += fmt::format("\\x{:02x}", byte);

@@ -30,15 +30,18 @@ void decode_environment(Reader& in, Container& container, DecodeContext& context
   in.array([&] {
     // The value may come before the name, so both are read before it is known whether to keep them.
     EnvironmentVariable variable;
+    bool named = false;
     bool keep = false;
     in.object([&](std::string_view key) {
       if (key == "name") {
         std::string_view name = in.text();
+        named = true;
         keep = std::find(context.keep_environment.begin(), context.keep_environment.end(), name) !=
                context.keep_environment.end();
         if (keep) variable.name = context.pool.intern(name);
       } else if (key == "value") {
-        variable.value = keep || variable.name.empty() ? in.text(context.pool) : Text();
+        std::string_view value = in.text();
+        if (keep || !named) variable.value = context.pool.intern(value);
       } else {
         in.skip();
       }
@@ -278,11 +281,16 @@ bool decode_spec_field(Reader& in, std::string_view key, PodSpec& spec, StringMa
 
 std::string_view to_string(PodPhase phase) {
   switch (phase) {
-    case PodPhase::unknown: return "Unknown";
-    case PodPhase::pending: return "Pending";
-    case PodPhase::running: return "Running";
-    case PodPhase::succeeded: return "Succeeded";
-    case PodPhase::failed: return "Failed";
+    case PodPhase::unknown:
+      return "Unknown";
+    case PodPhase::pending:
+      return "Pending";
+    case PodPhase::running:
+      return "Running";
+    case PodPhase::succeeded:
+      return "Succeeded";
+    case PodPhase::failed:
+      return "Failed";
   }
   return "Unknown";
 }

@@ -1,4 +1,5 @@
-// A pod, as far as upgrades look at it, and the part of its spec that a DaemonSet's template shares.
+// A pod, as far as upgrades look at it, and the part of its spec that a DaemonSet's template
+// shares.
 #pragma once
 
 #include <cstdint>
@@ -64,11 +65,12 @@ struct ContainerStatus {
   Text name;
   bool ready = false;
   int32_t restarts = 0;
-  int32_t exit_code = 0;   // of the current termination, else of the last one
-  Time started;            // of the running container; not set while it does not run
-  Text waiting_reason;     // "ImagePullBackOff", …
+  int32_t exit_code = 0;  // of the current termination, else of the last one
+  Time started;           // of the running container; not set while it does not run
+  Text waiting_reason;    // "ImagePullBackOff", …
   Text waiting_message;
-  Text terminated_reason;  // "Error", "Completed", …, of the current termination, else of the last one
+  Text terminated_reason;  // "Error", "Completed", …, of the current termination, else of the last
+                           // one
   bool terminated = false;
 
   bool running() const { return started.is_set(); }

@@ -14,7 +14,7 @@
 #include "objects/string_map.h"
 
 // A decoder is a template over the reader; its .cc makes it for both.
-#define LOCKSTEP_INSTANTIATE_DECODE(Type)                      \
+#define LOCKSTEP_INSTANTIATE_DECODE(Type)                   \
   template void decode(JsonReader&, Type&, DecodeContext&); \
   template void decode(TreeReader&, Type&, DecodeContext&)
 

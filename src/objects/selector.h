@@ -1,4 +1,5 @@
-// Label and field selectors, as kubectl -l and --field-selector write them and as LabelSelector objects.
+// Label selectors, as kubectl -l writes them and as LabelSelector objects. Field selectors beside
+// them.
 #pragma once
 
 #include <functional>
@@ -9,6 +10,8 @@
 
 #include "base/result.h"
 #include "data/json.h"
+#include "objects/field_selector.h"  // IWYU pragma: export
+#include "objects/string_map.h"
 
 namespace lockstep {
 
@@ -26,40 +29,24 @@ class LabelSelector {
 
   // "app=web,tier!=db,env in (a,b),gpu,!old". Empty matches everything.
   static Result<LabelSelector> parse(std::string_view text);
-  // A LabelSelector object: matchLabels and matchExpressions. An empty object matches everything; null
-  // (or nothing) matches nothing.
+  // A LabelSelector object: matchLabels and matchExpressions. An empty object matches everything;
+  // null (or nothing) matches nothing. An error's place is the path within the selector.
   static Result<LabelSelector> from_json(const Json* selector);
   static LabelSelector nothing();
 
   bool matches(const Labels& labels) const;
+  bool matches(const StringMap& labels) const;
   // Against metadata.labels of an object in JSON.
   bool matches_object(const Json& object) const;
   bool empty() const { return !nothing_ && requirements_.empty(); }
+  bool matches_nothing() const { return nothing_; }
   // In the form that parse() reads, requirements sorted by key.
   std::string text() const;
   const std::vector<Requirement>& requirements() const { return requirements_; }
+  bool operator==(const LabelSelector&) const = default;
 
  private:
   bool nothing_ = false;
-  std::vector<Requirement> requirements_;
-};
-
-// "metadata.name=a,spec.nodeName!=b,status.phase==Running".
-class FieldSelector {
- public:
-  struct Requirement {
-    std::string path;
-    bool equal = true;
-    std::string value;
-    bool operator==(const Requirement&) const = default;
-  };
-  static Result<FieldSelector> parse(std::string_view text);
-  bool matches_object(const Json& object) const;
-  bool empty() const { return requirements_.empty(); }
-  std::string text() const;
-  const std::vector<Requirement>& requirements() const { return requirements_; }
-
- private:
   std::vector<Requirement> requirements_;
 };
 

@@ -34,7 +34,8 @@ StringMap StringMap::from_entries(const std::vector<Entry>& entries) {
   // Of equal keys the last one stays.
   size_t kept = 0;
   for (size_t i = 0; i < map.entries_.size(); ++i) {
-    bool repeated = i + 1 < map.entries_.size() && map.entries_[i].first == map.entries_[i + 1].first;
+    bool repeated =
+        i + 1 < map.entries_.size() && map.entries_[i].first == map.entries_[i + 1].first;
     if (repeated) continue;
     if (kept != i) map.entries_[kept] = std::move(map.entries_[i]);
     ++kept;

@@ -1,5 +1,5 @@
-// Labels and annotations: a map from Text to Text kept as one sorted vector. Sixteen bytes an entry,
-// and shared keys and values cost nothing more.
+// Labels and annotations: a map from Text to Text kept as one sorted vector. Sixteen bytes an
+// entry, and shared keys and values cost nothing more.
 #pragma once
 
 #include <initializer_list>

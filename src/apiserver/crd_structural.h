@@ -1,0 +1,15 @@
+// Which openAPIV3Schema of a CRD is structural, as the real server demands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apiserver/status.h"
+#include "data/json.h"
+
+namespace lockstep::apiserver {
+
+// Why the schema at `place` is refused; empty when it is structural.
+std::vector<StatusCause> check_structural(const Json& schema, const std::string& place);
+
+}  // namespace lockstep::apiserver

@@ -1,0 +1,252 @@
+#include "apiserver/field_changes.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "apiserver/structure.h"
+
+namespace lockstep::apiserver {
+
+namespace {
+
+// The member of the same name, first looked for at the same place.
+const Json* counterpart(const JsonObject& object, std::string_view name, size_t place) {
+  if (place < object.size()) {
+    const auto& member = object.begin()[place];
+    if (std::string_view(member.key()) == name) return &member.value();
+  }
+  return object.if_contains(name);
+}
+
+}  // namespace
+
+bool same_value(const Json& a, const Json& b) {
+  if (a.is_object() && b.is_object()) {
+    const JsonObject &left = a.get_object(), &right = b.get_object();
+    if (left.size() != right.size()) return false;
+    size_t place = 0;
+    for (const auto& member : left) {
+      const Json* other = counterpart(right, member.key(), place++);
+      if (other == nullptr || !same_value(member.value(), *other)) return false;
+    }
+    return true;
+  }
+  if (a.is_array() && b.is_array()) {
+    const JsonArray &left = a.get_array(), &right = b.get_array();
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(), same_value);
+  }
+  return json_equal(a, b);
+}
+
+namespace {
+
+// The real server keeps built-in objects as Go structs, in which some parts are always there, empty at
+// worst. Nobody adds or removes these, so nobody owns them. (The name of a part, and of what holds it.)
+constexpr std::string_view always_there[] = {
+    "metadata", "spec", "status",
+    "spec.template", "spec.template.metadata", "spec.template.spec",
+    "spec.strategy", "spec.updateStrategy",
+    "spec.jobTemplate", "spec.jobTemplate.metadata", "spec.jobTemplate.spec",
+    "spec.jobTemplate.spec.template", "spec.jobTemplate.spec.template.metadata",
+    "spec.jobTemplate.spec.template.spec",
+    "spec.resources", "spec.podSelector", "spec.names", "spec.pool", "spec.devices", "spec.source",
+    "spec.spec", "spec.spec.devices", "spec.metadata",
+    "status.nodeInfo", "status.daemonEndpoints", "status.daemonEndpoints.kubeletEndpoint",
+    "status.loadBalancer", "status.acceptedNames",
+    "involvedObject", "source", "regarding", "roleRef", "template", "template.metadata",
+    "template.spec",
+};
+
+// And these are null at worst.
+constexpr std::string_view null_at_worst[] = {
+    "spec.selector", "spec.containers", "spec.template.spec.containers",
+    "spec.jobTemplate.spec.template.spec.containers", "template.spec.containers", "rules",
+    "status.conditions", "endpoints", "ports",
+};
+
+// The way to a value, as a chain on the stack: only fields that changed are ever written out.
+struct Step {
+  const Step* parent = nullptr;
+  PathElement::Kind kind = PathElement::Kind::field;
+  std::string_view text;
+
+  FieldPath path() const {
+    FieldPath path;
+    for (const Step* step = this; step->parent != nullptr; step = step->parent) {
+      path.push_back({step->kind, std::string(step->text)});
+    }
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+
+  // "spec.template"; empty where list items are on the way.
+  std::string dotted() const {
+    if (parent == nullptr || kind != PathElement::Kind::field) return "";
+    if (parent->parent == nullptr) return std::string(text);
+    std::string before = parent->dotted();
+    if (!before.empty()) before.append(".").append(text);
+    return before;
+  }
+};
+
+class Comparer {
+ public:
+  explicit Comparer(bool typed) : typed_(typed) {}
+
+  FieldChanges take() { return std::move(changes_); }
+
+  // One of the two may be missing.
+  void compare(const Step& step, const Json* before, const Json* after, const Schema* schema) {
+    if (before == nullptr || after == nullptr) fill_in(step, before, after);
+    if (before != nullptr && after != nullptr && same_value(*before, *after)) return;
+    bool is_leaf = false;
+    const Shape shape = shape_of(schema, after != nullptr ? *after : *before);
+    if (before != nullptr && after != nullptr) {
+      // A value whose schema is unknown may turn from a map into a string.
+      const Shape old_shape = shape_of(schema, *before);
+      if (old_shape != shape) visit(step, before, after, schema, old_shape);
+    }
+    is_leaf = visit(step, before, after, schema, shape);
+    if (!is_leaf) note_presence(step, before, after);
+  }
+
+ private:
+  void fill_in(const Step& step, const Json*& before, const Json*& after) const {
+    static const Json empty = JsonObject();
+    static const Json null;
+    if (!typed_) return;
+    const std::string dotted = step.dotted();
+    if (dotted.empty()) return;
+    const auto is_in = [&](const auto& names) {
+      return std::find(std::begin(names), std::end(names), dotted) != std::end(names);
+    };
+    const Json* filler = is_in(always_there) ? &empty : is_in(null_at_worst) ? &null : nullptr;
+    if (filler == nullptr) return;
+    (before == nullptr ? before : after) = filler;
+  }
+
+  void note_presence(const Step& step, const Json* before, const Json* after) {
+    if (before == nullptr) changes_.added.insert(step.path());
+    if (after == nullptr) changes_.removed.insert(step.path());
+  }
+
+  void compare_leaf(const Step& step, const Json* before, const Json* after) {
+    note_presence(step, before, after);
+    if (before != nullptr && after != nullptr && !json_equal(*before, *after)) {
+      changes_.modified.insert(step.path());
+    }
+  }
+
+  // True when the value is owned as a whole.
+  bool visit(const Step& step, const Json* before, const Json* after, const Schema* schema,
+             Shape shape) {
+    if (shape == Shape::map) {
+      const JsonObject* left = before == nullptr ? nullptr : before->if_object();
+      const JsonObject* right = after == nullptr ? nullptr : after->if_object();
+      const bool is_bare = (left == nullptr || left->empty()) && (right == nullptr || right->empty());
+      if (!is_bare && !is_atomic(schema, shape)) {
+        visit_map(step, left, right, schema);
+        return false;
+      }
+    } else if (shape == Shape::list) {
+      const JsonArray* left = before == nullptr ? nullptr : before->if_array();
+      const JsonArray* right = after == nullptr ? nullptr : after->if_array();
+      const bool is_bare = (left == nullptr || left->empty()) && (right == nullptr || right->empty());
+      if (!is_bare && !is_atomic(schema, shape)) {
+        visit_list(step, left, right, schema);
+        return false;
+      }
+    }
+    compare_leaf(step, before, after);
+    return true;
+  }
+
+  void visit_map(const Step& step, const JsonObject* before, const JsonObject* after,
+                 const Schema* schema) {
+    const bool is_metadata = step.parent != nullptr && step.parent->parent == nullptr &&
+                             step.text == "metadata";
+    size_t place = 0, shared = 0;
+    const auto is_skipped = [&](std::string_view name) {
+      return is_metadata && name == "managedFields";
+    };
+    if (after != nullptr) {
+      for (const auto& member : *after) {
+        const std::string_view name = member.key();
+        const Json* old = before == nullptr ? nullptr : counterpart(*before, name, place);
+        ++place;
+        if (old != nullptr) ++shared;
+        if (is_skipped(name) || (old != nullptr && same_value(*old, member.value()))) continue;
+        const Step child{&step, PathElement::Kind::field, name};
+        compare(child, old, &member.value(), field_schema(schema, name));
+      }
+    }
+    if (before == nullptr || shared == before->size()) return;
+    for (const auto& member : *before) {
+      const std::string_view name = member.key();
+      if (is_skipped(name) || (after != nullptr && after->contains(name))) continue;
+      const Step child{&step, PathElement::Kind::field, name};
+      compare(child, &member.value(), nullptr, field_schema(schema, name));
+    }
+  }
+
+  struct Pair {
+    PathElement element;
+    std::vector<const Json*> before, after;
+  };
+
+  void visit_list(const Step& step, const JsonArray* before, const JsonArray* after,
+                  const Schema* schema) {
+    std::map<std::string, Pair> pairs;
+    const auto gather = [&](const JsonArray* items, std::vector<const Json*> Pair::*side) {
+      if (items == nullptr) return;
+      for (const Json& item : *items) {
+        std::optional<PathElement> element = item_element(schema, item);
+        if (!element) continue;
+        Pair& pair = pairs[element->text];
+        (pair.*side).push_back(&item);
+        pair.element = std::move(*element);
+      }
+    };
+    gather(before, &Pair::before);
+    gather(after, &Pair::after);
+    for (const auto& [text, pair] : pairs) compare_items(step, pair, item_schema(schema));
+  }
+
+  void compare_items(const Step& parent, const Pair& pair, const Schema* schema) {
+    const Step step{&parent, pair.element.kind, pair.element.text};
+    const auto first = [](const std::vector<const Json*>& items) {
+      return items.empty() ? nullptr : items.front();
+    };
+    if (pair.before.size() <= 1 && pair.after.size() <= 1) {
+      compare(step, first(pair.before), first(pair.after), schema);
+      return;
+    }
+    // The same item twice: owned together, as one leaf.
+    if (pair.before.size() > 1 && pair.after.size() > 1) {
+      const bool is_same = std::equal(pair.before.begin(), pair.before.end(), pair.after.begin(),
+                                      pair.after.end(),
+                                      [](const Json* a, const Json* b) { return same_value(*a, *b); });
+      if (!is_same) changes_.modified.insert(step.path());
+    } else if (pair.before.size() > 1) {
+      if (!pair.after.empty()) compare(step, nullptr, first(pair.after), schema);
+      changes_.removed.insert(step.path());
+    } else {
+      if (!pair.before.empty()) compare(step, first(pair.before), nullptr, schema);
+      changes_.added.insert(step.path());
+    }
+  }
+
+  const bool typed_;
+  FieldChanges changes_;
+};
+
+}  // namespace
+
+FieldChanges changed_fields(const Json& before, const Json& after, const Schema* schema) {
+  Comparer comparer(schema != nullptr && schema->typed);
+  comparer.compare(Step{}, &before, &after, schema);
+  return comparer.take();
+}
+
+}  // namespace lockstep::apiserver

@@ -1,0 +1,43 @@
+// The sockets of the embedded API server: HTTP/1.1 with keep-alive, chunked lists and watches, TLS.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apiserver/asio_loop.h"
+#include "apiserver/front.h"
+#include "apiserver/identity.h"
+#include "base/result.h"
+
+namespace lockstep::apiserver {
+
+struct HttpOptions {
+  std::string address = "127.0.0.1";
+  uint16_t port = 0;  // 0: a free one
+  std::optional<TlsIdentity> tls;
+  // Compresses long answers for clients that take it. Off: on loopback it only costs time.
+  bool gzip = false;
+  size_t body_limit = 3 << 20;       // as the real server
+  size_t connection_limit = 10'000;
+  Duration request_limit = seconds(30);  // to send a whole request
+  Duration idle_limit = minutes(5);      // between two
+  Duration write_limit = seconds(60);    // for a client to take a piece
+  Duration bookmark_interval = minutes(1);
+};
+
+class HttpServer {
+ public:
+  // Listens at once. Everything runs on the loop's thread; construct and destroy it there or while the
+  // loop does not run.
+  static Result<std::unique_ptr<HttpServer>> listen(AsioLoop& loop, Backend& backend, Front& front,
+                                                    Authenticator authenticator, HttpOptions options);
+  virtual ~HttpServer() = default;
+  virtual uint16_t port() const = 0;
+  virtual size_t connections() const = 0;
+  // Cuts every open connection, as a restart or a broken network would: for tests.
+  virtual void drop_connections() = 0;
+};
+
+}  // namespace lockstep::apiserver

@@ -1,0 +1,29 @@
+// A regular expression from a CRD: somebody else's, so it may be broken, huge or slow.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace lockstep::apiserver {
+
+class Pattern {
+ public:
+  // Go's syntax as far as Perl's covers it: (?P<name>…) is translated, the rest is the same in what
+  // CRDs use. The error says why it is no regular expression.
+  static Result<std::shared_ptr<const Pattern>> compile(std::string_view text);
+  ~Pattern();
+
+  // Whether any part of the text matches. True as well when the matcher gives up (its work is bounded):
+  // a value is never refused for a reason that a person could not find.
+  bool matches(std::string_view text) const;
+
+ private:
+  struct Compiled;
+  explicit Pattern(std::unique_ptr<Compiled> compiled);
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace lockstep::apiserver

@@ -1,0 +1,33 @@
+// How often each client asked for what: benchmarks and tests count calls with it (/metrics).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace lockstep::apiserver {
+
+struct RequestKind {
+  std::string client;  // the first word of the User-Agent
+  std::string verb;    // GET, LIST, WATCH, POST, PUT, PATCH, DELETE, DELETECOLLECTION
+  std::string resource;
+  std::string subresource;
+  int code = 0;
+  auto operator<=>(const RequestKind&) const = default;
+};
+
+class RequestCounts {
+ public:
+  void add(const RequestKind& kind);
+  uint64_t total() const { return total_; }
+  const std::map<RequestKind, uint64_t>& counts() const { return counts_; }
+  // In Prometheus' text format, under the real server's name apiserver_request_total.
+  std::string metrics() const;
+
+ private:
+  std::map<RequestKind, uint64_t> counts_;
+  uint64_t total_ = 0;
+};
+
+}  // namespace lockstep::apiserver

@@ -1,0 +1,21 @@
+// Why an exchange failed, in words that say what to do.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "kube/endpoint.h"
+
+namespace lockstep::kube {
+
+struct CurlFailure {
+  int code = 0;               // CURLcode
+  long os_error = 0;          // errno of a failed connect
+  long verify_result = 0;     // OpenSSL's verdict on the server's certificate
+  std::string detail;         // curl's own words
+  std::string expected_name;  // that the certificate should have had
+};
+
+Error explain(const CurlFailure& failure, const Endpoint& endpoint, const std::string& proxy);
+
+}  // namespace lockstep::kube

@@ -1,0 +1,142 @@
+// The reflector under faults drawn from seeds: whatever happens, the view never goes back, and once
+// calm returns it equals the truth.
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "kube/fake_api_test_util.h"
+#include "kube/fault_api.h"
+#include "kube/reflector_test_util.h"
+#include "world/virtual_loop.h"
+
+namespace lockstep::kube {
+namespace {
+
+struct Trial {
+  explicit Trial(uint64_t seed) : loop(seed), random(seed), faults({}, random) {
+    store.as_bytes = seed % 2 == 0;
+    store.latency = milliseconds(static_cast<int64_t>(seed % 20));
+    ReflectorOptions options;
+    options.type = resource::nodes;
+    options.page_size = 1 + random.below(8);
+    options.watch_list = seed % 3 == 0;
+    reflector = std::make_unique<Reflector>(api, loop, random, log, options, sink);
+  }
+
+  void change_something() {
+    std::string name = "node-" + std::to_string(random.below(25));
+    if (random.below(4) == 0) {
+      store.erase(resource::nodes, {"", name});
+    } else {
+      store.put(resource::nodes, {"", name}, fake_object(resource::nodes, {"", name}));
+    }
+  }
+  // What the server does, as opposed to the network.
+  void disturb_server() {
+    if (random.below(10) == 0) store.compact();
+    if (random.below(20) == 0) api.drop_watches();
+    if (random.below(20) == 0) api.silence_watches();
+    if (random.below(15) == 0) {
+      store.stale_version = store.version() - std::min<uint64_t>(store.version(), random.below(20));
+    }
+    if (store.stale_version && random.below(5) == 0) store.catch_up();
+  }
+  bool is_true() {
+    std::map<std::string, std::string> truth;
+    for (const auto& [key, object] : store.objects(resource::nodes)) {
+      truth[key.name] = text_at(*object, "metadata", "resourceVersion");
+    }
+    return sink.picture == truth;
+  }
+
+  VirtualLoop loop;
+  SeededRandom random;
+  SilentLog log;
+  FakeApi store{loop};
+  RandomFaults faults;
+  FaultApi api{store, loop, faults};
+  PictureSink sink;
+  std::unique_ptr<Reflector> reflector;
+};
+
+TEST(ReflectorUnderFaults, ViewBecomesTheTruth) {
+  uint64_t relists = 0;
+  uint64_t older_lists = 0;
+  uint64_t silent = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Trial trial(seed);
+    for (int i = 0; i < 30; ++i) trial.change_something();
+    trial.faults.weights = FaultWeights::everything(0.5 + 0.5 * static_cast<double>(seed % 3));
+    trial.reflector->start();
+    for (int i = 0; i < 150; ++i) {
+      trial.loop.run_for(milliseconds(static_cast<int64_t>(trial.random.below(4000))));
+      trial.change_something();
+      trial.disturb_server();
+    }
+    trial.faults.weights = {};
+    trial.store.catch_up();
+    // A watch may have gone silent just now, and a back-off may be at its longest.
+    trial.loop.run_for(minutes(5));
+    EXPECT_TRUE(trial.is_true());
+    trial.change_something();
+    trial.loop.run_for(seconds(5));
+    EXPECT_TRUE(trial.is_true());
+    relists += trial.reflector->status().relists;
+    older_lists += trial.reflector->status().older_lists;
+    silent += trial.reflector->status().silent_watches;
+    if (HasFailure()) break;
+  }
+  // The faults were really met.
+  EXPECT_GT(relists, 300u);
+  EXPECT_GT(older_lists, 10u);
+  EXPECT_GT(silent, 10u);
+}
+
+TEST(ReflectorUnderFaults, SilentWatchIsEndedAndResumed) {
+  VirtualLoop loop(1);
+  SeededRandom random(1);
+  SilentLog log;
+  FakeApi store(loop);
+  ScriptedFaults faults;
+  WatchPlan silence;
+  silence.silent_after = seconds(10);
+  faults.on_watch([](const WatchRequest&) { return true; }, silence);
+  FaultApi api(store, loop, faults);
+  PictureSink sink;
+  ReflectorOptions options;
+  options.type = resource::nodes;
+  Reflector reflector(api, loop, random, log, options, sink);
+  reflector.start();
+  loop.run_for(seconds(20));
+  store.put(resource::nodes, {"", "a"}, fake_object(resource::nodes, {"", "a"}));
+  loop.run_for(seconds(60));
+  EXPECT_TRUE(sink.picture.empty());
+  loop.run_for(seconds(120));
+  EXPECT_EQ(sink.picture.size(), 1u);
+  EXPECT_EQ(reflector.status().silent_watches, 1u);
+  EXPECT_EQ(reflector.status().relists, 0u);
+}
+
+TEST(ReflectorUnderFaults, ErrorEventWith410ListsAgain) {
+  VirtualLoop loop(1);
+  SeededRandom random(1);
+  SilentLog log;
+  FakeApi store(loop);
+  ScriptedFaults faults;
+  WatchPlan expire;
+  expire.expire_after = seconds(10);
+  faults.on_watch([](const WatchRequest&) { return true; }, expire);
+  FaultApi api(store, loop, faults);
+  PictureSink sink;
+  ReflectorOptions options;
+  options.type = resource::nodes;
+  Reflector reflector(api, loop, random, log, options, sink);
+  reflector.start();
+  loop.run_for(minutes(1));
+  EXPECT_EQ(reflector.status().relists, 1u);
+  EXPECT_EQ(reflector.status().last_error->kind, ErrorKind::expired);
+}
+
+}  // namespace
+}  // namespace lockstep::kube
