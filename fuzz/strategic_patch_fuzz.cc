@@ -1,5 +1,8 @@
 // A strategic merge patch never crashes; one that fails changes nothing; what it brings in has no
-// directives and no null fields; applied twice it is the same as once.
+// directives and no null fields; without directives and with each item once, applied twice it is
+// the same as once.
+#include <set>
+
 #include "data/patch.h"
 #include "document_from_bytes.h"
 
@@ -65,6 +68,32 @@ bool is_clean(const Json& value) {
   return true;
 }
 
+// Two items of the same name in a list of the patch are two items at first, and one when merged.
+bool has_twins(const Json& value) {
+  std::set<std::string> seen;
+  if (const JsonArray* array = value.if_array()) {
+    for (const Json& item : *array) {
+      const Json* name = find(item, "name");
+      if (has_twins(item) || !seen.insert(print_json(name == nullptr ? item : *name)).second) {
+        return true;
+      }
+    }
+  } else if (const JsonObject* object = value.if_object()) {
+    for (const auto& [key, child] : *object) {
+      if (has_twins(child)) return true;
+    }
+  }
+  return false;
+}
+
+void check_twice_is_once(Json document, const Json& patch) {
+  if (has_twins(patch) || !apply_strategic_patch(document, patch, Schema())) return;
+  const Json once = document;
+  // What has just been set may be a list that cannot be merged with itself: items without a name.
+  if (!apply_strategic_patch(document, patch, Schema())) return;
+  fuzz::require(json_equal(document, once), "twice is once");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -72,6 +101,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Json document = fuzz::document_from(bytes, document_words);
   drop_nulls(document);
   const Json patch = fuzz::document_from(bytes, patch_words);
+
+  check_twice_is_once(document, fuzz::document_from(bytes, document_words));
 
   const Json before = document;
   const Result<void> result = apply_strategic_patch(document, patch, Schema());

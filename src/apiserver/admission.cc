@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apiserver/writing.h"
 #include "base/strings.h"
 
 namespace lockstep::apiserver {

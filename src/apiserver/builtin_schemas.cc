@@ -214,7 +214,9 @@ const Schema* find_sorted(const std::vector<std::pair<std::string, const Schema*
 
 }  // namespace
 
-const Schema* Schema::field(std::string_view field_name) const { return find_sorted(fields, field_name); }
+const Schema* Schema::field(std::string_view field_name) const {
+  return find_sorted(fields, field_name);
+}
 
 BuiltinSchemas::BuiltinSchemas() {
   TableReader reader(set_);
@@ -237,7 +239,9 @@ BuiltinSchemas::BuiltinSchemas() {
   std::sort(by_kind_.begin(), by_kind_.end());
 }
 
-const Schema* BuiltinSchemas::find(std::string_view name) const { return find_sorted(by_name_, name); }
+const Schema* BuiltinSchemas::find(std::string_view name) const {
+  return find_sorted(by_name_, name);
+}
 
 const Schema* BuiltinSchemas::of(std::string_view group, std::string_view version,
                                  std::string_view kind) const {

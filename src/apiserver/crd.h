@@ -14,7 +14,8 @@ namespace lockstep::apiserver {
 std::vector<std::unique_ptr<ResourceInfo>> resources_from_crd(const Json& crd,
                                                               const BuiltinSchemas& schemas);
 
-// Kubernetes' order of versions, best first: v2, v1, v1beta2, v1beta1, v1alpha1, then others by name.
+// Kubernetes' order of versions, best first: v2, v1, v1beta2, v1beta1, v1alpha1, then others by
+// name.
 bool version_before(std::string_view a, std::string_view b);
 
 }  // namespace lockstep::apiserver

@@ -57,8 +57,8 @@ class Builder {
     return schema;
   }
 
-  // apiVersion, kind and metadata are always known, and are what Kubernetes says they are; a CRD may
-  // only narrow metadata.name and metadata.generateName.
+  // apiVersion, kind and metadata are always known, and are what Kubernetes says they are; a CRD
+  // may only narrow metadata.name and metadata.generateName.
   void add_metadata(Schema& schema) {
     const Schema* given = schema.field("metadata");
     const Schema* text = &set_.add();
@@ -120,7 +120,8 @@ class Builder {
       }
       std::sort(schema.fields.begin(), schema.fields.end());
     }
-    const Json* items = find(json, schema.type == Schema::Type::map ? "additionalProperties" : "items");
+    const Json* items =
+        find(json, schema.type == Schema::Type::map ? "additionalProperties" : "items");
     if (items != nullptr && items->is_object()) schema.items = build(*items);
     // properties and additionalProperties: true.
     if (schema.type == Schema::Type::object && flag(json, "additionalProperties")) {
@@ -165,7 +166,8 @@ class Builder {
 };
 
 // Defaults must fit the schema that they stand in. Descends as the structure does.
-void check_defaults(const Schema& schema, const std::string& place, std::vector<StatusCause>& causes) {
+void check_defaults(const Schema& schema, const std::string& place,
+                    std::vector<StatusCause>& causes) {
   if (schema.typed) return;
   if (schema.default_value) {
     std::string here = place + ".default";

@@ -77,10 +77,10 @@ class Check {
                                                    "number", "object",  "string"};
     std::string_view named = text_at(schema, "type");
     if (!named.empty() && std::find(types.begin(), types.end(), named) == types.end()) {
-      causes.push_back(cause_unsupported(place + ".type", named, types));
+      causes.push_back(cause_unsupported(place + ".type", Json(named), types));
     }
-    for (const char* name : {"id", "additionalItems", "patternProperties", "definitions",
-                             "dependencies", "$ref"}) {
+    for (const char* name :
+         {"id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"}) {
       if (find(schema, name) != nullptr) {
         forbid(fmt::format("{}.{}", place, name), fmt::format("{} is not supported", name));
       }
@@ -114,8 +114,8 @@ class Check {
     const Json* map_type = find(schema, "x-kubernetes-map-type");
     if (map_type == nullptr) return;
     if (std::string_view kind = as_text(map_type); kind != "atomic" && kind != "granular") {
-      causes.push_back(cause_unsupported(place + ".x-kubernetes-map-type", *map_type,
-                                         {"atomic", "granular"}));
+      causes.push_back(
+          cause_unsupported(place + ".x-kubernetes-map-type", *map_type, {"atomic", "granular"}));
     }
     must_be(schema, place, "object", "must be object if x-kubernetes-map-type is specified");
   }
@@ -127,7 +127,7 @@ class Check {
     if (named.empty()) {
       causes.push_back(cause_required(place + ".type", why));
     } else {
-      causes.push_back(cause_invalid(place + ".type", named, why));
+      causes.push_back(cause_invalid(place + ".type", Json(named), why));
     }
   }
 
@@ -147,7 +147,7 @@ class Check {
       causes.push_back(cause_required(place + ".type", why));
     }
     if (level == Level::root && !named.empty() && named != "object") {
-      causes.push_back(cause_invalid(place + ".type", named, "must be object at the root"));
+      causes.push_back(cause_invalid(place + ".type", Json(named), "must be object at the root"));
     }
     if (level == Level::root && flag(schema, "nullable")) {
       forbid(place + ".nullable", "nullable cannot be true at the root");
@@ -169,7 +169,7 @@ class Check {
       const Json* property = properties->if_contains(name);
       if (property != nullptr && text_at(*property, "type") != "string") {
         causes.push_back(cause_invalid(property_place(place, name) + ".type",
-                                       text_at(*property, "type"), "must be string"));
+                                       Json(text_at(*property, "type")), "must be string"));
       }
     }
     const Json* meta = properties->if_contains("metadata");
@@ -177,7 +177,7 @@ class Check {
     std::string meta_place = property_place(place, "metadata");
     if (text_at(*meta, "type") != "object") {
       causes.push_back(
-          cause_invalid(meta_place + ".type", text_at(*meta, "type"), "must be object"));
+          cause_invalid(meta_place + ".type", Json(text_at(*meta, "type")), "must be object"));
     }
     const JsonObject* fields = object_at(*meta, "properties");
     if (level != Level::root || fields == nullptr) return;
@@ -198,8 +198,8 @@ class Check {
     std::string kind_place = place + ".x-kubernetes-list-type";
     if (kind == nullptr) {
       if (has_keys) {
-        causes.push_back(cause_required(
-            kind_place, "must be map if x-kubernetes-list-map-keys is non-empty"));
+        causes.push_back(
+            cause_required(kind_place, "must be map if x-kubernetes-list-map-keys is non-empty"));
       }
       return;
     }
@@ -222,7 +222,8 @@ class Check {
   }
 
   void set_items(const Json& items, const std::string& place) {
-    constexpr std::string_view why = "must be atomic as item of a list with x-kubernetes-list-type=set";
+    constexpr std::string_view why =
+        "must be atomic as item of a list with x-kubernetes-list-type=set";
     std::string_view type = text_at(items, "type");
     const Json* list_type = find(items, "x-kubernetes-list-type");
     const Json* map_type = find(items, "x-kubernetes-map-type");
@@ -242,13 +243,14 @@ class Check {
       return;
     }
     if (items == nullptr) {
-      causes.push_back(cause_required(place + ".items",
-                                      "must have a schema if x-kubernetes-list-type is map"));
+      causes.push_back(
+          cause_required(place + ".items", "must have a schema if x-kubernetes-list-type is map"));
       return;
     }
     if (text_at(*items, "type") != "object") {
-      causes.push_back(cause_invalid(place + ".items.type", text_at(*items, "type"),
-                                     "must be object if parent array's x-kubernetes-list-type is map"));
+      causes.push_back(
+          cause_invalid(place + ".items.type", Json(text_at(*items, "type")),
+                        "must be object if parent array's x-kubernetes-list-type is map"));
       return;
     }
     for (size_t i = 0; i < keys->size(); ++i) map_key((*keys)[i], i, *items, place);
@@ -266,12 +268,12 @@ class Check {
     std::string key_place = property_place(place + ".items", name);
     if (type == "array" || type == "object") {
       causes.push_back(
-          cause_invalid(key_place + ".type", type,
+          cause_invalid(key_place + ".type", Json(type),
                         "must be a scalar type if parent array's x-kubernetes-list-type is map"));
     }
     const JsonArray* required = array_at(items, "required");
-    bool is_required = required != nullptr && std::find(required->begin(), required->end(),
-                                                        Json(name)) != required->end();
+    bool is_required = required != nullptr &&
+                       std::find(required->begin(), required->end(), Json(name)) != required->end();
     if (!is_required && find(*property, "default") == nullptr) {
       causes.push_back(cause_required(key_place + ".default",
                                       "this property is in x-kubernetes-list-map-keys, so it must "
@@ -304,9 +306,10 @@ class Check {
               const std::string& structural_place, bool skip_any_of, bool skip_all_of_any_of) {
     if (std::string_view pattern = text_at(schema, "pattern"); !pattern.empty()) {
       if (auto compiled = Pattern::compile(pattern); !compiled) {
-        causes.push_back(cause_invalid(
-            place + ".pattern", pattern,
-            fmt::format("must be a valid regular expression, but isn't: {}", compiled.error().message)));
+        causes.push_back(
+            cause_invalid(place + ".pattern", Json(pattern),
+                          fmt::format("must be a valid regular expression, but isn't: {}",
+                                      compiled.error().message)));
       }
     }
     for (const char* name : {"anyOf", "allOf", "oneOf"}) {
@@ -314,7 +317,8 @@ class Check {
       if (parts == nullptr || (skip_any_of && std::string_view(name) == "anyOf")) continue;
       for (size_t i = 0; i < parts->size(); ++i) {
         bool skip = skip_all_of_any_of && i == 0 && std::string_view(name) == "allOf";
-        nested((*parts)[i], structural, fmt::format("{}.{}[{}]", place, name, i), structural_place, skip);
+        nested((*parts)[i], structural, fmt::format("{}.{}[{}]", place, name, i), structural_place,
+               skip);
       }
     }
     if (const Json* inner = find(schema, "not")) {
@@ -327,15 +331,16 @@ class Check {
     values(schema, structural, place, structural_place, skip_any_of, false);
     nested_forbidden(schema, place);
     if (const Json* items = find(schema, "items"); items != nullptr && items->is_object()) {
-      nested_child(*items, find(structural, "items"), place + ".items", structural_place + ".items");
+      nested_child(*items, find(structural, "items"), place + ".items",
+                   structural_place + ".items");
     }
     const JsonObject* properties = object_at(schema, "properties");
     if (properties == nullptr) return;
     for (const auto& entry : *properties) {
       std::string here = property_place(place, entry.key());
       if (entry.key() == "metadata") forbid(here, "must not be specified in a nested context");
-      nested_child(entry.value(), find(structural, "properties", std::string_view(entry.key())), here,
-                   property_place(structural_place, entry.key()));
+      nested_child(entry.value(), find(structural, "properties", std::string_view(entry.key())),
+                   here, property_place(structural_place, entry.key()));
     }
   }
 

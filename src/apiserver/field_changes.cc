@@ -1,9 +1,9 @@
 #include "apiserver/field_changes.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
+#include "apiserver/go_structs.h"
 #include "apiserver/structure.h"
 
 namespace lockstep::apiserver {
@@ -41,30 +41,6 @@ bool same_value(const Json& a, const Json& b) {
 
 namespace {
 
-// The real server keeps built-in objects as Go structs, in which some parts are always there, empty at
-// worst. Nobody adds or removes these, so nobody owns them. (The name of a part, and of what holds it.)
-constexpr std::string_view always_there[] = {
-    "metadata", "spec", "status",
-    "spec.template", "spec.template.metadata", "spec.template.spec",
-    "spec.strategy", "spec.updateStrategy",
-    "spec.jobTemplate", "spec.jobTemplate.metadata", "spec.jobTemplate.spec",
-    "spec.jobTemplate.spec.template", "spec.jobTemplate.spec.template.metadata",
-    "spec.jobTemplate.spec.template.spec",
-    "spec.resources", "spec.podSelector", "spec.names", "spec.pool", "spec.devices", "spec.source",
-    "spec.spec", "spec.spec.devices", "spec.metadata",
-    "status.nodeInfo", "status.daemonEndpoints", "status.daemonEndpoints.kubeletEndpoint",
-    "status.loadBalancer", "status.acceptedNames",
-    "involvedObject", "source", "regarding", "roleRef", "template", "template.metadata",
-    "template.spec",
-};
-
-// And these are null at worst.
-constexpr std::string_view null_at_worst[] = {
-    "spec.selector", "spec.containers", "spec.template.spec.containers",
-    "spec.jobTemplate.spec.template.spec.containers", "template.spec.containers", "rules",
-    "status.conditions", "endpoints", "ports",
-};
-
 // The way to a value, as a chain on the stack: only fields that changed are ever written out.
 struct Step {
   const Step* parent = nullptr;
@@ -92,38 +68,36 @@ struct Step {
 
 class Comparer {
  public:
-  explicit Comparer(bool typed) : typed_(typed) {}
+  // `kind` of a built-in object; empty for others.
+  explicit Comparer(std::string_view kind) : kind_(kind) {}
 
   FieldChanges take() { return std::move(changes_); }
 
   // One of the two may be missing.
   void compare(const Step& step, const Json* before, const Json* after, const Schema* schema) {
-    if (before == nullptr || after == nullptr) fill_in(step, before, after);
+    if ((before == nullptr || after == nullptr) && !fill_in(step, before, after)) return;
     if (before != nullptr && after != nullptr && same_value(*before, *after)) return;
-    bool is_leaf = false;
     const Shape shape = shape_of(schema, after != nullptr ? *after : *before);
     if (before != nullptr && after != nullptr) {
       // A value whose schema is unknown may turn from a map into a string.
       const Shape old_shape = shape_of(schema, *before);
       if (old_shape != shape) visit(step, before, after, schema, old_shape);
     }
-    is_leaf = visit(step, before, after, schema, shape);
+    const bool is_leaf = visit(step, before, after, schema, shape);
     if (!is_leaf) note_presence(step, before, after);
   }
 
  private:
-  void fill_in(const Step& step, const Json*& before, const Json*& after) const {
-    static const Json empty = JsonObject();
-    static const Json null;
-    if (!typed_) return;
+  // What a missing side of a built-in object stands for. False: nobody set what is on the other
+  // one.
+  bool fill_in(const Step& step, const Json*& before, const Json*& after) const {
+    if (kind_.empty()) return true;
     const std::string dotted = step.dotted();
-    if (dotted.empty()) return;
-    const auto is_in = [&](const auto& names) {
-      return std::find(std::begin(names), std::end(names), dotted) != std::end(names);
-    };
-    const Json* filler = is_in(always_there) ? &empty : is_in(null_at_worst) ? &null : nullptr;
-    if (filler == nullptr) return;
-    (before == nullptr ? before : after) = filler;
+    if (dotted.empty()) return true;
+    if (before == nullptr && is_zero_value(kind_, dotted, *after)) return false;
+    const Json* filler = value_when_missing(kind_, dotted);
+    if (filler != nullptr) (before == nullptr ? before : after) = filler;
+    return true;
   }
 
   void note_presence(const Step& step, const Json* before, const Json* after) {
@@ -144,7 +118,8 @@ class Comparer {
     if (shape == Shape::map) {
       const JsonObject* left = before == nullptr ? nullptr : before->if_object();
       const JsonObject* right = after == nullptr ? nullptr : after->if_object();
-      const bool is_bare = (left == nullptr || left->empty()) && (right == nullptr || right->empty());
+      const bool is_bare =
+          (left == nullptr || left->empty()) && (right == nullptr || right->empty());
       if (!is_bare && !is_atomic(schema, shape)) {
         visit_map(step, left, right, schema);
         return false;
@@ -152,7 +127,8 @@ class Comparer {
     } else if (shape == Shape::list) {
       const JsonArray* left = before == nullptr ? nullptr : before->if_array();
       const JsonArray* right = after == nullptr ? nullptr : after->if_array();
-      const bool is_bare = (left == nullptr || left->empty()) && (right == nullptr || right->empty());
+      const bool is_bare =
+          (left == nullptr || left->empty()) && (right == nullptr || right->empty());
       if (!is_bare && !is_atomic(schema, shape)) {
         visit_list(step, left, right, schema);
         return false;
@@ -164,8 +140,8 @@ class Comparer {
 
   void visit_map(const Step& step, const JsonObject* before, const JsonObject* after,
                  const Schema* schema) {
-    const bool is_metadata = step.parent != nullptr && step.parent->parent == nullptr &&
-                             step.text == "metadata";
+    const bool is_metadata =
+        step.parent != nullptr && step.parent->parent == nullptr && step.text == "metadata";
     size_t place = 0, shared = 0;
     const auto is_skipped = [&](std::string_view name) {
       return is_metadata && name == "managedFields";
@@ -198,7 +174,7 @@ class Comparer {
   void visit_list(const Step& step, const JsonArray* before, const JsonArray* after,
                   const Schema* schema) {
     std::map<std::string, Pair> pairs;
-    const auto gather = [&](const JsonArray* items, std::vector<const Json*> Pair::*side) {
+    const auto gather = [&](const JsonArray* items, std::vector<const Json*> Pair::* side) {
       if (items == nullptr) return;
       for (const Json& item : *items) {
         std::optional<PathElement> element = item_element(schema, item);
@@ -224,9 +200,9 @@ class Comparer {
     }
     // The same item twice: owned together, as one leaf.
     if (pair.before.size() > 1 && pair.after.size() > 1) {
-      const bool is_same = std::equal(pair.before.begin(), pair.before.end(), pair.after.begin(),
-                                      pair.after.end(),
-                                      [](const Json* a, const Json* b) { return same_value(*a, *b); });
+      const bool is_same =
+          std::equal(pair.before.begin(), pair.before.end(), pair.after.begin(), pair.after.end(),
+                     [](const Json* a, const Json* b) { return same_value(*a, *b); });
       if (!is_same) changes_.modified.insert(step.path());
     } else if (pair.before.size() > 1) {
       if (!pair.after.empty()) compare(step, nullptr, first(pair.after), schema);
@@ -237,14 +213,14 @@ class Comparer {
     }
   }
 
-  const bool typed_;
+  const std::string_view kind_;
   FieldChanges changes_;
 };
 
 }  // namespace
 
 FieldChanges changed_fields(const Json& before, const Json& after, const Schema* schema) {
-  Comparer comparer(schema != nullptr && schema->typed);
+  Comparer comparer(schema != nullptr && schema->typed ? schema->kind : std::string_view());
   comparer.compare(Step{}, &before, &after, schema);
   return comparer.take();
 }

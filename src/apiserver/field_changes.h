@@ -19,8 +19,8 @@ struct FieldChanges {
 // metadata.managedFields is left out: it is about fields, not one of them.
 FieldChanges changed_fields(const Json& before, const Json& after, const Schema* schema);
 
-// As json_equal, and quick where both have their keys in the same order, as two versions of one object
-// nearly always have.
+// As json_equal, and quick where both have their keys in the same order, as two versions of one
+// object nearly always have.
 bool same_value(const Json& a, const Json& b);
 
 }  // namespace lockstep::apiserver

@@ -19,14 +19,15 @@ namespace {
 auto position_of(std::vector<FieldNode>& nodes, const PathElement& element) {
   // Sets are mostly built in their order: look at the end first.
   if (!nodes.empty() && nodes.back().element < element) return nodes.end();
-  return std::lower_bound(nodes.begin(), nodes.end(), element,
-                          [](const FieldNode& node, const PathElement& e) { return node.element < e; });
+  return std::lower_bound(
+      nodes.begin(), nodes.end(), element,
+      [](const FieldNode& node, const PathElement& e) { return node.element < e; });
 }
 
 const FieldNode* node_of(const std::vector<FieldNode>& nodes, const PathElement& element) {
-  const auto found =
-      std::lower_bound(nodes.begin(), nodes.end(), element,
-                       [](const FieldNode& node, const PathElement& e) { return node.element < e; });
+  const auto found = std::lower_bound(
+      nodes.begin(), nodes.end(), element,
+      [](const FieldNode& node, const PathElement& e) { return node.element < e; });
   return found != nodes.end() && found->element == element ? &*found : nullptr;
 }
 
@@ -169,7 +170,8 @@ Json FieldSet::encode() const {
       JsonObject with_self;
       with_self.reserve(below.get_object().size() + 1);
       with_self.emplace(".", JsonObject());
-      for (auto& member : below.get_object()) with_self.emplace(member.key(), std::move(member.value()));
+      for (auto& member : below.get_object())
+        with_self.emplace(member.key(), std::move(member.value()));
       below = std::move(with_self);
     }
     fields.emplace(node.element.encoded(), std::move(below));

@@ -1,8 +1,9 @@
 // Sets of fields of an object, as metadata.managedFields keeps them (FieldsV1).
 //
 // A field is named by the steps that lead to it: a field of an object, an item of a list by its key
-// fields or by its value. In FieldsV1 a step is "f:replicas", "k:{\"name\":\"web\"}", "v:\"finalizer\""
-// or "i:3"; a step without steps below it is in the set, one with steps below it only where it has ".".
+// fields or by its value. In FieldsV1 a step is "f:replicas", "k:{\"name\":\"web\"}",
+// "v:\"finalizer\"" or "i:3"; a step without steps below it is in the set, one with steps below it
+// only where it has ".".
 #pragma once
 
 #include <functional>
@@ -53,8 +54,8 @@ class FieldSet {
   // spec.paused means that spec itself may go.
   void add_named_parents(const Schema* schema);
 
-  // Whether the encoded set has a member in common with this one. Reads only what is on our paths: most
-  // managers have no stake in most changes.
+  // Whether the encoded set has a member in common with this one. Reads only what is on our paths:
+  // most managers have no stake in most changes.
   bool overlaps(const Json& fields_v1) const;
 
   // A level's own members first, then what is below them.

@@ -1,8 +1,7 @@
 #include "apiserver/formats.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cctype>
 #include <string>
 
@@ -28,7 +27,8 @@ bool is_network(std::string_view text) {
   std::optional<uint64_t> bits = parse_unsigned(text.substr(slash + 1));
   std::string_view address = text.substr(0, slash);
   if (!bits) return false;
-  return (is_address(address, AF_INET) && *bits <= 32) || (is_address(address, AF_INET6) && *bits <= 128);
+  return (is_address(address, AF_INET) && *bits <= 32) ||
+         (is_address(address, AF_INET6) && *bits <= 128);
 }
 
 bool is_uuid(std::string_view text) {
@@ -63,8 +63,8 @@ bool is_any_of(std::string_view word, std::initializer_list<std::string_view> wo
 
 bool is_quantity(std::string_view text) {
   size_t end = text.find_first_not_of("0123456789.+-");
-  bool has_digits = std::any_of(text.begin(), text.begin() + static_cast<long>(std::min(end, text.size())),
-                                is_digit);
+  bool has_digits = std::any_of(
+      text.begin(), text.begin() + static_cast<long>(std::min(end, text.size())), is_digit);
   return has_digits && Quantity::parse(text).has_value();
 }
 

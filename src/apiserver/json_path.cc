@@ -11,12 +11,12 @@ struct JsonPathStep {
   enum class Kind { field, wildcard, slice, recursive, filter, alternatives };
 
   Kind kind = Kind::field;
-  std::string name;  // field
-  std::optional<int64_t> begin, end, stride;  // slice
-  bool single = false;                        // slice: [n], one element
-  std::string relation;                       // filter: "==", "exists", …
-  std::optional<Json> literal;                // filter: the right side, when it is no path
-  std::vector<JsonPathStep> left, right;      // filter
+  std::string name;                                 // field
+  std::optional<int64_t> begin, end, stride;        // slice
+  bool single = false;                              // slice: [n], one element
+  std::string relation;                             // filter: "==", "exists", …
+  std::optional<Json> literal;                      // filter: the right side, when it is no path
+  std::vector<JsonPathStep> left, right;            // filter
   std::vector<std::vector<JsonPathStep>> branches;  // alternatives: [0,1]
 };
 
@@ -185,8 +185,8 @@ class Reader {
       return {};
     }
     size_t end = begin;
-    while (end < condition.size() && std::string_view("!<>=").find(condition[end]) !=
-                                         std::string_view::npos) {
+    while (end < condition.size() &&
+           std::string_view("!<>=").find(condition[end]) != std::string_view::npos) {
       ++end;
     }
     step.relation = condition.substr(begin, end - begin);

@@ -1,5 +1,5 @@
-// The part of JSONPath that printer columns use, as Kubernetes reads it: .spec.foo, ['a.b'], \. for a
-// dot in a name, [0], [-1], [1:3], [*], ..name, [?(@.type=="Ready")].
+// The part of JSONPath that printer columns use, as Kubernetes reads it: .spec.foo, ['a.b'], \. for
+// a dot in a name, [0], [-1], [1:3], [*], ..name, [?(@.type=="Ready")].
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ class JsonPath {
   JsonPath(const JsonPath&) = delete;
   ~JsonPath();
 
-  // What the path leads to, in order. Empty when there is nothing, or when the document is of another
-  // shape than the path expects.
+  // What the path leads to, in order. Empty when there is nothing, or when the document is of
+  // another shape than the path expects.
   std::vector<const Json*> find_all(const Json& document) const;
 
  private:

@@ -36,7 +36,8 @@ std::optional<ManagedEntry> ManagedEntry::decode(Json entry) {
     result.unix_seconds_ = time->unix_seconds();
   }
   Json* fields = lockstep::find(entry, "fieldsV1");
-  result.encoded_ = fields == nullptr || fields->is_null() ? Json(JsonObject()) : std::move(*fields);
+  result.encoded_ =
+      fields == nullptr || fields->is_null() ? Json(JsonObject()) : std::move(*fields);
   return result;
 }
 
@@ -69,8 +70,9 @@ void ManagedEntry::rename(std::string manager, std::string subresource) {
 }
 
 std::string ManagedEntry::identity() const {
-  // Appliers are known by their name alone, whatever version they apply.
-  return fmt::format("{}|{}|{}|{}", manager_, is_apply_ ? "Apply" : "Update",
+  // Appliers are known by their name alone, whatever version they apply. Quotes between the parts
+  // give the order that Kubernetes has, which sorts managers as JSON.
+  return fmt::format("{}\"{}\"{}\"{}", manager_, is_apply_ ? "Apply" : "Update",
                      is_apply_ ? "" : api_version_, subresource_);
 }
 
@@ -80,7 +82,8 @@ bool ManagedEntry::is_same_manager(const ManagedEntry& other) const {
 }
 
 const FieldSet& ManagedEntry::fields() {
-  // A set that cannot be read owns nothing; those that come from outside were checked when they came.
+  // A set that cannot be read owns nothing; those that come from outside were checked when they
+  // came.
   if (!fields_) fields_ = FieldSet::decode(encoded_).value_or(FieldSet());
   return *fields_;
 }
@@ -107,8 +110,6 @@ std::optional<ManagedFields> ManagedFields::decode(Json managed_fields, bool tru
   if (entries == nullptr) return managed;
   managed.entries_.reserve(entries->size() + 1);
   for (Json& element : *entries) {
-    // Moved out first: what the entry holds must not depend on the array.
-    Json fields = nullptr;
     if (!trusted) {
       const Json* given = lockstep::find(element, "fieldsV1");
       if (given != nullptr && !given->is_null() && !FieldSet::decode(*given)) return std::nullopt;
@@ -188,10 +189,9 @@ Json ManagedFields::encode() && {
   if (entries_.empty()) return nullptr;
   std::sort(entries_.begin(), entries_.end(), [](const ManagedEntry& a, const ManagedEntry& b) {
     const auto key = [](const ManagedEntry& entry) {
-      return std::make_tuple(entry.is_apply() ? 0 : 1, entry.unix_seconds(),
-                             std::string_view(entry.manager()),
-                             std::string_view(entry.api_version()),
-                             std::string_view(entry.subresource()));
+      return std::make_tuple(
+          entry.is_apply() ? 0 : 1, entry.unix_seconds(), std::string_view(entry.manager()),
+          std::string_view(entry.api_version()), std::string_view(entry.subresource()));
     };
     return key(a) < key(b);
   });

@@ -48,14 +48,14 @@ class ManagedEntry {
   bool is_apply_ = false;
   std::string time_;  // as it was written; empty: none
   int64_t unix_seconds_ = 0;
-  Json encoded_;                    // fieldsV1, while fields_ is empty
+  Json encoded_;  // fieldsV1, while fields_ is empty
   std::optional<FieldSet> fields_;
 };
 
 class ManagedFields {
  public:
-  // The value of metadata.managedFields. Nothing when Kubernetes would refuse to read it. `trusted`: we
-  // wrote it ourselves, so that its sets need not be checked.
+  // The value of metadata.managedFields. Nothing when Kubernetes would refuse to read it.
+  // `trusted`: we wrote it ourselves, so that its sets need not be checked.
   static std::optional<ManagedFields> decode(Json managed_fields, bool trusted);
   // Null when nobody owns anything.
   Json encode() &&;

@@ -52,8 +52,8 @@ std::strong_ordering compare_keys(const Json& a, const Json& b) {
   return a.get_object().size() <=> b.get_object().size();
 }
 
-// Two texts that first differ in plain letters differ inside a string, where bytes decide. That is the
-// case for nearly all keys and spares us reading them.
+// Two texts that first differ in plain letters differ inside a string, where bytes decide. That is
+// the case for nearly all keys and spares us reading them.
 std::optional<std::strong_ordering> compare_quickly(std::string_view a, std::string_view b) {
   const size_t shorter = std::min(a.size(), b.size());
   for (size_t i = 0; i < shorter; ++i) {

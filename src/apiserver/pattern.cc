@@ -35,8 +35,7 @@ Pattern::Pattern(std::unique_ptr<Compiled> compiled) : compiled_(std::move(compi
 Pattern::~Pattern() = default;
 
 Result<std::shared_ptr<const Pattern>> Pattern::compile(std::string_view text) {
-  if (text.size() > longest_pattern)
-    return fail(ErrorKind::too_large, "the pattern is too long");
+  if (text.size() > longest_pattern) return fail(ErrorKind::too_large, "the pattern is too long");
   try {
     auto compiled = std::make_unique<Compiled>();
     compiled->regex = boost::regex(to_perl(text), boost::regex::perl);

@@ -16,8 +16,8 @@ class Pattern {
   static Result<std::shared_ptr<const Pattern>> compile(std::string_view text);
   ~Pattern();
 
-  // Whether any part of the text matches. True as well when the matcher gives up (its work is bounded):
-  // a value is never refused for a reason that a person could not find.
+  // Whether any part of the text matches. True as well when the matcher gives up (its work is
+  // bounded): a value is never refused for a reason that a person could not find.
   bool matches(std::string_view text) const;
 
  private:

@@ -41,10 +41,9 @@ std::unique_ptr<ResourceInfo> read_resource(std::string_view line, const Builtin
   info->type.kind = parts[3];
   info->singular = parts[4];
   info->type.namespaced = parts[5] == "Namespaced";
-  info->verbs =
-      words(parts[6] == "all" ? "create,delete,deletecollection,get,list,patch,update,watch"
-                              : parts[6],
-            ',');
+  info->verbs = words(
+      parts[6] == "all" ? "create,delete,deletecollection,get,list,patch,update,watch" : parts[6],
+      ',');
   for (size_t i = 7; i < parts.size(); ++i) read_fact(*info, parts[i]);
   info->list_kind = info->type.kind + "List";
   info->storage = storage_of(info->type);

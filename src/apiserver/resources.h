@@ -33,21 +33,21 @@ struct ResourceInfo {
   ResourceType type;
   std::string singular;
   std::vector<std::string> short_names;
-  std::vector<std::string> categories;          // "all"
-  std::vector<std::string> verbs;               // as discovery lists them
-  std::vector<std::string> subresources;        // "status", "eviction", "binding", "scale"
-  const Schema* schema = nullptr;               // null: anything goes
+  std::vector<std::string> categories;    // "all"
+  std::vector<std::string> verbs;         // as discovery lists them
+  std::vector<std::string> subresources;  // "status", "eviction", "binding", "scale"
+  const Schema* schema = nullptr;         // null: anything goes
   // Where its objects are stored: types that share it are views of the same objects (core and
   // events.k8s.io events; the versions of a CRD).
   std::string storage;
   bool custom = false;
-  std::vector<Column> columns;                  // of a custom resource
-  std::shared_ptr<SchemaSet> schemas;           // keeps `schema` of a custom resource alive
-  Document open_api;                            // of a custom resource: openAPIV3Schema as it was given
-  std::string list_kind;                        // "PodList"
-  ScalePaths scale;                             // of a custom resource with the scale subresource
-  std::vector<std::string> selectable_fields;   // of a custom resource: ".spec.color"
-  std::string deprecation_warning;              // of a deprecated version: told with every answer
+  std::vector<Column> columns;         // of a custom resource
+  std::shared_ptr<SchemaSet> schemas;  // keeps `schema` of a custom resource alive
+  Document open_api;                   // of a custom resource: openAPIV3Schema as it was given
+  std::string list_kind;               // "PodList"
+  ScalePaths scale;                    // of a custom resource with the scale subresource
+  std::vector<std::string> selectable_fields;  // of a custom resource: ".spec.color"
+  std::string deprecation_warning;             // of a deprecated version: told with every answer
   bool has(std::string_view subresource) const;
 };
 
@@ -56,13 +56,14 @@ struct GroupVersions {
   std::vector<std::string> versions;
 };
 
-// A pointer to a ResourceInfo stays valid as long as the table, also when its CRD has changed or gone:
-// a watch may hold it.
+// A pointer to a ResourceInfo stays valid as long as the table, also when its CRD has changed or
+// gone: a watch may hold it.
 class ResourceTable {
  public:
   explicit ResourceTable(const BuiltinSchemas& schemas);
 
-  const ResourceInfo* find(std::string_view group, std::string_view version, std::string_view plural) const;
+  const ResourceInfo* find(std::string_view group, std::string_view version,
+                           std::string_view plural) const;
   const ResourceInfo* find(const ResourceType& type) const;
   // By apiVersion and kind, as in an object's header or an ownerReference.
   const ResourceInfo* find_kind(std::string_view api_version, std::string_view kind) const;
@@ -108,19 +109,21 @@ class ResourceTable {
   const BuiltinSchemas& builtin_;
   std::map<Key, std::unique_ptr<ResourceInfo>, KeyLess> table_;
   std::map<std::string, const ResourceInfo*, std::less<>> by_kind_;  // "apps/v1 DaemonSet"
-  std::vector<std::string> group_order_;                            // of the built-in groups
-  std::map<std::string, Custom, std::less<>> custom_;               // by CRD name
+  std::vector<std::string> group_order_;                             // of the built-in groups
+  std::map<std::string, Custom, std::less<>> custom_;                // by CRD name
   std::vector<std::unique_ptr<ResourceInfo>> retired_;
   uint64_t generation_ = 1;
 };
 
-// Checks a CustomResourceDefinition (names, versions, exactly one storage version, structural schemas)
-// and fills in its defaults (singular, listKind, conversion None). Causes: why it is refused.
+// Checks a CustomResourceDefinition (names, versions, exactly one storage version, structural
+// schemas) and fills in its defaults (singular, listKind, conversion None). Causes: why it is
+// refused.
 std::vector<StatusCause> prepare_crd(Json& crd, const BuiltinSchemas& schemas);
 
 // What the real server checks of the built-in kinds that matter here (names, labels, containers,
 // selectors, immutable fields). `before` is null on create.
-std::vector<StatusCause> validate_builtin(const ResourceInfo& info, const Json& object, const Json* before);
+std::vector<StatusCause> validate_builtin(const ResourceInfo& info, const Json& object,
+                                          const Json* before);
 // The defaults that a typed server fills in and that clients rely on (a pod's restartPolicy and
 // terminationGracePeriodSeconds, a DaemonSet's updateStrategy, …).
 void default_builtin(const ResourceInfo& info, Json& object);

@@ -1,5 +1,6 @@
 // What a kind of object may hold: built-in types from a table of facts, custom ones from their CRD.
-// One model serves strict validation, defaulting, pruning, strategic merge, server-side apply and OpenAPI.
+// One model serves strict validation, defaulting, pruning, strategic merge, server-side apply and
+// OpenAPI.
 #pragma once
 
 #include <deque>
@@ -28,8 +29,8 @@ struct Schema {
   std::string format;  // "int32", "date-time", "byte", "quantity", …
   // Of a built-in kind, as "apps/v1/DaemonSet" ("/v1/Pod").
   std::string kind;
-  // A Go struct of the real server: what is not in it is lost, null is the zero value, and `required`
-  // is only told in OpenAPI (the rules of the kind check it, with their own words).
+  // A Go struct of the real server: what is not in it is lost, null is the zero value, and
+  // `required` is only told in OpenAPI (the rules of the kind check it, with their own words).
   bool typed = false;
 
   std::vector<std::pair<std::string, const Schema*>> fields;  // sorted by name
@@ -54,7 +55,8 @@ struct Schema {
   std::shared_ptr<const Pattern> compiled_pattern;
   std::optional<double> minimum, maximum;
   bool exclusive_minimum = false, exclusive_maximum = false;
-  std::optional<int64_t> min_length, max_length, min_items, max_items, min_properties, max_properties;
+  std::optional<int64_t> min_length, max_length, min_items, max_items, min_properties,
+      max_properties;
   std::optional<double> multiple_of;
   bool unique_items = false;
   std::vector<const Schema*> all_of, any_of, one_of;
@@ -88,12 +90,14 @@ class BuiltinSchemas {
   SchemaSet set_;
   std::vector<std::pair<std::string, const Schema*>> by_name_;  // sorted
   std::vector<std::pair<std::string, const Schema*>> by_kind_;  // "apps/v1/DaemonSet", sorted
-  std::map<std::string, std::string, std::less<>> field_descriptions_;  // "core.v1.PodSpec.nodeName"
+  std::map<std::string, std::string, std::less<>>
+      field_descriptions_;  // "core.v1.PodSpec.nodeName"
 };
 
-// spec.versions[].schema.openAPIV3Schema into a schema that also knows apiVersion, kind and metadata.
-// The causes say what is not structural.
-tl::expected<const Schema*, std::vector<StatusCause>> schema_from_crd(const Json& open_api, SchemaSet& set,
+// spec.versions[].schema.openAPIV3Schema into a schema that also knows apiVersion, kind and
+// metadata. The causes say what is not structural.
+tl::expected<const Schema*, std::vector<StatusCause>> schema_from_crd(const Json& open_api,
+                                                                      SchemaSet& set,
                                                                       const Schema* object_meta,
                                                                       std::string_view place);
 
@@ -104,11 +108,13 @@ void prune(const Schema& schema, Json& object);
 // Fills in defaults where a field is absent.
 void apply_defaults(const Schema& schema, Json& object);
 // Why a typed server could not decode an object of a built-in type, in the words of its decoder:
-// "json: cannot unmarshal string into Go struct field DaemonSetSpec.spec.minReadySeconds of type int32".
-// The answer is a 400: "DaemonSet in version \"v1\" cannot be handled as a DaemonSet: " and this.
+// "json: cannot unmarshal string into Go struct field DaemonSetSpec.spec.minReadySeconds of type
+// int32". The answer is a 400: "DaemonSet in version \"v1\" cannot be handled as a DaemonSet: " and
+// this.
 std::optional<std::string> decode_error(const Schema& schema, const Json& object);
 // Types, required fields, enums, patterns, bounds.
-std::vector<StatusCause> validate(const Schema& schema, const Json& object, const std::string& place = {});
+std::vector<StatusCause> validate(const Schema& schema, const Json& object,
+                                  const std::string& place = {});
 
 // The view that apply_strategic_patch needs.
 class SchemaMerge final : public MergeSchema {

@@ -1,5 +1,5 @@
-// Built-in types are decoded, not validated, by the real server: a wrong type is a 400 in the words of
-// its JSON decoder.
+// Built-in types are decoded, not validated, by the real server: a wrong type is a 400 in the words
+// of its JSON decoder.
 #include <cmath>
 #include <limits>
 
@@ -19,15 +19,24 @@ std::string_view last_part(std::string_view name, int parts) {
 
 std::string go_type(const Schema& schema) {
   switch (schema.type) {
-    case Schema::Type::any: return "interface {}";
-    case Schema::Type::object: return std::string(last_part(schema.name, 2));
-    case Schema::Type::map: return "map[string]" + go_type(*schema.items);
-    case Schema::Type::array: return "[]" + go_type(*schema.items);
-    case Schema::Type::string: return schema.format == "byte" ? "[]uint8" : "string";
-    case Schema::Type::integer: return schema.format.empty() ? "int64" : schema.format;
-    case Schema::Type::number: return "float64";
-    case Schema::Type::boolean: return "bool";
-    case Schema::Type::int_or_string: return "int32";
+    case Schema::Type::any:
+      return "interface {}";
+    case Schema::Type::object:
+      return std::string(last_part(schema.name, 2));
+    case Schema::Type::map:
+      return "map[string]" + go_type(*schema.items);
+    case Schema::Type::array:
+      return "[]" + go_type(*schema.items);
+    case Schema::Type::string:
+      return schema.format == "byte" ? "[]uint8" : "string";
+    case Schema::Type::integer:
+      return schema.format.empty() ? "int64" : schema.format;
+    case Schema::Type::number:
+      return "float64";
+    case Schema::Type::boolean:
+      return "bool";
+    case Schema::Type::int_or_string:
+      return "int32";
   }
   return "interface {}";
 }
@@ -44,15 +53,24 @@ class Decoding {
   bool check(const Schema& schema, const Json& value) {
     if (value.is_null() || schema.type == Schema::Type::any) return true;
     switch (schema.type) {
-      case Schema::Type::object: return check_object(schema, value);
-      case Schema::Type::map: return check_map(schema, value);
-      case Schema::Type::array: return check_array(schema, value);
-      case Schema::Type::string: return check_string(schema, value);
-      case Schema::Type::integer: return check_integer(schema, value);
-      case Schema::Type::number: return value.is_number() || mismatch(schema, value);
-      case Schema::Type::boolean: return value.is_bool() || mismatch(schema, value);
-      case Schema::Type::int_or_string: return check_int_or_string(value);
-      case Schema::Type::any: break;
+      case Schema::Type::object:
+        return check_object(schema, value);
+      case Schema::Type::map:
+        return check_map(schema, value);
+      case Schema::Type::array:
+        return check_array(schema, value);
+      case Schema::Type::string:
+        return check_string(schema, value);
+      case Schema::Type::integer:
+        return check_integer(schema, value);
+      case Schema::Type::number:
+        return value.is_number() || mismatch(schema, value);
+      case Schema::Type::boolean:
+        return value.is_bool() || mismatch(schema, value);
+      case Schema::Type::int_or_string:
+        return check_int_or_string(value);
+      case Schema::Type::any:
+        break;
     }
     return true;
   }
@@ -66,7 +84,8 @@ class Decoding {
 
   bool mismatch(const Schema& schema, const std::string& value) {
     if (struct_ == nullptr) {
-      error = fmt::format("json: cannot unmarshal {} into Go value of type {}", value, go_type(schema));
+      error =
+          fmt::format("json: cannot unmarshal {} into Go value of type {}", value, go_type(schema));
     } else {
       error = fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", value,
                           last_part(struct_->name, 1), path_, go_type(schema));

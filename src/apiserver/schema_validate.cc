@@ -17,15 +17,23 @@ constexpr size_t most_causes = 200;
 
 std::string_view type_word(Schema::Type type) {
   switch (type) {
-    case Schema::Type::any: return "any";
+    case Schema::Type::any:
+      return "any";
     case Schema::Type::object:
-    case Schema::Type::map: return "object";
-    case Schema::Type::array: return "array";
-    case Schema::Type::string: return "string";
-    case Schema::Type::integer: return "integer";
-    case Schema::Type::number: return "number";
-    case Schema::Type::boolean: return "boolean";
-    case Schema::Type::int_or_string: return "integer,string";
+    case Schema::Type::map:
+      return "object";
+    case Schema::Type::array:
+      return "array";
+    case Schema::Type::string:
+      return "string";
+    case Schema::Type::integer:
+      return "integer";
+    case Schema::Type::number:
+      return "number";
+    case Schema::Type::boolean:
+      return "boolean";
+    case Schema::Type::int_or_string:
+      return "integer,string";
   }
   return "any";
 }
@@ -38,16 +46,23 @@ bool is_integral(const Json& value) {
 
 bool has_type(const Schema& schema, const Json& value) {
   switch (schema.type) {
-    case Schema::Type::any: return true;
+    case Schema::Type::any:
+      return true;
     case Schema::Type::object:
-    case Schema::Type::map: return value.is_object();
-    case Schema::Type::array: return value.is_array();
+    case Schema::Type::map:
+      return value.is_object();
+    case Schema::Type::array:
+      return value.is_array();
     case Schema::Type::string:
       return value.is_string() || (schema.format == "quantity" && value.is_number());
-    case Schema::Type::integer: return is_integral(value);
-    case Schema::Type::number: return value.is_number();
-    case Schema::Type::boolean: return value.is_bool();
-    case Schema::Type::int_or_string: return value.is_string() || is_integral(value);
+    case Schema::Type::integer:
+      return is_integral(value);
+    case Schema::Type::number:
+      return value.is_number();
+    case Schema::Type::boolean:
+      return value.is_bool();
+    case Schema::Type::int_or_string:
+      return value.is_string() || is_integral(value);
   }
   return false;
 }
@@ -153,7 +168,8 @@ class Validation {
         matching == 0
             ? "must validate one and only one schema (oneOf). Found none valid"
             : fmt::format(
-                  "must validate one and only one schema (oneOf). Found {} valid alternatives", matching));
+                  "must validate one and only one schema (oneOf). Found {} valid alternatives",
+                  matching));
     if (matching == 0) take(std::move(best));
   }
 
@@ -171,7 +187,8 @@ class Validation {
       refuse(value, fmt::format("should match '{}'", schema.pattern));
     }
     if (schema.type == Schema::Type::string && !has_format(text, schema.format)) {
-      std::string why = fmt::format("{} in body must be of type {}: {}", path_, schema.format, go_quote(text));
+      std::string why =
+          fmt::format("{} in body must be of type {}: {}", path_, schema.format, go_quote(text));
       StatusCause cause = cause_invalid(path_, value, why);
       cause.reason = "FieldValueTypeInvalid";
       causes.push_back(std::move(cause));
@@ -180,13 +197,13 @@ class Validation {
 
   void check_number(const Schema& schema, const Json& value) {
     double number = value.to_number<double>();
-    if (schema.maximum && (number > *schema.maximum ||
-                           (schema.exclusive_maximum && number == *schema.maximum))) {
-      refuse(value, fmt::format("should be less than {}{}", schema.exclusive_maximum ? "" : "or equal to ",
-                                *schema.maximum));
+    if (schema.maximum &&
+        (number > *schema.maximum || (schema.exclusive_maximum && number == *schema.maximum))) {
+      refuse(value, fmt::format("should be less than {}{}",
+                                schema.exclusive_maximum ? "" : "or equal to ", *schema.maximum));
     }
-    if (schema.minimum && (number < *schema.minimum ||
-                           (schema.exclusive_minimum && number == *schema.minimum))) {
+    if (schema.minimum &&
+        (number < *schema.minimum || (schema.exclusive_minimum && number == *schema.minimum))) {
       refuse(value, fmt::format("should be greater than {}{}",
                                 schema.exclusive_minimum ? "" : "or equal to ", *schema.minimum));
     }
@@ -281,7 +298,8 @@ class Validation {
 
 }  // namespace
 
-std::vector<StatusCause> validate(const Schema& schema, const Json& object, const std::string& place) {
+std::vector<StatusCause> validate(const Schema& schema, const Json& object,
+                                  const std::string& place) {
   Validation validation(place);
   validation.check(schema, object);
   return std::move(validation.causes);

@@ -77,16 +77,35 @@ StatusCause cause(std::string_view reason, std::string field, std::string messag
 
 void append_quoted(std::string& out, char c) {
   switch (c) {
-    case '"': out += "\\\""; return;
-    case '\\': out += "\\\\"; return;
-    case '\a': out += "\\a"; return;
-    case '\b': out += "\\b"; return;
-    case '\f': out += "\\f"; return;
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
-    case '\v': out += "\\v"; return;
-    default: break;
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\a':
+      out += "\\a";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    case '\v':
+      out += "\\v";
+      return;
+    default:
+      break;
   }
   if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
     out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
@@ -154,7 +173,8 @@ StatusError bad_request(std::string message) {
 StatusError forbidden(const ResourceType& type, std::string_view name, std::string_view why) {
   std::string what = type.full_name();
   if (!name.empty()) what += " " + go_quote(name);
-  return about_resource(403, "Forbidden", type, name, fmt::format("{} is forbidden: {}", what, why));
+  return about_resource(403, "Forbidden", type, name,
+                        fmt::format("{} is forbidden: {}", what, why));
 }
 
 StatusError unauthorized() { return plain(401, "Unauthorized", "Unauthorized"); }
@@ -207,7 +227,8 @@ StatusCause cause_required(std::string field, std::string_view detail) {
 }
 
 StatusCause cause_invalid(std::string field, const Json& value, std::string_view detail) {
-  return cause("FieldValueInvalid", std::move(field), "Invalid value: " + value_text(value), detail);
+  return cause("FieldValueInvalid", std::move(field), "Invalid value: " + value_text(value),
+               detail);
 }
 
 StatusCause cause_unsupported(std::string field, const Json& value,
@@ -224,7 +245,8 @@ StatusCause cause_forbidden(std::string field, std::string_view detail) {
 }
 
 StatusCause cause_duplicate(std::string field, const Json& value) {
-  return cause("FieldValueDuplicate", std::move(field), "Duplicate value: " + value_text(value), {});
+  return cause("FieldValueDuplicate", std::move(field), "Duplicate value: " + value_text(value),
+               {});
 }
 
 StatusCause cause_type(std::string field, const Json& value, std::string_view wanted) {
@@ -250,14 +272,21 @@ std::string go_quote(std::string_view text) {
 
 std::string_view json_type_name(const Json& value) {
   switch (value.kind()) {
-    case boost::json::kind::null: return "null";
-    case boost::json::kind::bool_: return "boolean";
+    case boost::json::kind::null:
+      return "null";
+    case boost::json::kind::bool_:
+      return "boolean";
     case boost::json::kind::int64:
-    case boost::json::kind::uint64: return "integer";
-    case boost::json::kind::double_: return "number";
-    case boost::json::kind::string: return "string";
-    case boost::json::kind::array: return "array";
-    case boost::json::kind::object: return "object";
+    case boost::json::kind::uint64:
+      return "integer";
+    case boost::json::kind::double_:
+      return "number";
+    case boost::json::kind::string:
+      return "string";
+    case boost::json::kind::array:
+      return "array";
+    case boost::json::kind::object:
+      return "object";
   }
   return "unknown";
 }

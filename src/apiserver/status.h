@@ -26,7 +26,8 @@ struct StatusError {
   std::string message;
   // details
   std::string group;
-  std::string kind;  // the plural for NotFound and its like, the Kind for Invalid: as Kubernetes does
+  std::string
+      kind;  // the plural for NotFound and its like, the Kind for Invalid: as Kubernetes does
   std::string name;
   std::string uid;
   std::vector<StatusCause> causes;
@@ -45,7 +46,8 @@ StatusError not_found(const ResourceType& type, std::string_view name);
 StatusError already_exists(const ResourceType& type, std::string_view name);
 StatusError conflict(const ResourceType& type, std::string_view name, std::string_view why);
 // 422: "Pod \"x\" is invalid: [cause, cause]".
-StatusError invalid(const ResourceType& type, std::string_view name, std::vector<StatusCause> causes);
+StatusError invalid(const ResourceType& type, std::string_view name,
+                    std::vector<StatusCause> causes);
 StatusError bad_request(std::string message);
 StatusError forbidden(const ResourceType& type, std::string_view name, std::string_view why);
 StatusError unauthorized();
@@ -65,7 +67,8 @@ StatusError generate_name_conflict(const ResourceType& type, std::string_view na
 // One cause in the words of field.Error: required("spec.x") is "Required value".
 StatusCause cause_required(std::string field, std::string_view detail = {});
 StatusCause cause_invalid(std::string field, const Json& value, std::string_view detail);
-StatusCause cause_unsupported(std::string field, const Json& value, const std::vector<std::string>& allowed);
+StatusCause cause_unsupported(std::string field, const Json& value,
+                              const std::vector<std::string>& allowed);
 StatusCause cause_forbidden(std::string field, std::string_view detail);
 StatusCause cause_duplicate(std::string field, const Json& value);
 StatusCause cause_type(std::string field, const Json& value, std::string_view wanted);

@@ -16,8 +16,17 @@ bool is_deduced(const Schema* schema) {
   return schema == nullptr || schema->type == Schema::Type::any;
 }
 
-const JsonObject* map_of(const Json* value) { return value == nullptr ? nullptr : value->if_object(); }
-const JsonArray* list_of(const Json* value) { return value == nullptr ? nullptr : value->if_array(); }
+// A part of a built-in object that may hold anything (RawExtension): owned as a whole.
+bool is_opaque(const Schema* schema) {
+  return schema != nullptr && schema->typed && schema->preserve_unknown && schema->fields.empty();
+}
+
+const JsonObject* map_of(const Json* value) {
+  return value == nullptr ? nullptr : value->if_object();
+}
+const JsonArray* list_of(const Json* value) {
+  return value == nullptr ? nullptr : value->if_array();
+}
 
 template <typename Container>
 bool is_empty(const Container* container) {
@@ -27,6 +36,7 @@ bool is_empty(const Container* container) {
 }  // namespace
 
 Shape shape_of(const Schema* schema, const Json& value) {
+  if (is_opaque(schema)) return Shape::leaf;
   if (is_deduced(schema)) {
     if (value.is_array()) return Shape::list;
     return value.is_object() || value.is_null() ? Shape::map : Shape::leaf;
@@ -196,8 +206,8 @@ struct ItemIndex {
   }
 };
 
-// Merges two keyed lists. Items of `applied` come in its order; items only in `live` stay where they
-// are relative to the shared ones around them.
+// Merges two keyed lists. Items of `applied` come in its order; items only in `live` stay where
+// they are relative to the shared ones around them.
 class ListMerger {
  public:
   ListMerger(const JsonArray* live, const JsonArray* applied, const Schema* schema)
@@ -294,8 +304,8 @@ Json map_without(const JsonObject& object, const FieldSet& fields, const Schema*
     const PathElement element = PathElement::field(name);
     if (fields.has(element)) continue;
     const FieldSet* below = fields.below(element);
-    kept.emplace(name, below == nullptr ? value
-                                        : without_fields(value, *below, field_schema(schema, name)));
+    kept.emplace(
+        name, below == nullptr ? value : without_fields(value, *below, field_schema(schema, name)));
   }
   return kept.empty() ? Json(nullptr) : Json(std::move(kept));
 }
@@ -332,9 +342,10 @@ std::optional<std::string> find_list_error(const JsonArray& items, const Schema*
   for (size_t i = 0; i < items.size(); ++i) {
     const std::optional<PathElement> element = item_element(schema, items[i]);
     if (!element) {
-      return fmt::format("{}: element {}: associative list with keys has an element that omits all key fields "
-                         "[\"{}\"] (and doesn't have default values for any key fields)",
-                         place, i, join(schema->list_keys, "\" \""));
+      return fmt::format(
+          "{}: element {}: associative list with keys has an element that omits all key fields "
+          "[\"{}\"] (and doesn't have default values for any key fields)",
+          place, i, join(schema->list_keys, "\" \""));
     }
     if (!seen.insert(element->text).second) {
       return fmt::format("{}: duplicate entries for key {}", place, element->readable());
@@ -348,8 +359,8 @@ std::optional<std::string> find_error(const Json& value, const Schema* schema,
   if (is_deduced(schema)) return std::nullopt;
   if (const JsonObject* object = value.if_object()) {
     if (shape_of(schema, value) != Shape::map) return std::nullopt;
-    const bool is_closed =
-        schema->type == Schema::Type::object && !schema->fields.empty() && !schema->preserve_unknown;
+    const bool is_closed = schema->type == Schema::Type::object && !schema->fields.empty() &&
+                           !schema->preserve_unknown;
     for (const auto& [name, child] : *object) {
       const std::string child_place = place + "." + std::string(name);
       if (is_closed && !is_declared_field(schema, name)) {

@@ -1,5 +1,5 @@
-// How a schema divides an object into fields that can be owned, and what server-side apply does with
-// them: list them, merge two objects, take fields out. Follows Kubernetes' structured merge.
+// How a schema divides an object into fields that can be owned, and what server-side apply does
+// with them: list them, merge two objects, take fields out. Follows Kubernetes' structured merge.
 //
 // A null schema, or one of type any, is deduced from the value: maps by field, lists as a whole.
 #pragma once
@@ -29,7 +29,8 @@ std::optional<PathElement> item_element(const Schema* list, const Json& item);
 // Every leaf of a (partial) object, and every item of its lists and maps.
 FieldSet fields_of(const Json& object, const Schema* schema);
 
-// `applied` over `live`. Nothing is removed. Lists take the order of `applied` where it names items.
+// `applied` over `live`. Nothing is removed. Lists take the order of `applied` where it names
+// items.
 Json merge_objects(const Json& live, const Json& applied, const Schema* schema);
 
 // The object without those fields. What loses all it had becomes null.

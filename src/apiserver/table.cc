@@ -18,7 +18,8 @@ using PrinterKey = std::pair<std::string_view, std::string_view>;  // group, kin
 const Printer* find_printer(const ResourceType& type) {
   static const std::map<PrinterKey, Printer> printers = [] {
     std::map<PrinterKey, Printer> all;
-    for (auto family : {pod_printers, node_printers}) {
+    for (auto family : {pod_printers, node_printers, workload_printers, core_printers,
+                        network_printers, storage_printers, policy_printers}) {
       for (Printer& printer : family()) {
         all.emplace(PrinterKey(printer.group, printer.kind), std::move(printer));
       }

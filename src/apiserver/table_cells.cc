@@ -113,7 +113,8 @@ std::string requirement_text(const Json& expression) {
   if (relation == "Exists") return std::string(key);
   if (relation == "DoesNotExist") return fmt::format("!{}", key);
   std::vector<std::string> values;
-  for (const Json& value : elements(find(expression, "values"))) values.emplace_back(as_text(&value));
+  for (const Json& value : elements(find(expression, "values")))
+    values.emplace_back(as_text(&value));
   std::sort(values.begin(), values.end());
   return fmt::format("{} {} ({})", key, relation == "In" ? "in" : "notin", join(values, ","));
 }
@@ -123,7 +124,8 @@ std::string requirement_text(const Json& expression) {
 std::string selector_text(const Json* selector) {
   if (selector == nullptr) return "";
   std::vector<std::pair<std::string, std::string>> requirements;  // by key
-  if (const Json* labels = find(*selector, "matchLabels"); labels != nullptr && labels->is_object()) {
+  if (const Json* labels = find(*selector, "matchLabels");
+      labels != nullptr && labels->is_object()) {
     for (const auto& [key, value] : labels->get_object()) {
       requirements.emplace_back(key, fmt::format("{}={}", std::string_view(key), as_text(&value)));
     }

@@ -111,7 +111,8 @@ void device_taint_rule_cells(const Json& rule, Time now, JsonArray& cells) {
 
 std::vector<Printer> node_printers() {
   return {
-      {"", "Node",
+      {"",
+       "Node",
        {name_column(),
         text_column("Status", "Whether the node is ready, and whether it takes new pods."),
         text_column("Roles", "The node's roles, from its labels."), age_column(),

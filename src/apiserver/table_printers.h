@@ -59,9 +59,11 @@ std::string format_labels(const Json* labels);
 std::string selector_text(const Json* selector);
 // selector_text, or "<none>".
 std::string format_selector(const Json* selector);
-// "a,b + 2 more...": at most three of a list, as kubectl's tables cut it; `otherwise` for an empty one.
+// "a,b + 2 more...": at most three of a list, as kubectl's tables cut it; `otherwise` for an empty
+// one.
 std::string first_three(const std::vector<std::string>& items, std::string_view otherwise);
-// Names and images of a pod template's containers, comma separated: the two wide cells of workloads.
+// Names and images of a pod template's containers, comma separated: the two wide cells of
+// workloads.
 void add_container_cells(const Json* pod_spec, JsonArray& cells);
 std::vector<Column> container_columns();
 std::string joined_texts(const Json* array, std::string_view field, std::string_view separator);

@@ -33,13 +33,13 @@ struct Ranked {
 using Rank = std::optional<size_t> Ranked::*;
 
 // Kubernetes sorts with a comparison that calls everything it does not know "less". That is no
-// order, so its outcome is that of the algorithm: items unknown to the order end up in front, the
-// last first.
+// order, so the outcome is that of its algorithm, an insertion sort, and we do the same.
 void sort_by(std::vector<Ranked>& items, Rank rank) {
   const auto known = [&](const Ranked& item) { return (item.*rank).has_value(); };
   if (std::all_of(items.begin(), items.end(), known)) {
-    std::stable_sort(items.begin(), items.end(),
-                     [&](const Ranked& a, const Ranked& b) { return *(a.*rank) < *(b.*rank); });
+    std::sort(items.begin(), items.end(), [&](const Ranked& a, const Ranked& b) {
+      return std::pair(a.*rank, a.item) < std::pair(b.*rank, b.item);
+    });
     return;
   }
   const auto less = [&](const Ranked& a, const Ranked& b) {

@@ -123,8 +123,24 @@ struct Target {
   std::vector<const Node*> trail;
 };
 
+Json* find_at(Json& value, const Path& path) {
+  Json* here = &value;
+  for (const std::string& step : path) {
+    if (here->is_object()) {
+      here = find(*here, step);
+    } else if (const auto index = parse_unsigned(step); here->is_array() && index) {
+      here = here->get_array().if_contains(*index);
+    } else {
+      return nullptr;
+    }
+    if (here == nullptr) return nullptr;
+  }
+  return here;
+}
+
 // In the first document that has the path.
-Result<Target> locate(const std::vector<Tree>& trees, const Path& path, std::string_view name) {
+Result<Target> locate(const std::vector<Tree>& trees, std::vector<Json>& documents,
+                      const Path& path, std::string_view name) {
   Error failure{ErrorKind::not_found, "the text is empty; there is no value to edit",
                 std::string(name)};
   std::optional<size_t> farthest;
@@ -132,6 +148,8 @@ Result<Target> locate(const std::vector<Tree>& trees, const Path& path, std::str
     Walk walk(trees[document], path, name);
     auto node = walk.run();
     if (node) return Target{document, *node, walk.trail()};
+    // It has the path, but through an alias or "<<": another document's is not what was meant.
+    if (find_at(documents[document], path) != nullptr) return fail(node.error());
     if (!farthest || walk.steps() > *farthest) {
       farthest = walk.steps();
       failure = node.error();
@@ -160,21 +178,6 @@ Result<void> check_editable(const Tree& tree, const Target& target, const Path& 
     return {};
   }
   return fail(ErrorKind::invalid, std::move(problem), yaml::place(name, node.start));
-}
-
-Json* find_at(Json& value, const Path& path) {
-  Json* here = &value;
-  for (const std::string& step : path) {
-    if (here->is_object()) {
-      here = find(*here, step);
-    } else if (const auto index = parse_unsigned(step); here->is_array() && index) {
-      here = here->get_array().if_contains(*index);
-    } else {
-      return nullptr;
-    }
-    if (here == nullptr) return nullptr;
-  }
-  return here;
 }
 
 // Bytes of the text and what could take their place, the best first.
@@ -241,6 +244,17 @@ size_t line_end(std::string_view text, size_t from) {
   return std::min(text.find_first_of("\r\n", from), text.size());
 }
 
+size_t leading_blanks(std::string_view line) {
+  return std::min(line.find_first_not_of(' '), line.size());
+}
+
+std::string_view first_line_with_text(std::string_view text) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (!trim(line).empty()) return line;
+  }
+  return {};
+}
+
 Block examine_block(std::string_view text, const Node& node) {
   Block block;
   block.begin = yaml::skip_properties(text, node.start.offset);
@@ -259,13 +273,11 @@ Block examine_block(std::string_view text, const Node& node) {
   const size_t last = whole.find_last_not_of(" \t\r\n");
   if (last == std::string_view::npos || last < header_end) return block;
   block.end = line_end(text, last);
-  std::optional<size_t> indentation;
-  for (const std::string_view line : split(whole.substr(header_end), '\n')) {
-    const size_t blanks = line.find_first_not_of(' ');
-    if (trim(line).empty() || blanks == std::string_view::npos) continue;
-    indentation = std::min(indentation.value_or(blanks), blanks);
-  }
-  block.indentation = indentation.value_or(0);
+  const size_t first = whole.find_first_not_of(" \t\r\n", header_end);
+  const size_t line = whole.find_last_of("\r\n", first) + 1;
+  block.indentation =
+      leading_blanks(whole.substr(line)) -
+      std::min(leading_blanks(first_line_with_text(node.text)), leading_blanks(whole.substr(line)));
   return block;
 }
 
@@ -328,7 +340,7 @@ Result<std::string> edit_yaml_scalar(std::string_view text, const std::vector<st
   }
   LOCKSTEP_TRY(const auto trees, yaml::compose(text, name, limits));
   LOCKSTEP_TRY(auto documents, yaml::to_json(trees, name, limits));
-  LOCKSTEP_TRY(const Target target, locate(trees, path, name));
+  LOCKSTEP_TRY(const Target target, locate(trees, documents, path, name));
   const Tree& tree = trees[target.document];
   LOCKSTEP_CHECK(check_editable(tree, target, path, name));
 

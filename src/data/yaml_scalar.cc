@@ -322,8 +322,13 @@ bool is_string_everywhere(std::string_view text) {
 std::string print_float(double value) {
   if (std::isnan(value)) return ".nan";
   if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
-  std::array<char, 32> buffer;
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  // Left to itself, to_chars prefers 1e+05 to 100000.
+  const double size = std::abs(value);
+  const bool is_fixed = size == 0 || (size >= 1e-5 && size < 1e15);
+  std::array<char, 64> buffer;
+  const auto result =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                    is_fixed ? std::chars_format::fixed : std::chars_format::scientific);
   std::string text(buffer.data(), result.ptr);
   // YAML 1.1 wants a point in a floating-point number, even before an exponent.
   if (text.find('.') == std::string::npos) {

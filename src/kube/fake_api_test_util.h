@@ -33,6 +33,12 @@ inline Json fake_object(const ResourceType& type, const ObjectKey& key) {
   return {{"apiVersion", type.api_version()}, {"kind", type.kind}, {"metadata", metadata}};
 }
 
+inline WatchRequest watch_of(const ResourceType& type) {
+  WatchRequest request;
+  request.type = type;
+  return request;
+}
+
 class FakeApi final : public Api {
  public:
   explicit FakeApi(Loop& loop) : loop_(loop) {}

@@ -25,9 +25,10 @@ struct HttpApiConfig {
   std::string proxy;                 // when the cluster names none; empty: none
   std::vector<std::string> headers;  // sent with every request: impersonation
   std::string user_agent = "lockstep";
-  size_t in_flight_limit = 64;      // calls; watches are not counted
-  size_t answer_limit = 256 << 20;  // bytes, after decompression
-  size_t event_limit = 32 << 20;    // bytes of one watch event
+  size_t in_flight_limit = 64;         // calls; watches are not counted
+  size_t answer_limit = 256 << 20;     // bytes, after decompression
+  size_t event_limit = 32 << 20;       // bytes of one watch event
+  Duration watch_grace = seconds(30);  // past its agreed end a watch may last this long
   Duration connect_limit = seconds(10);
   bool http2 = true;
 };

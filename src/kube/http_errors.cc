@@ -33,6 +33,13 @@ std::string connect_reason(const CurlFailure& failure) {
 }
 
 std::string certificate_reason(const CurlFailure& failure) {
+  // Curl compares names itself, before it notes OpenSSL's verdict.
+  if (mentions(failure, "match")) {
+    return fmt::format(
+        "its certificate is not for the name {}: use a name that it has, or set tls-server-name in "
+        "the kubeconfig ({})",
+        failure.expected_name, failure.detail);
+  }
   switch (failure.verify_result) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return "its certificate has expired: renew it, and check this machine's clock";
@@ -48,16 +55,9 @@ std::string certificate_reason(const CurlFailure& failure) {
           "its certificate is signed by an unknown authority ({}): the kubeconfig's "
           "certificate-authority belongs to another cluster, or a proxy is in between",
           X509_verify_cert_error_string(failure.verify_result));
-    case X509_V_OK:
-    case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return fmt::format(
-          "its certificate is not for the name {}: use a name that it has, or set "
-          "tls-server-name in the kubeconfig ({})",
-          failure.expected_name, failure.detail);
     default:
-      return fmt::format("its certificate is not good: {}",
-                         X509_verify_cert_error_string(failure.verify_result));
+      return fmt::format("its certificate is not good: {} ({})",
+                         X509_verify_cert_error_string(failure.verify_result), failure.detail);
   }
 }
 
@@ -101,6 +101,9 @@ std::string reason_for(const CurlFailure& failure) {
     case CURLE_HTTP2_STREAM:
       if (mentions(failure, "alert") && mentions(failure, "certificate")) {
         return handshake_reason(failure);
+      }
+      if (mentions(failure, "connect tunnel failed")) {
+        return "the proxy refuses to connect there: " + failure.detail;
       }
       return "the connection was lost: " + failure.detail;
     default:

@@ -9,16 +9,25 @@ namespace lockstep::kube {
 
 namespace {
 
-// How long past the agreed end a server may keep us waiting.
-constexpr Duration grace = seconds(30);
-
 // Lives as long as its Watch, or as long as one of its callbacks runs: a callback may destroy the
 // Watch, and the Api with it.
 class WatchSession : public std::enable_shared_from_this<WatchSession> {
+  // A callback that does nothing once the session is closed or the Api is gone.
+  template <typename Function>
+  auto bind(Function function) {
+    return [weak = weak_from_this(), function](auto&&... args) {
+      const auto self = weak.lock();
+      if (self && self->is_open()) function(*self, std::forward<decltype(args)>(args)...);
+    };
+  }
+
+  bool is_open() const { return !closed_ && !core_.expired(); }
+
  public:
   WatchSession(const std::shared_ptr<HttpCore>& core, WatchRequest request, WatchHandler handler)
       : core_(core),
         loop_(core->loop()),
+        grace_(core->config().watch_grace),
         silence_limit_(request.silence_limit),
         request_(request.as_request()),
         handler_(std::move(handler)),
@@ -28,7 +37,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     heard_at_ = loop_.uptime();
     loop_.post(bind([](WatchSession& self) { self.authenticate(); }));
     if (request_.limit > Duration(0)) {
-      overdue_ = loop_.after(request_.limit + grace,
+      overdue_ = loop_.after(request_.limit + grace_,
                              bind([](WatchSession& self) { self.end(self.overdue_error()); }));
     }
     watch_for_silence(silence_limit_);
@@ -44,17 +53,6 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   }
 
  private:
-  // A callback that does nothing once the session is closed or the Api is gone.
-  template <typename Function>
-  auto bind(Function function) {
-    return [weak = weak_from_this(), function](auto&&... args) {
-      const auto self = weak.lock();
-      if (self && self->is_open()) function(*self, std::forward<decltype(args)>(args)...);
-    };
-  }
-
-  bool is_open() const { return !closed_ && !core_.expired(); }
-
   void authenticate() {
     auto got =
         bind([](WatchSession& self, Result<Identity> identity) { self.send(std::move(identity)); });
@@ -141,12 +139,15 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
 
   void end(const Error& error) {
     close();
-    // The caller holds the session; the handler may destroy its Watch and the Api.
-    if (handler_.on_end) handler_.on_end(error.at("watch " + request_.type.plural));
+    // The caller holds the session; the handler may destroy its Watch and the Api. It is let go:
+    // what it holds may be the owner of the Watch.
+    const auto on_end = std::exchange(handler_.on_end, nullptr);
+    if (on_end) on_end(error.at("watch " + request_.type.plural));
   }
 
   std::weak_ptr<HttpCore> core_;
   EventLoop& loop_;
+  Duration grace_;
   Duration silence_limit_;
   Request request_;
   WatchHandler handler_;

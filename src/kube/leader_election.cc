@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/backoff.h"
+
 namespace lockstep::kube {
 namespace {
 
@@ -85,16 +87,25 @@ void LeaderElection::on_read(Reply reply) {
   lease_ = *lease;
   observe(*lease_);
   if (is_held_by_other()) {
-    lease_is_fresh_ = false;
-    try_later(jittered(options_.retry_period, 1.2, random_));
-    return report_leader();
+    return follow();
   }
   attempt_began_ = loop_.uptime();
   bool ours = observed_holder_ == options_.identity;
   write_lease(lease_.get(), ours ? Purpose::renew : Purpose::acquire);
 }
 
+// Somebody else leads. Should we have thought that we did (the lease was deleted under us, say), it
+// ends here and not at the deadline.
+void LeaderElection::follow() {
+  lease_is_fresh_ = false;
+  try_later(jittered(options_.retry_period, 1.2, random_));
+  report_leader();
+  stop_leading();
+}
+
 void LeaderElection::on_missing() {
+  // Deleted while its holder may still be leading: it counts until it would have expired.
+  if (is_held_by_other()) return follow();
   attempt_began_ = loop_.uptime();
   write_lease(nullptr, Purpose::acquire);
 }
@@ -139,6 +150,7 @@ void LeaderElection::write_lease(const Json* current, Purpose purpose) {
   spec["leaseDurationSeconds"] = release ? 1 : options_.lease_duration / seconds(1);
   spec["renewTime"] = now;
   spec["leaseTransitions"] = transitions;
+  wrote_ = true;
   Request request = current == nullptr
                         ? create(resource::leases, options_.lease.ns, std::move(lease))
                         : update(resource::leases, options_.lease, std::move(lease));
@@ -149,11 +161,8 @@ void LeaderElection::write_lease(const Json* current, Purpose purpose) {
 void LeaderElection::on_written(Reply reply, Purpose purpose) {
   Result<Document> lease = document_of(std::move(reply));
   if (purpose == Purpose::release) {
-    // Somebody touched it between: look once more, then let it expire.
-    if (!lease && lease.error().kind == ErrorKind::conflict && release_tries_ < 2) {
-      lease_is_fresh_ = false;
-      return release();
-    }
+    // Somebody touched it between, or no answer came: look once more.
+    if (!lease) return attempt_failed(std::move(lease).error());
     return finish_stop();
   }
   if (!lease) return attempt_failed(std::move(lease).error());
@@ -166,7 +175,6 @@ void LeaderElection::attempt_succeeded(const Json& lease) {
   renewed_at_ = attempt_began_;
   last_error_.reset();
   observe(lease);
-  if (stopping_) return release();
   // An answer that took longer than the deadline gives nothing to lead with.
   bool in_time = loop_.uptime() < renewed_at_ + options_.renew_deadline;
   try_later(in_time ? jittered(options_.retry_period, 0.1, random_) : Duration::zero());
@@ -182,21 +190,19 @@ void LeaderElection::attempt_failed(Error error) {
   last_error_ = std::move(error);
   // Whatever we knew may be wrong now: a lost reply, or somebody else's write.
   lease_is_fresh_ = false;
-  if (stopping_) return release();
-  try_later(jittered(options_.retry_period, leading_ ? 0.1 : 1.2, random_));
+  Duration delay = jittered(options_.retry_period, leading_ ? 0.1 : 1.2, random_);
+  if (!stopping_) return try_later(delay);
+  attempt_.reset();
+  loop_.after(delay / 4, attempt_.bind([this] { release(); }));
 }
 
 void LeaderElection::lead() {
   leading_ = true;
   log_.info("leading", {{"lease", options_.lease.text()}, {"identity", options_.identity}});
-  // Each callback in a turn of its own: it may destroy us.
-  if (options_.on_started_leading) {
-    loop_.post(scope_.bind([this] {
-      auto callback = options_.on_started_leading;
-      if (leading_) callback();
-    }));
-  }
   report_leader();
+  // Last: it may destroy us.
+  auto callback = options_.on_started_leading;
+  if (callback) callback();
 }
 
 void LeaderElection::arm_deadline() {
@@ -220,7 +226,6 @@ void LeaderElection::stop_leading() {
   if (callback) callback();
 }
 
-// Last thing to do for the caller, too.
 void LeaderElection::report_leader() {
   if (observed_holder_.empty() || observed_holder_ == reported_leader_) return;
   reported_leader_ = observed_holder_;
@@ -239,12 +244,10 @@ void LeaderElection::stop(std::function<void()> done) {
   }
   stopping_ = true;
   release_tries_ = 0;
-  bool may_hold_it = leading_ || observed_holder_ == options_.identity;
   attempt_.reset();
-  // Posted, because what follows may destroy us.
-  loop_.post(attempt_.bind([this, may_hold_it] {
-    if (may_hold_it) {
-      lease_is_fresh_ = false;
+  // Posted, because what follows may destroy us. Who never wrote has nothing to release.
+  loop_.post(attempt_.bind([this] {
+    if (wrote_) {
       release();
     } else {
       finish_stop();
@@ -255,9 +258,12 @@ void LeaderElection::stop(std::function<void()> done) {
 
 // Reads first: a renewal of ours may just have been written without our hearing of it.
 void LeaderElection::release() {
+  // After that the lease has to expire.
   if (++release_tries_ > 3) return finish_stop();
   send(get(resource::leases, options_.lease), [this](Reply reply) {
+    bool answered = reply && reply->code < 500 && reply->code != 429;
     Result<Document> lease = document_of(std::move(reply));
+    if (!answered) return attempt_failed(std::move(lease).error());
     bool ours = lease && text_at(**lease, "spec", "holderIdentity") == options_.identity;
     if (!ours) return finish_stop();
     write_lease(lease->get(), Purpose::release);
@@ -271,6 +277,7 @@ void LeaderElection::finish_stop() {
   observed_holder_.clear();
   observed_spec_.clear();
   observed_ = false;
+  wrote_ = false;
   lease_is_fresh_ = false;
   auto stopped = std::exchange(stopped_, nothing());
   if (stopped) stopped();

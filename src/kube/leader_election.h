@@ -67,6 +67,7 @@ class LeaderElection {
   void read_lease();
   void on_read(Reply reply);
   void on_missing();
+  void follow();
   void write_lease(const Json* current, Purpose purpose);
   void on_written(Reply reply, Purpose purpose);
   void attempt_succeeded(const Json& lease);
@@ -103,6 +104,7 @@ class LeaderElection {
   bool leading_ = false;
   // The next attempt may write at once, without reading first.
   bool lease_is_fresh_ = false;
+  bool wrote_ = false;
   uint32_t release_tries_ = 0;
   Duration attempt_began_{0};
   Duration renewed_at_{0};

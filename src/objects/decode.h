@@ -1,6 +1,7 @@
 // From JSON to typed objects: one object, or a page of a list, from bytes or from a tree.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -42,8 +43,9 @@ Result<T> decode_object(std::string_view bytes, DecodeContext& context) {
   if (!object) return fail(object.error().at(object_place(Kind<T>::type().kind, peek_key(bytes))));
   return object;
 }
-template <typename T>
-Result<T> decode_object(const Json& tree, DecodeContext& context) {
+// A template, so that a string literal is never taken for a tree.
+template <typename T, std::same_as<Json> Tree>
+Result<T> decode_object(const Tree& tree, DecodeContext& context) {
   TreeReader in(tree);
   Result<T> object = decode_here<T>(in, context);
   if (!object) return fail(object.error().at(object_place(Kind<T>::type().kind, peek_key(tree))));

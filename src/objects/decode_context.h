@@ -19,11 +19,13 @@ struct DecodeContext {
   // Attributes of devices in ResourceSlices, with or without the domain before the slash.
   std::vector<std::string> keep_attributes = {"driverVersion", "cudaDriverVersion", "productName",
                                               "uuid"};
-  // Annotations that are large, differ from object to object, and that nothing here reads.
+  // Annotations that are large, differ from object to object, and that nothing here reads. A name
+  // that ends in a slash stands for all that begin with it.
   std::vector<std::string> drop_annotations = {
       "kubectl.kubernetes.io/last-applied-configuration",
-      "k8s.v1.cni.cncf.io/network-status",
-      "k8s.v1.cni.cncf.io/networks-status",
+      "cni.projectcalico.org/",
+      "k8s.ovn.org/",
+      "k8s.v1.cni.cncf.io/",
   };
 
   // The first problem wins; decode_object() turns it into the object's error.

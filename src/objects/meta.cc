@@ -53,6 +53,11 @@ const OwnerReference* ObjectMeta::controller() const {
   return nullptr;
 }
 
+const ResourceType& Kind<PartialObject>::type() {
+  static const ResourceType any{"", "", "object", "objects", true};
+  return any;
+}
+
 const Condition* find_condition(const std::vector<Condition>& conditions, std::string_view type) {
   for (const Condition& condition : conditions) {
     if (condition.type == type) return &condition;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "objects/decode_context.h"
+#include "objects/kind.h"
 #include "objects/resource_type.h"
 #include "objects/string_map.h"
 
@@ -62,6 +63,12 @@ struct Condition {
 
   bool is_true() const { return status == "True"; }
   bool operator==(const Condition&) const = default;
+};
+
+template <>
+struct Kind<PartialObject> {
+  // A stand-in for messages; the real type is given by whoever asks for the objects.
+  static const ResourceType& type();
 };
 
 const Condition* find_condition(const std::vector<Condition>& conditions, std::string_view type);

@@ -43,7 +43,8 @@ StringMap read_string_map(Reader& in, DecodeContext& context,
   entries.clear();
   in.object([&](std::string_view key) {
     for (const std::string& name : drop) {
-      if (key == name) return in.skip();
+      bool dropped = name.ends_with('/') ? key.starts_with(name) : key == name;
+      if (dropped) return in.skip();
     }
     Text interned = context.pool.intern(key);
     entries.emplace_back(std::move(interned), in.text(context.pool));

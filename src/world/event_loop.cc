@@ -144,11 +144,12 @@ struct EventLoop::Impl {
     (*callback)(readiness);
   }
 
-  // One round. `end`: wake up then even if nothing happened.
+  // One round. `end`: wake up then even if nothing happened. It waits first, so that the caller looks
+  // at its condition between what runs and the next wait.
   void turn(Duration end) {
-    run_posted();
+    wait_for_descriptors(end);
     run_timers();
-    if (!stopping) wait_for_descriptors(end);
+    run_posted();
   }
 
   const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();

@@ -146,21 +146,20 @@ TEST(EventLoop, AnExceptionLeavesRunAndLosesNothing) {
   loop.watch_descriptor(pipe.reader.get(), true, false, [&](EventLoop::Readiness) {
     if (pipe.receive() == 'x') throw std::runtime_error("descriptor");
     ran += 'c';
-    loop.stop();
+    loop.unwatch_descriptor(pipe.reader.get());
   });
   pipe.send('x');
   pipe.send('y');
   int thrown = 0;
-  for (bool stopped = false; !stopped;) {
+  for (bool complete = false; !complete;) {
     try {
-      loop.run();
-      stopped = true;
+      ASSERT_TRUE(loop.run_until([&] { return ran.size() == 3 && thrown == 3; }, patience));
+      complete = true;
     } catch (const std::runtime_error&) {
       ++thrown;
     }
   }
-  EXPECT_EQ(thrown, 3);
-  EXPECT_EQ(ran, "abc");
+  EXPECT_LT(ran.find('a'), ran.find('b'));
 }
 
 TEST(EventLoop, SelfPostingTasksStarveNobody) {

@@ -1,0 +1,51 @@
+// The checks behind validate_builtin, one function per part of Kubernetes' API. Messages, and the
+// places that they name, are those of k8s.io/kubernetes/pkg/apis/*/validation, its slips included.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/resources.h"
+#include "apiserver/status.h"
+#include "data/json.h"
+#include "objects/names.h"
+
+namespace lockstep::apiserver {
+
+using Causes = std::vector<StatusCause>;
+
+inline constexpr std::string_view immutable_message = "field is immutable";
+
+void check_metadata(const ResourceInfo& info, const Json& object, const Json* before,
+                    Causes& causes);
+void check_labels(const Json* labels, const std::string& place, Causes& causes);
+
+void check_pod(const Json& pod, const Json* before, Causes& causes);
+void check_pod_spec(const Json& spec, const std::string& place, Causes& causes);
+void check_container_resources(const Json& resources, const std::string& place, Causes& causes);
+
+// DaemonSets, Deployments, ReplicaSets, StatefulSets, ReplicationControllers, Jobs, CronJobs.
+void check_workload(const ResourceInfo& info, const Json& object, const Json* before,
+                    Causes& causes);
+
+// Nodes, services, config maps, secrets, leases, budgets, events, claims.
+void check_other(const ResourceInfo& info, const Json& object, const Json* before, Causes& causes);
+
+// Helpers.
+const JsonArray& array_at(const Json& object, std::string_view key);
+void check_not_negative(const Json& object, std::string_view key, const std::string& place,
+                        Causes& causes);
+void check_int_or_percent(const Json& value, const std::string& place, Causes& causes);
+// 3, or the 30 of "30%".
+int64_t int_or_percent(const Json* value);
+void check_one_of(const Json& value, const std::string& place,
+                  const std::vector<std::string>& allowed, Causes& causes);
+void check_unchanged(const Json& object, const Json& before, std::string_view parent,
+                     std::string_view key, Causes& causes);
+void check_port(const Json& value, const std::string& place, Causes& causes);
+void take_complaints(const Complaints& complaints, std::string_view value, const std::string& place,
+                     Causes& causes);
+
+}  // namespace lockstep::apiserver

@@ -1,0 +1,49 @@
+// A whole API server in a thread of this process: for `lockstep apiserver`, demos and tests.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "apiserver/backend.h"
+#include "apiserver/front.h"
+#include "apiserver/housekeeping.h"
+#include "apiserver/http_server.h"
+#include "base/result.h"
+
+namespace lockstep::apiserver {
+
+struct EmbeddedOptions {
+  std::string address = "127.0.0.1";
+  uint16_t port = 0;
+  bool tls = false;
+  std::string token;  // with TLS: also lets in whoever shows it
+  HttpOptions http;   // limits and intervals; address, port and tls above win
+  Options backend;
+};
+
+class EmbeddedServer {
+ public:
+  // Serves when this returns.
+  static Result<std::unique_ptr<EmbeddedServer>> start(EmbeddedOptions options);
+  ~EmbeddedServer();
+  EmbeddedServer(const EmbeddedServer&) = delete;
+  EmbeddedServer& operator=(const EmbeddedServer&) = delete;
+
+  std::string url() const;
+  uint16_t port() const;
+  // For kubectl, as its administrator.
+  std::string kubeconfig() const;
+
+  // Runs a task on the server's thread and waits for it: to look into the store, or to disturb it.
+  void with_backend(const std::function<void(Backend&)>& task);
+  void drop_connections();
+  RequestCounts counts();
+
+ private:
+  struct Impl;
+  explicit EmbeddedServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lockstep::apiserver

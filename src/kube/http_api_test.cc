@@ -1,0 +1,404 @@
+#include "kube/http_api.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "kube/http_api_test_util.h"
+
+namespace lockstep::kube {
+namespace {
+
+using testing::Client;
+using testing::Gate;
+using testing::ReceivedRequest;
+using testing::ScriptedServer;
+using testing::ServerConnection;
+
+Request get_node(const std::string& name = "n") { return get(resource::nodes, {"", name}); }
+
+ScriptedServer::Script always(int code, std::string body, std::string headers = {}) {
+  return [code, body = std::move(body), headers = std::move(headers)](
+             const ReceivedRequest&, ServerConnection& connection) {
+    connection.answer(code, body, headers);
+  };
+}
+
+struct SentCase {
+  Request request;
+  std::string method;
+  std::string target;
+  std::string content_type;
+  std::string body;
+};
+
+TEST(HttpApiTest, SendsEachVerbAsKubernetesWantsIt) {
+  ScriptedServer server(always(200, "{}"));
+  Client client(server.url() + "/prefix/");
+  client.config.user_agent = "lockstep/9";
+  Request paged = list(resource::pods, "a");
+  paged.with("labelSelector", "x in (y)").with("limit", "5");
+  const Json options = {{"propagationPolicy", "Orphan"}};
+  const std::vector<SentCase> cases = {
+      {get_node("n/1"), "GET", "/prefix/api/v1/nodes/n%2F1", "", ""},
+      {paged, "GET", "/prefix/api/v1/namespaces/a/pods?labelSelector=x%20in%20%28y%29&limit=5", "",
+       ""},
+      {create(resource::pods, "a", {{"b", 1}}), "POST", "/prefix/api/v1/namespaces/a/pods",
+       "application/json", R"({"b":1})"},
+      {update(resource::nodes, {"", "n"}, {{"b", 1}}), "PUT", "/prefix/api/v1/nodes/n",
+       "application/json", R"({"b":1})"},
+      {patch(resource::nodes, {"", "n"}, PatchType::strategic, {{"b", 1}}), "PATCH",
+       "/prefix/api/v1/nodes/n", "application/strategic-merge-patch+json", R"({"b":1})"},
+      {remove(resource::nodes, {"", "n"}), "DELETE", "/prefix/api/v1/nodes/n", "", ""},
+      {remove(resource::nodes, {"", "n"}, options), "DELETE", "/prefix/api/v1/nodes/n",
+       "application/json", R"({"propagationPolicy":"Orphan"})"},
+      {get_node(".."), "GET", "/prefix/api/v1/nodes/..", "", ""},
+  };
+  for (const SentCase& c : cases) {
+    const Reply reply = client.call(c.request);
+    ASSERT_TRUE(reply.has_value()) << reply.error().text();
+    const ReceivedRequest sent = server.requests().back();
+    EXPECT_EQ(sent.method, c.method);
+    EXPECT_EQ(sent.target, c.target);
+    EXPECT_EQ(sent.header("content-type"), c.content_type);
+    EXPECT_EQ(sent.body, c.body);
+    EXPECT_EQ(sent.header("user-agent"), "lockstep/9");
+    EXPECT_EQ(sent.header("accept"), "application/json");
+    EXPECT_EQ(sent.header("accept-encoding"), "gzip");
+    EXPECT_EQ(sent.header("authorization"), "");
+    EXPECT_EQ(sent.header("expect"), "");
+  }
+  EXPECT_EQ(server.connections(), 1U) << "the connection is kept";
+}
+
+TEST(HttpApiTest, AnswersLaterNeverInsideCall) {
+  ScriptedServer server(always(200, R"({"kind":"Node"})"));
+  Client client(server.url());
+  bool answered = false;
+  client.api().call(get_node(), [&](Reply) { answered = true; });
+  EXPECT_FALSE(answered);
+  EXPECT_TRUE(client.run_until([&] { return answered; }));
+}
+
+TEST(HttpApiTest, AFailureThatIsKnownAtOnceComesLaterToo) {
+  Client client("http://127.0.0.1:1");
+  client.user.token_file = "/missing";
+  std::optional<Reply> reply;
+  client.api().call(get_node(), [&](Reply answer) { reply = std::move(answer); });
+  EXPECT_FALSE(reply.has_value());
+  ASSERT_TRUE(client.run_until([&] { return reply.has_value(); }));
+  EXPECT_EQ(reply->error().kind, ErrorKind::not_found);
+  EXPECT_EQ(client.api().in_flight(), 0U);
+}
+
+TEST(HttpApiTest, AnswerInPieces) {
+  ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
+    connection.begin_stream();
+    for (char byte : std::string(R"({"kind":"Node"})")) connection.chunk(std::string(1, byte));
+    connection.end_stream();
+  });
+  Client client(server.url());
+  const auto document = document_of(client.call(get_node()));
+  ASSERT_TRUE(document.has_value()) << document.error().text();
+  EXPECT_EQ(text_at(**document, "kind"), "Node");
+}
+
+TEST(HttpApiTest, AnswerCompressed) {
+  const std::string zipped(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\xca\xce\xcc\x4b\x51\xb2\x52\xf2\xcb\x4f\x49"
+      "\x55\xaa\x05\x00\x0b\x8d\x58\x18\x0f\x00\x00\x00",
+      35);
+  ScriptedServer server(always(200, zipped, "Content-Encoding: gzip\r\n"));
+  Client client(server.url());
+  const auto document = document_of(client.call(get_node()));
+  ASSERT_TRUE(document.has_value()) << document.error().text();
+  EXPECT_EQ(text_at(**document, "kind"), "Node");
+}
+
+TEST(HttpApiTest, CompressionCanBeOff) {
+  ScriptedServer server(always(200, "{}"));
+  Client client(server.url());
+  client.config.cluster.disable_compression = true;
+  ASSERT_TRUE(client.call(get_node()).has_value());
+  EXPECT_EQ(server.requests().at(0).header("accept-encoding"), "");
+}
+
+TEST(HttpApiTest, ARefusalIsAnAnswerAndIsNotRetried) {
+  ScriptedServer server(always(429,
+                               R"({"kind":"Status","reason":"TooManyRequests","message":"slow"})",
+                               "Retry-After: 7\r\n"));
+  Client client(server.url());
+  const Reply reply = client.call(get_node());
+  ASSERT_TRUE(reply.has_value()) << reply.error().text();
+  EXPECT_EQ(reply->code, 429);
+  EXPECT_EQ(reply->retry_after, seconds(7));
+  EXPECT_EQ(reply->error().kind, ErrorKind::throttled);
+  EXPECT_EQ(server.requests().size(), 1U);
+}
+
+TEST(HttpApiTest, RedirectsAreNotFollowed) {
+  ScriptedServer server(always(302, "", "Location: /elsewhere\r\n"));
+  Client client(server.url());
+  EXPECT_EQ(client.call(get_node())->code, 302);
+  EXPECT_EQ(server.requests().size(), 1U);
+}
+
+TEST(HttpApiTest, NobodyThere) {
+  std::string url;
+  {
+    url = ScriptedServer(always(200, "")).url();
+  }
+  Client client(url);
+  const Reply reply = client.call(get_node());
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().kind, ErrorKind::unreachable);
+  EXPECT_EQ(reply.error().place, "get nodes/n");
+  EXPECT_NE(reply.error().message.find(url.substr(7) + ": connection refused: is the API server"),
+            std::string::npos)
+      << reply.error().text();
+}
+
+TEST(HttpApiTest, DroppedInTheMiddle) {
+  ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
+    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"half\":");
+    connection.drop();
+  });
+  Client client(server.url());
+  const Reply reply = client.call(get_node());
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().kind, ErrorKind::unreachable);
+  EXPECT_NE(reply.error().message.find("connection was lost"), std::string::npos);
+}
+
+TEST(HttpApiTest, DroppedWithoutAnAnswer) {
+  ScriptedServer server(
+      [](const ReceivedRequest&, ServerConnection& connection) { connection.drop(); });
+  Client client(server.url());
+  EXPECT_EQ(client.call(get_node()).error().kind, ErrorKind::unreachable);
+}
+
+TEST(HttpApiTest, NotHttp) {
+  ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
+    connection.send("SSH-2.0-OpenSSH_9.2\r\n\r\n");
+    connection.drop();
+  });
+  Client client(server.url());
+  const Reply reply = client.call(get_node());
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_NE(reply.error().message.find("does not speak HTTP"), std::string::npos)
+      << reply.error().text();
+}
+
+TEST(HttpApiTest, NoAnswerInTime) {
+  Gate over;
+  ScriptedServer server([&](const ReceivedRequest&, ServerConnection& connection) {
+    EXPECT_TRUE(connection.wait_for_close()) << "giving up closes the connection";
+    over.open();
+  });
+  Client client(server.url());
+  Request request = get_node();
+  request.limit = milliseconds(50);
+  const Reply reply = client.call(request);
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().kind, ErrorKind::timed_out);
+  EXPECT_NE(reply.error().message.find("did not answer within 50ms"), std::string::npos)
+      << reply.error().text();
+  EXPECT_TRUE(over.wait());
+}
+
+TEST(HttpApiTest, AnAnswerOverTheLimit) {
+  ScriptedServer server(always(200, std::string(1001, ' ')));
+  Client client(server.url());
+  client.config.answer_limit = 1000;
+  EXPECT_EQ(client.call(get_node()).error().kind, ErrorKind::too_large);
+}
+
+TEST(HttpApiTest, AnAnswerAtTheLimit) {
+  ScriptedServer server(always(200, std::string(1000, ' ')));
+  Client client(server.url());
+  client.config.answer_limit = 1000;
+  EXPECT_TRUE(client.call(get_node()).has_value());
+}
+
+TEST(HttpApiTest, OnlySoManyInFlightAndTheOthersInTheirOrder) {
+  std::atomic<int> now = 0;
+  std::atomic<int> most = 0;
+  Gate two_there;
+  ScriptedServer server([&](const ReceivedRequest&, ServerConnection& connection) {
+    const int count = ++now;
+    int seen = most;
+    while (seen < count && !most.compare_exchange_weak(seen, count)) {
+    }
+    if (count == 2) two_there.open();
+    EXPECT_TRUE(two_there.wait());
+    --now;
+    connection.answer(200, "{}");
+  });
+  Client client(server.url());
+  client.config.in_flight_limit = 2;
+  int answered = 0;
+  for (int i = 0; i < 8; ++i) {
+    client.api().call(get_node(std::to_string(i)), [&](Reply reply) {
+      EXPECT_TRUE(reply.has_value());
+      EXPECT_LE(client.api().in_flight(), 2U);
+      ++answered;
+    });
+  }
+  EXPECT_EQ(client.api().waiting(), 8U);
+  ASSERT_TRUE(client.run_until([&] { return answered == 8; }));
+  EXPECT_EQ(most, 2);
+  EXPECT_EQ(client.api().in_flight(), 0U);
+  // Two are with the server at a time, so a name can be at most one place from its own.
+  const auto requests = server.requests();
+  for (int i = 0; i < 8; ++i) {
+    const int name = std::stoi(requests.at(i).target.substr(requests.at(i).target.rfind('/') + 1));
+    EXPECT_LE(std::abs(name - i), 1) << "request " << i << " was for " << name;
+  }
+}
+
+TEST(HttpApiTest, WaitingCountsAgainstTheLimitOfARequest) {
+  Gate done;
+  ScriptedServer server([&](const ReceivedRequest&, ServerConnection& connection) {
+    EXPECT_TRUE(done.wait());
+    connection.answer(200, "{}");
+  });
+  Client client(server.url());
+  client.config.in_flight_limit = 1;
+  std::optional<Reply> first;
+  std::optional<Reply> second;
+  client.api().call(get_node("a"), [&](Reply reply) { first = std::move(reply); });
+  Request hurried = get_node("b");
+  hurried.limit = milliseconds(20);
+  client.api().call(hurried, [&](Reply reply) { second = std::move(reply); });
+  ASSERT_TRUE(client.run_until([&] { return second.has_value(); }));
+  EXPECT_EQ(second->error().kind, ErrorKind::timed_out);
+  EXPECT_NE(second->error().message.find("1 other requests were still in flight"),
+            std::string::npos);
+  EXPECT_FALSE(first.has_value());
+  done.open();
+  ASSERT_TRUE(client.run_until([&] { return first.has_value(); }));
+  EXPECT_TRUE(first->has_value());
+  EXPECT_EQ(server.requests().size(), 1U) << "the second was never sent";
+}
+
+// Knows only this token, and answers others once the gate is open.
+ScriptedServer::Script only(const std::string& token, Gate& gate) {
+  return [token, &gate](const ReceivedRequest& request, ServerConnection& connection) {
+    if (request.header("authorization") == "Bearer " + token) return connection.answer(200, "{}");
+    EXPECT_TRUE(gate.wait());
+    connection.answer(401, R"({"kind":"Status","message":"who?"})");
+  };
+}
+
+TEST(HttpApiTest, ATokenThatWasReplacedIsReadAgainAfterA401) {
+  Gate replaced;
+  ScriptedServer server(only("new", replaced));
+  Client client(server.url());
+  client.user.token_file = "/token";
+  client.files.contents["/token"] = "old";
+  std::optional<Reply> reply;
+  client.api().call(get_node(), [&](Reply answer) { reply = std::move(answer); });
+  ASSERT_TRUE(client.run_until([&] { return !server.requests().empty(); }));
+  client.files.contents["/token"] = "new";
+  replaced.open();
+  ASSERT_TRUE(client.run_until([&] { return reply.has_value(); }));
+  EXPECT_EQ((*reply)->code, 200);
+  EXPECT_EQ(server.requests().size(), 2U);
+}
+
+TEST(HttpApiTest, ASecond401IsTheAnswer) {
+  Gate gate;
+  gate.open();
+  ScriptedServer server(only("never", gate));
+  Client client(server.url());
+  client.user.exec = ExecConfig();
+  client.user.exec->api_version = "client.authentication.k8s.io/v1";
+  client.user.exec->command = "login";
+  for (const char* token : {"one", "two", "three"}) {
+    client.processes.will_print(
+        fmt::format(R"({{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1",)"
+                    R"("status":{{"token":"{}"}}}})",
+                    token));
+  }
+  const Reply reply = client.call(get_node());
+  ASSERT_TRUE(reply.has_value()) << reply.error().text();
+  EXPECT_EQ(reply->code, 401);
+  EXPECT_EQ(reply->error().message, "who?");
+  EXPECT_EQ(server.requests().size(), 2U);
+  EXPECT_EQ(client.processes.started.size(), 2U);
+}
+
+TEST(HttpApiTest, WithNothingNewToSayA401IsNotRepeated) {
+  Gate gate;
+  gate.open();
+  ScriptedServer server(only("never", gate));
+  Client client(server.url());
+  client.user.token_file = "/token";
+  client.files.contents["/token"] = "old";
+  EXPECT_EQ(client.call(get_node())->code, 401);
+  EXPECT_EQ(server.requests().size(), 1U);
+  Client fixed(server.url());
+  fixed.user.token = "fixed";
+  EXPECT_EQ(fixed.call(get_node())->code, 401);
+  EXPECT_EQ(server.requests().size(), 2U);
+  EXPECT_EQ(fixed.api().in_flight(), 0U);
+}
+
+TEST(HttpApiTest, DestroyedWithCallsInFlight) {
+  Gate arrived;
+  ScriptedServer server([&](const ReceivedRequest&, ServerConnection& connection) {
+    arrived.open();
+    EXPECT_TRUE(connection.wait_for_close());
+  });
+  Client client(server.url());
+  client.config.in_flight_limit = 2;
+  bool called = false;
+  for (int i = 0; i < 4; ++i) client.api().call(get_node(), [&](Reply) { called = true; });
+  ASSERT_TRUE(client.run_until([&] { return !server.requests().empty(); }));
+  client.made.reset();
+  bool later = false;
+  client.loop.after(milliseconds(1), [&] { later = true; });
+  EXPECT_TRUE(client.run_until([&] { return later; }));
+  EXPECT_FALSE(called);
+}
+
+TEST(HttpApiTest, DestroyedInsideItsOwnCallback) {
+  ScriptedServer server(always(200, "{}"));
+  Client client(server.url());
+  int called = 0;
+  for (int i = 0; i < 3; ++i) {
+    client.api().call(get_node(), [&](Reply) {
+      ++called;
+      client.made.reset();
+    });
+  }
+  ASSERT_TRUE(client.run_until([&] { return called > 0; }));
+  bool later = false;
+  client.loop.after(milliseconds(1), [&] { later = true; });
+  EXPECT_TRUE(client.run_until([&] { return later; }));
+  EXPECT_EQ(called, 1);
+}
+
+TEST(HttpApiTest, ACallbackMayCallAgain) {
+  ScriptedServer server(always(200, "{}"));
+  Client client(server.url());
+  int called = 0;
+  std::function<void(Reply)> again = [&](Reply reply) {
+    EXPECT_TRUE(reply.has_value());
+    if (++called < 5) client.api().call(get_node(), again);
+  };
+  client.api().call(get_node(), again);
+  EXPECT_TRUE(client.run_until([&] { return called == 5; }));
+}
+
+TEST(HttpApiTest, ProxyOfTheClusterIsUsed) {
+  ScriptedServer proxy(always(200, "{}"));
+  Client client("http://api.invalid:8001");
+  client.config.cluster.proxy_url = proxy.url();
+  const Reply reply = client.call(get_node());
+  ASSERT_TRUE(reply.has_value()) << reply.error().text();
+  EXPECT_EQ(proxy.requests().at(0).target, "http://api.invalid:8001/api/v1/nodes/n");
+}
+
+}  // namespace
+}  // namespace lockstep::kube
