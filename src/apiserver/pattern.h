@@ -11,8 +11,9 @@ namespace lockstep::apiserver {
 
 class Pattern {
  public:
-  // Go's syntax as far as Perl's covers it: (?P<name>…) is translated, the rest is the same in what
-  // CRDs use. The error says why it is no regular expression.
+  // Go's syntax. What Go and Perl read differently is translated; a pattern with Unicode classes
+  // that the matcher does not know is accepted and matches everything. The error says why it is no
+  // regular expression.
   static Result<std::shared_ptr<const Pattern>> compile(std::string_view text);
   ~Pattern();
 

@@ -23,6 +23,32 @@ TEST(Pattern, MatchesAnyPart) {
   }
 }
 
+TEST(Pattern, ReadsClassesAsGoDoes) {
+  struct Case {
+    const char* pattern;
+    const char* text;
+    bool matches;
+  };
+  const Case cases[] = {
+      {"^[0-9a-zA-Z-.]+$", "a-b.c", true},
+      {"^[0-9a-zA-Z-.]+$", "a_b", false},
+      {"^[-a]+$", "a-", true},
+      {"^[a-]+$", "a-", true},
+      {"^[^a-c]+$", "b", false},
+      {"^[]a]+$", "]a", true},
+      {"^[[:alpha:]-]+$", "a-", true},
+      {"^[\\w-.]+$", "a-.", true},
+      {"^[\\]a]+$", "]", true},
+      {"^[+--]+$", ",", true},
+      {"^\\p{Greek}$", "anything", true},
+  };
+  for (const Case& each : cases) {
+    auto pattern = Pattern::compile(each.pattern);
+    ASSERT_TRUE(pattern) << each.pattern;
+    EXPECT_EQ((*pattern)->matches(each.text), each.matches) << each.pattern << " " << each.text;
+  }
+}
+
 TEST(Pattern, RefusesBrokenAndHugeOnes) {
   EXPECT_FALSE(Pattern::compile("a(b"));
   EXPECT_FALSE(Pattern::compile("[z-a]"));

@@ -91,12 +91,12 @@ bool Cache<T>::apply(WatchEventType type, Object object) {
     return remove(object->meta.key(), object->meta.resource_version);
   }
   if (type != WatchEventType::added && type != WatchEventType::modified) return false;
+  // Older than what is held; or, of an object that is gone, older than what was seen since.
   auto at = slots_.find(KeyView(object->meta));
-  if (at != slots_.end() &&
-      compare_versions(object->meta.resource_version, at->object->meta.resource_version) ==
-          VersionOrder::older) {
-    return false;
-  }
+  bool held = at != slots_.end();
+  VersionOrder order = compare_versions(object->meta.resource_version,
+                                        held ? at->object->meta.resource_version : version_);
+  if (order == VersionOrder::older || (!held && order == VersionOrder::same)) return false;
   std::vector<Change> changes;
   std::vector<ObjectKey> settled;
   put(object, changes);

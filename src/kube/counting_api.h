@@ -1,4 +1,5 @@
-// An Api that counts what goes through it: for metrics, benchmarks and tests of how few calls we need.
+// An Api that counts what goes through it: for metrics, benchmarks and tests of how few calls we
+// need.
 #pragma once
 
 #include <cstdint>

@@ -54,8 +54,7 @@ TEST(CountingApi, CountsWatchesAndTheirEvents) {
   FakeApi inner(loop);
   CountingApi api(inner, loop);
   int events = 0;
-  auto watch = api.watch(watch_of(resource::nodes),
-                         {[&](WatchEvent) { ++events; }, [](Error) {}});
+  auto watch = api.watch(watch_of(resource::nodes), {[&](WatchEvent) { ++events; }, [](Error) {}});
   inner.put(resource::nodes, {"", "a"}, fake_object(resource::nodes, {"", "a"}));
   inner.put(resource::nodes, {"", "a"}, fake_object(resource::nodes, {"", "a"}));
   loop.run_for(seconds(1));

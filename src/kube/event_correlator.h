@@ -53,8 +53,8 @@ class RecentMap {
 };
 
 struct EventLimits {
-  // So many different messages of one reason on one object within the window are told apart; from then
-  // on they are combined into one event.
+  // So many different messages of one reason on one object within the window are told apart; from
+  // then on they are combined into one event.
   size_t similar = 10;
   Duration similar_window = minutes(10);
   // Events on one object: so many at once, then one in each interval.

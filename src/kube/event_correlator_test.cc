@@ -7,7 +7,8 @@
 namespace lockstep::kube {
 namespace {
 
-Event event_on(std::string_view node, std::string_view message, std::string_view reason = "Reason") {
+Event event_on(std::string_view node, std::string_view message,
+               std::string_view reason = "Reason") {
   Event event;
   event.about.kind = "Node";
   event.about.name = node;

@@ -80,8 +80,8 @@ void EventRecorder::record(const ObjectReference& about, EventType type, std::st
   queue_.add(verdict.key);
 }
 
-// "<object>.<time in hex>", as every client names them; never the same twice, also where a test's clock
-// stands still.
+// "<object>.<time in hex>", as every client names them; never the same twice, also where a test's
+// clock stands still.
 void EventRecorder::rename(Event& event) {
   last_name_ = std::max(loop_.now(), last_name_ + nanoseconds(1));
   std::string prefix = event.about.name.str().substr(0, longest_name_prefix);
@@ -95,9 +95,9 @@ void EventRecorder::write(const std::string& key) {
   Pending& pending = at->second;
   const Event& event = pending.event;
   ++pending.tries;
-  Request request = pending.exists ? patch(resource::events, event.meta.key(), PatchType::merge,
-                                           patch_of(event))
-                                   : create(resource::events, event.meta.ns.str(), to_json(event));
+  Request request =
+      pending.exists ? patch(resource::events, event.meta.key(), PatchType::merge, patch_of(event))
+                     : create(resource::events, event.meta.ns.str(), to_json(event));
   api_.call(std::move(request), scope_.bind([this, key, count = event.count](Reply reply) {
     on_written(key, count, std::move(reply));
     queue_.done(key);

@@ -1,5 +1,5 @@
-// Writes events on objects, for the people who read kubectl describe. It never blocks, never fails its
-// caller, and never grows: what is too much is dropped and counted.
+// Writes events on objects, for the people who read kubectl describe. It never blocks, never fails
+// its caller, and never grows: what is too much is dropped and counted.
 #pragma once
 
 #include <cstdint>
@@ -57,9 +57,9 @@ class EventRecorder {
 
  private:
   struct Pending {
-    Event event;           // as it is to stand in the cluster
-    bool exists = false;   // is there already: patch it
-    bool unsure = false;   // a create whose answer was lost may have been done
+    Event event;          // as it is to stand in the cluster
+    bool exists = false;  // is there already: patch it
+    bool unsure = false;  // a create whose answer was lost may have been done
     uint32_t tries = 0;
   };
 

@@ -1,6 +1,6 @@
-// An API server small enough to read: a versioned store with history, so that lists are paged snapshots,
-// watches resume, and old versions can be compacted away or served by a replica that lags. What it was
-// asked is recorded, and a test may answer in its place.
+// An API server small enough to read: a versioned store with history, so that lists are paged
+// snapshots, watches resume, and old versions can be compacted away or served by a replica that
+// lags. What it was asked is recorded, and a test may answer in its place.
 #pragma once
 
 #include <algorithm>
@@ -288,9 +288,12 @@ class FakeApi final : public Api {
     auto& objects = objects_[request.type.full_name()];
     ObjectKey key{request.ns, request.name};
     switch (request.verb) {
-      case Verb::list: return answer_list(request);
-      case Verb::create: return answer_create(request);
-      default: break;
+      case Verb::list:
+        return answer_list(request);
+      case Verb::create:
+        return answer_create(request);
+      default:
+        break;
     }
     auto at = objects.find(key);
     if (at == objects.end()) return status_answer(404, "NotFound");

@@ -8,8 +8,8 @@ namespace {
 
 Response status_response(int code, std::string_view reason, std::string_view message,
                          std::optional<Duration> retry_after = std::nullopt) {
-  Json status = {{"kind", "Status"},     {"apiVersion", "v1"}, {"metadata", JsonObject{}},
-                 {"status", "Failure"},  {"message", message}, {"reason", reason},
+  Json status = {{"kind", "Status"},    {"apiVersion", "v1"}, {"metadata", JsonObject{}},
+                 {"status", "Failure"}, {"message", message}, {"reason", reason},
                  {"code", code}};
   return Response{code, std::make_shared<const Json>(std::move(status)), retry_after};
 }
@@ -17,9 +17,10 @@ Response status_response(int code, std::string_view reason, std::string_view mes
 Response refusal(Fault fault, std::optional<Duration> retry_after) {
   switch (fault) {
     case Fault::conflict:
-      return status_response(409, "Conflict",
-                             "the object has been modified; please apply your changes to the latest "
-                             "version (injected)");
+      return status_response(
+          409, "Conflict",
+          "the object has been modified; please apply your changes to the latest "
+          "version (injected)");
     case Fault::expired:
       return status_response(410, "Expired", "the resource version is too old (injected)");
     case Fault::throttled:
@@ -202,7 +203,8 @@ std::unique_ptr<Watch> FaultApi::watch(WatchRequest request, WatchHandler handle
 }
 
 void FaultApi::drop_watches() {
-  // A handler that is told may open or destroy watches: go through a copy, and skip those that went.
+  // A handler that is told may open or destroy watches: go through a copy, and skip those that
+  // went.
   for (FaultyWatch* watch : std::vector<FaultyWatch*>(watches_)) {
     if (std::find(watches_.begin(), watches_.end(), watch) != watches_.end()) watch->drop();
   }

@@ -1,7 +1,7 @@
-// An Api that goes wrong on purpose, at the boundary where networks and servers do: requests and replies
-// get lost, answers are 409, 410, 429 and 500, watches lag, end or go silent. Which fault comes when is
-// asked of a FaultSource: random from a seed, written down for a test, or made by the simulator from a
-// scenario.
+// An Api that goes wrong on purpose, at the boundary where networks and servers do: requests and
+// replies get lost, answers are 409, 410, 429 and 500, watches lag, end or go silent. Which fault
+// comes when is asked of a FaultSource: random from a seed, written down for a test, or made by the
+// simulator from a scenario.
 //
 // It stands for the network and the server, so it belongs to the simulation, not to the client: a
 // request that is on its way arrives although its sender has been killed.
@@ -43,8 +43,8 @@ struct CallPlan {
 
 // What becomes of one watch. Several may be set: what comes first counts.
 struct WatchPlan {
-  Fault begin = Fault::none;            // expired, throttled, server_error or request_lost
-  std::optional<Duration> drop_after;   // the connection breaks
+  Fault begin = Fault::none;             // expired, throttled, server_error or request_lost
+  std::optional<Duration> drop_after;    // the connection breaks
   std::optional<Duration> expire_after;  // an ERROR event with 410, then the end
   std::optional<Duration> silent_after;  // nothing comes any more, not even the end
 };
@@ -83,8 +83,8 @@ struct FaultWeights {
   // A watch that gets one of the three lives for up to this long.
   Duration watch_life = minutes(1);
 
-  Duration latency{0};  // of a request and of a reply each, at most
-  Duration watch_lag{0};  // at most
+  Duration latency{0};                 // of a request and of a reply each, at most
+  Duration watch_lag{0};               // at most
   Duration retry_after = seconds(10);  // at most; rounded up to seconds, as the header is
 
   // A bit of everything; strength 1 is a very bad day.
@@ -109,8 +109,8 @@ class RandomFaults : public FaultSource {
   Random& random_;
 };
 
-// Faults that a test writes down. A rule is used as often as it says, the oldest that matches first;
-// what no rule matches is asked of `otherwise`.
+// Faults that a test writes down. A rule is used as often as it says, the oldest that matches
+// first; what no rule matches is asked of `otherwise`.
 class ScriptedFaults final : public FaultSource {
  public:
   explicit ScriptedFaults(FaultSource* otherwise = nullptr) : otherwise_(otherwise) {}

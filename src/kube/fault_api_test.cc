@@ -35,9 +35,7 @@ class FaultApiTest : public testing::Test {
                       {[this](WatchEvent event) { events.push_back(event.type); },
                        [this](Error error) { end = error; }});
   }
-  void change() {
-    inner.put(resource::nodes, {"", "a"}, fake_object(resource::nodes, {"", "a"}));
-  }
+  void change() { inner.put(resource::nodes, {"", "a"}, fake_object(resource::nodes, {"", "a"})); }
 
   VirtualLoop loop{1};
   FakeApi inner{loop};
@@ -239,8 +237,7 @@ TEST(FaultApi, MayGoBeforeItsWatchesAndReplies) {
   FakeApi inner(loop);
   NoFaults faults;
   auto api = std::make_unique<FaultApi>(inner, loop, faults);
-  auto watch =
-      api->watch(watch_of(resource::nodes), {[](WatchEvent) {}, [](Error) {}});
+  auto watch = api->watch(watch_of(resource::nodes), {[](WatchEvent) {}, [](Error) {}});
   api->call(get(resource::nodes, {"", "a"}), [](Reply) {});
   api.reset();
   loop.run_for(seconds(1));

@@ -30,14 +30,22 @@ auto take_plan(Rules& rules, const Asked& asked) -> std::optional<decltype(rules
 
 std::string_view to_string(Fault fault) {
   switch (fault) {
-    case Fault::none: return "none";
-    case Fault::request_lost: return "request lost";
-    case Fault::request_late: return "request late";
-    case Fault::reply_lost: return "reply lost";
-    case Fault::conflict: return "conflict";
-    case Fault::expired: return "expired";
-    case Fault::throttled: return "throttled";
-    case Fault::server_error: return "server error";
+    case Fault::none:
+      return "none";
+    case Fault::request_lost:
+      return "request lost";
+    case Fault::request_late:
+      return "request late";
+    case Fault::reply_lost:
+      return "reply lost";
+    case Fault::conflict:
+      return "conflict";
+    case Fault::expired:
+      return "expired";
+    case Fault::throttled:
+      return "throttled";
+    case Fault::server_error:
+      return "server error";
   }
   return "unknown";
 }
@@ -111,9 +119,8 @@ void ScriptedFaults::on_watch(WatchMatch match, WatchPlan plan, size_t times) {
 }
 
 ScriptedFaults::CallMatch ScriptedFaults::calls(Verb verb, const ResourceType& type) {
-  return [verb, type](const Request& request) {
-    return request.verb == verb && request.type == type;
-  };
+  return
+      [verb, type](const Request& request) { return request.verb == verb && request.type == type; };
 }
 
 CallPlan ScriptedFaults::plan_call(const Request& request) {

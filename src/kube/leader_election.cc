@@ -131,16 +131,16 @@ bool LeaderElection::is_held_by_other() const {
 
 // Null: there is no lease yet. What others put into it stays.
 void LeaderElection::write_lease(const Json* current, Purpose purpose) {
-  Json lease = JsonObject{{"apiVersion", resource::leases.api_version()},
-                          {"kind", resource::leases.kind},
-                          {"metadata", JsonObject{{"name", options_.lease.name},
-                                                  {"namespace", options_.lease.ns}}}};
+  Json lease = JsonObject{
+      {"apiVersion", resource::leases.api_version()},
+      {"kind", resource::leases.kind},
+      {"metadata", JsonObject{{"name", options_.lease.name}, {"namespace", options_.lease.ns}}}};
   if (current != nullptr) lease = *current;
   JsonObject& spec = ensure_object(lease.as_object(), "spec");
   std::string now = format_rfc3339_micro(loop_.now());
   // int32 in the API; a negative number is somebody's mistake.
-  int64_t transitions = std::clamp<int64_t>(as_integer(find(spec, "leaseTransitions")), 0,
-                                            INT32_MAX - 1);
+  int64_t transitions =
+      std::clamp<int64_t>(as_integer(find(spec, "leaseTransitions")), 0, INT32_MAX - 1);
   if (purpose == Purpose::acquire) {
     spec["acquireTime"] = now;
     if (current != nullptr) ++transitions;
@@ -154,8 +154,7 @@ void LeaderElection::write_lease(const Json* current, Purpose purpose) {
   Request request = current == nullptr
                         ? create(resource::leases, options_.lease.ns, std::move(lease))
                         : update(resource::leases, options_.lease, std::move(lease));
-  send(std::move(request),
-       [this, purpose](Reply reply) { on_written(std::move(reply), purpose); });
+  send(std::move(request), [this, purpose](Reply reply) { on_written(std::move(reply), purpose); });
 }
 
 void LeaderElection::on_written(Reply reply, Purpose purpose) {
@@ -185,8 +184,7 @@ void LeaderElection::attempt_succeeded(const Json& lease) {
 }
 
 void LeaderElection::attempt_failed(Error error) {
-  log_.debug("leader election",
-             {{"lease", options_.lease.text()}, {"error", error.text()}});
+  log_.debug("leader election", {{"lease", options_.lease.text()}, {"error", error.text()}});
   last_error_ = std::move(error);
   // Whatever we knew may be wrong now: a lost reply, or somebody else's write.
   lease_is_fresh_ = false;

@@ -1,11 +1,11 @@
 // One of several replicas leads: the one whose name stands in a Lease that it keeps renewing.
 //
-// What holds, as long as clocks run at about the same speed (what they show does not matter): two never
-// lead at once. A leader stops leading when `renew_deadline` has passed since it *sent* its last
-// successful renewal; another takes over when it has seen the lease unchanged for `lease_duration`,
-// counted from when it *heard* of the last change, by its own clock; and every write names the version
-// that it replaces. It does not fence what a paused process still has in flight: every write that
-// a leader makes must be safe by itself.
+// What holds, as long as clocks run at about the same speed (what they show does not matter): two
+// never lead at once. A leader stops leading when `renew_deadline` has passed since it *sent* its
+// last successful renewal; another takes over when it has seen the lease unchanged for
+// `lease_duration`, counted from when it *heard* of the last change, by its own clock; and every
+// write names the version that it replaces. It does not fence what a paused process still has in
+// flight: every write that a leader makes must be safe by itself.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ class LeaderElection {
 
   // Begins to try; after losing the lead it tries again.
   void start();
-  // Stops leading at once, then gives the lease free so that another need not wait; `done` when that
-  // has been tried.
+  // Stops leading at once, then gives the lease free so that another need not wait; `done` when
+  // that has been tried.
   void stop(std::function<void()> done = {});
 
   bool is_leading() const { return leading_; }
@@ -91,8 +91,8 @@ class LeaderElection {
   Log& log_;
   LeaderElectionOptions options_;
 
-  Document lease_;              // as last read or written; null: not known
-  std::string observed_spec_;   // its text, to see a change
+  Document lease_;             // as last read or written; null: not known
+  std::string observed_spec_;  // its text, to see a change
   std::string observed_holder_;
   Duration observed_duration_{0};
   Duration observed_at_{0};

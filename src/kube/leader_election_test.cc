@@ -392,8 +392,11 @@ TEST(LeaderElectionUnderFaults, NeverTwoLeadersAndInTheEndOne) {
           candidates[victim]->election->stop(
               [election = candidates[victim]->election.get()] { election->start(); });
           break;
-        case 2: loop.step_clock(seconds(static_cast<int64_t>(random.below(7200))) - hours(1)); break;
-        default: break;
+        case 2:
+          loop.step_clock(seconds(static_cast<int64_t>(random.below(7200))) - hours(1));
+          break;
+        default:
+          break;
       }
     }
     for (auto& each : faults) each->weights = {};

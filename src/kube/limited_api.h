@@ -1,7 +1,7 @@
-// An Api that is a good client of a busy server: a bounded number of requests in flight, a fair queue
-// for the others, and another try, after the time the server asked for, where that is safe. All tries
-// together stay within the request's limit, counted from the first: what would take longer is handed to
-// the caller, who knows better what to do in the meantime.
+// An Api that is a good client of a busy server: a bounded number of requests in flight, a fair
+// queue for the others, and another try, after the time the server asked for, where that is safe.
+// All tries together stay within the request's limit, counted from the first: what would take
+// longer is handed to the caller, who knows better what to do in the meantime.
 #pragma once
 
 #include <cstdint>
@@ -73,8 +73,8 @@ class LimitedApi final : public Api {
   Loop& loop_;
   Random& random_;
   LimitedApiOptions options_;
-  // One queue per kind of object, served in turns: ten thousand events to write do not keep one node's
-  // patch waiting.
+  // One queue per kind of object, served in turns: ten thousand events to write do not keep one
+  // node's patch waiting.
   std::map<std::string, std::deque<JobPointer>> flows_;
   std::string last_flow_;
   size_t waiting_ = 0;

@@ -187,8 +187,7 @@ TEST_F(LimitedApiTest, MayBeDestroyedWithRequestsUnderWay) {
 TEST_F(LimitedApiTest, WatchesPassThrough) {
   make({.in_flight = 0});
   int events = 0;
-  auto watch = api->watch(watch_of(resource::nodes),
-                          {[&](WatchEvent) { ++events; }, [](Error) {}});
+  auto watch = api->watch(watch_of(resource::nodes), {[&](WatchEvent) { ++events; }, [](Error) {}});
   inner.put(resource::nodes, {"", "a"}, fake_object(resource::nodes, {"", "a"}));
   loop.run_for(seconds(1));
   EXPECT_EQ(events, 1);

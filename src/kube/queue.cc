@@ -96,8 +96,8 @@ void WorkQueue::wake() {
   }));
 }
 
-// One key per turn of the loop: a long queue must not keep timers and replies waiting, and a handler
-// that destroys the queue leaves nothing behind that would touch it.
+// One key per turn of the loop: a long queue must not keep timers and replies waiting, and a
+// handler that destroys the queue leaves nothing behind that would touch it.
 void WorkQueue::start_ready() {
   if (ready_.empty() || processing_.size() >= options_.concurrency) return;
   std::string key = std::move(ready_.front().key);

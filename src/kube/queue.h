@@ -1,6 +1,6 @@
-// The work queue of a controller: keys, not events. A key that is added ten times is worked on once; a
-// key that is added while it is being worked on is worked on again afterwards, and never by two at a
-// time. Order is that of the first add, so that a run can be repeated.
+// The work queue of a controller: keys, not events. A key that is added ten times is worked on
+// once; a key that is added while it is being worked on is worked on again afterwards, and never by
+// two at a time. Order is that of the first add, so that a run can be repeated.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,8 @@ class WorkQueue {
   WorkQueue& operator=(const WorkQueue&) = delete;
 
   void add(const std::string& key);
-  // The earliest of several delays for a key counts. An add in between does not take the delay away.
+  // The earliest of several delays for a key counts. An add in between does not take the delay
+  // away.
   void add_after(const std::string& key, Duration delay);
   // After a failure: adds it again after a delay that grows with each failure until forget().
   void retry(const std::string& key);

@@ -104,7 +104,8 @@ TEST_F(WorkQueueTest, RetriesGrowUntilForgotten) {
     EXPECT_TRUE(loop.run_until([&] { return started.size() > count; }, hours(1)));
     return loop.uptime() - before;
   };
-  for (Duration expected : {seconds(1), seconds(2), seconds(4), seconds(8), seconds(10), seconds(10)}) {
+  for (Duration expected :
+       {seconds(1), seconds(2), seconds(4), seconds(8), seconds(10), seconds(10)}) {
     queue->retry("a");
     EXPECT_EQ(wait(), expected);
   }
@@ -176,8 +177,8 @@ TEST(WorkQueueDestruction, TheHandlerMayDestroyTheQueue) {
   EXPECT_FALSE(queue->has_value());
 }
 
-// Random use: never twice at once, never more than allowed, and after the last add of a key it is worked
-// on at least once more.
+// Random use: never twice at once, never more than allowed, and after the last add of a key it is
+// worked on at least once more.
 TEST(WorkQueueProperties, HoldUnderRandomUse) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -228,10 +229,11 @@ TEST(WorkQueueProperties, OrderIsDeterministic) {
     SeededRandom random(3);
     Keys order;
     std::unique_ptr<WorkQueue> queue;
-    queue = std::make_unique<WorkQueue>(loop, random, WorkQueueOptions{}, [&](const std::string& key) {
-      order.push_back(key);
-      queue->done(key);
-    });
+    queue =
+        std::make_unique<WorkQueue>(loop, random, WorkQueueOptions{}, [&](const std::string& key) {
+          order.push_back(key);
+          queue->done(key);
+        });
     for (int i = 0; i < 30; ++i) queue->add_after(std::to_string(i), milliseconds(i % 5));
     for (int i = 0; i < 30; ++i) queue->add(std::to_string(100 + i));
     loop.run_for(seconds(1));

@@ -92,15 +92,15 @@ void Reflector::on_list_refused(const Response& response) {
     return retry(response.retry_after.value_or(Duration::zero()), &Reflector::request_page);
   }
   if (asked_ == Freshness::not_older_than_seen &&
-             (error.kind == ErrorKind::expired || error.kind == ErrorKind::timed_out)) {
+      (error.kind == ErrorKind::expired || error.kind == ErrorKind::timed_out)) {
     // Compacted away, or too large for a server that lags or was restored: ask the store itself.
     seen_version_unavailable_ = true;
   }
   retry(response.retry_after.value_or(Duration::zero()), page_to_retry());
 }
 
-// The same page again: of a large fleet the pages that came are not thrown away. But a list that could
-// not be had whole is better tried in pages once more.
+// The same page again: of a large fleet the pages that came are not thrown away. But a list that
+// could not be had whole is better tried in pages once more.
 Reflector::Step Reflector::page_to_retry() const {
   return whole_list_ ? &Reflector::begin_list : &Reflector::request_page;
 }
@@ -149,10 +149,9 @@ bool Reflector::turn_down_older(const std::string& version) {
   if (older_in_a_row_++ == 0) older_since_ = loop_.uptime();
   if (asked_ == Freshness::consistent && older_in_a_row_ > options_.older_lists_turned_down &&
       loop_.uptime() - older_since_ >= options_.older_lists_turned_down_for) {
-    log_.warning("the cluster's history has gone back; was etcd restored?",
-                 {{"resource", options_.type.full_name()},
-                  {"seen", status_.version},
-                  {"listed", version}});
+    log_.warning(
+        "the cluster's history has gone back; was etcd restored?",
+        {{"resource", options_.type.full_name()}, {"seen", status_.version}, {"listed", version}});
     history_restarted_ = true;
     return false;
   }

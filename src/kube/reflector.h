@@ -1,9 +1,9 @@
-// Keeps a copy of one type of object up to date: lists it, watches it from there, and goes on from the
-// last version seen whenever the watch ends. What arrives goes to a sink; CacheFeed<T> (cache_feed.h)
-// is the one that fills a Cache<T>.
+// Keeps a copy of one type of object up to date: lists it, watches it from there, and goes on from
+// the last version seen whenever the watch ends. What arrives goes to a sink; CacheFeed<T>
+// (cache_feed.h) is the one that fills a Cache<T>.
 //
-// What it promises: once the API is reachable and calm, the sink's view becomes equal to the truth; and
-// the view never goes back in time because one replica of the API server lags behind another.
+// What it promises: once the API is reachable and calm, the sink's view becomes equal to the truth;
+// and the view never goes back in time because one replica of the API server lags behind another.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class ReflectorSink {
 
   // A list begins (again): what was collected and not ended before is void.
   virtual void begin_replace() = 0;
-  // One page of the list. An error means that it is no list at all; a bad item is the sink's affair.
+  // One page of the list. An error means that it is no list at all; a bad item is the sink's
+  // affair.
   virtual Result<ListPage> page(const Body& body) = 0;
   // One object of a list that comes as a stream.
   virtual void item(const Body& object) = 0;
@@ -52,14 +53,14 @@ struct ReflectorOptions {
   Duration list_limit = minutes(1);  // of one page
   // A watch is asked to live for this long or up to twice that, so that not all end at once.
   Duration watch_limit = minutes(5);
-  // Servers send a bookmark about every minute; a watch that is silent for longer than this may have
-  // lost its connection without anybody noticing.
+  // Servers send a bookmark about every minute; a watch that is silent for longer than this may
+  // have lost its connection without anybody noticing.
   Duration silence_limit = seconds(150);
   BackoffPolicy backoff{milliseconds(800), seconds(30), 2.0, 1.0};
   // The list as a stream of events (sendInitialEvents), for servers that have it.
   bool watch_list = false;
-  // Lists older than what was seen are turned down until there were this many of them, for this long.
-  // Then the history has really gone back (etcd was restored) and the list is the truth.
+  // Lists older than what was seen are turned down until there were this many of them, for this
+  // long. Then the history has really gone back (etcd was restored) and the list is the truth.
   uint32_t older_lists_turned_down = 6;
   Duration older_lists_turned_down_for = minutes(3);
   std::function<void()> on_synced;  // after the first list

@@ -1,5 +1,5 @@
-// A reflector's sink that keeps a plain picture of what it was told, and complains about what a sink
-// must never see.
+// A reflector's sink that keeps a plain picture of what it was told, and complains about what a
+// sink must never see.
 #pragma once
 
 #include <map>

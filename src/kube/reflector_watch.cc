@@ -93,9 +93,9 @@ void Reflector::on_event(WatchEvent event) {
   advance(sink_.event(event.type, event.object));
 }
 
-// A server that is behind the version we watch from tells us nothing until it has caught up with it,
-// and one that was restored from a backup would leave us blind for as long as that takes. Listing
-// again tells the two apart.
+// A server that is behind the version we watch from tells us nothing until it has caught up with
+// it, and one that was restored from a backup would leave us blind for as long as that takes.
+// Listing again tells the two apart.
 bool Reflector::turn_down_bookmark(const Body& object) {
   std::string version = read_bookmark(object).version;
   if (!is_older_than_seen(version)) return false;

@@ -1,5 +1,5 @@
-// Calls that wait for their answer, for command-line code that has nothing else to do meanwhile: runs
-// the loop until the answer is there.
+// Calls that wait for their answer, for command-line code that has nothing else to do meanwhile:
+// runs the loop until the answer is there.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ class SyncApi {
           return loop.run_until(done, limit);
         }) {}
 
-  // Waits a little longer than the request's own limit, in case nothing below obeys it; then, or when
-  // somebody stopped the loop, gives up with kind timed_out.
+  // Waits a little longer than the request's own limit, in case nothing below obeys it; then, or
+  // when somebody stopped the loop, gives up with kind timed_out.
   Reply call(Request request);
 
   // Errors are errors here, whether no answer came or a bad one.
@@ -35,8 +35,8 @@ class SyncApi {
     std::string resource_version;
     std::vector<Document> items;
   };
-  // All pages. `request` may carry selectors; a continue token that expires begins again, once, with
-  // all in one.
+  // All pages. `request` may carry selectors; a continue token that expires begins again, once,
+  // with all in one.
   Result<Items> list(Request request, size_t page_size = 500);
 
  private:

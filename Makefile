@@ -1,0 +1,61 @@
+# Two commands are all that a fresh Debian 12 machine needs: make demo, make test.
+# Everything they need is installed on the way (scripts/packages.txt, tests/tools/package.json).
+
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+TOOLS := tests/tools/node_modules/.ready
+
+.PHONY: all build test demo bench fuzz lint format debug clang clean packages tools
+
+all: build
+
+packages:
+	@scripts/install-packages
+
+# Genuine kubectl of three versions and @kubernetes/client-node, for tests and the demo.
+tools: $(TOOLS)
+$(TOOLS): tests/tools/package.json tests/tools/package-lock.json scripts/install-tools | packages
+	@scripts/install-tools
+
+build: packages
+	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build --preset release -j $(JOBS) --target lockstep
+
+test: packages tools
+	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build --preset release -j $(JOBS)
+	@ctest --preset release -j 2
+
+demo: build tools
+	@build/lockstep demo --kubectl tests/tools/bin/kubectl-1.36
+
+bench: packages
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release -j $(JOBS)
+	@bench/run build
+
+fuzz: packages
+	@cmake --preset fuzz > /dev/null
+	@cmake --build --preset fuzz -j $(JOBS)
+	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
+lint: packages
+	@scripts/lint
+
+format: packages
+	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
+
+# The same tests under the address and undefined-behaviour sanitizers.
+debug: packages tools
+	@cmake --preset debug > /dev/null
+	@cmake --build --preset debug -j $(JOBS)
+	@ctest --preset debug -j 2
+
+# A second compiler reads everything.
+clang: packages
+	@cmake --preset clang-19 > /dev/null
+	@cmake --build --preset clang-19 -j $(JOBS)
+
+clean:
+	rm -rf build build-*/
