@@ -108,8 +108,9 @@ Result<Quantity> Quantity::parse(std::string_view text) {
     exponent = suffix->exponent;
   } else if (rest.size() > 1 && (rest.front() == 'e' || rest.front() == 'E')) {
     std::string_view digits = rest.substr(1);
-    if (digits.front() == '+') digits.remove_prefix(1);
-    auto number = parse_integer(digits);
+    bool plus = digits.front() == '+';
+    if (plus) digits.remove_prefix(1);
+    auto number = plus && digits.starts_with('-') ? std::nullopt : parse_integer(digits);
     if (!number) return bad_suffix(text);
     exponent = std::clamp<int64_t>(*number, -100, 100);
   } else {

@@ -220,20 +220,25 @@ TEST(LabelSelector, RefusesBadObjects) {
   }
 }
 
-rc::Gen<std::string> selector_text() {
-  return rc::gen::map(rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
-                          "a", "b", "in", "notin", "(", ")", ",", "=", "==", "!=", "!", ">", "<",
-                          "1", " ", "x/y", "$")),
-                      [](const std::vector<std::string>& parts) {
-                        std::string text;
-                        for (const std::string& part : parts) text += part + " ";
-                        return text;
-                      });
+rc::Gen<std::string> requirement_text() {
+  auto key = rc::gen::element<std::string>("a", "b.c/d", "in", "notin", "E_f");
+  auto rest = rc::gen::element<std::string>("", "=", "=x", "==in", "!= y", "!=", " in (x,y)",
+                                            " in ()", " in (y,,x)", " notin (notin)", ">7", "<0");
+  return rc::gen::apply(
+      [](bool negated, const std::string& name, const std::string& restriction) {
+        return negated ? "! " + name : name + restriction;
+      },
+      rc::gen::arbitrary<bool>(), key, rest);
 }
 
 RC_GTEST_PROP(LabelSelector, ItsTextReadsAsItself, ()) {
-  auto selector = LabelSelector::parse(*selector_text());
-  RC_PRE(selector.has_value());
+  std::string text;
+  for (const std::string& part :
+       *rc::gen::container<std::vector<std::string>>(requirement_text())) {
+    text += (text.empty() ? "" : ",") + part;
+  }
+  auto selector = LabelSelector::parse(text);
+  RC_ASSERT(selector.has_value());
   auto again = LabelSelector::parse(selector->text());
   RC_ASSERT(again.has_value());
   RC_ASSERT(*again == *selector);

@@ -1,4 +1,4 @@
-// What the tests of this folder share.
+// What the tests of schemas and CRDs share.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include "apiserver/schema.h"
 #include "apiserver/status.h"
 #include "data/json.h"
 
@@ -28,5 +31,26 @@ inline std::string text_of(const std::vector<StatusCause>& causes) {
   }
   return text;
 }
+
+class SchemaTest : public testing::Test {
+ protected:
+  static const BuiltinSchemas& builtin() {
+    static const BuiltinSchemas schemas;
+    return schemas;
+  }
+  static const Schema& pod() { return *builtin().of("", "v1", "Pod"); }
+  static const Schema& daemon_set() { return *builtin().of("apps", "v1", "DaemonSet"); }
+
+  const Schema& custom(std::string text) {
+    auto schema =
+        schema_from_crd(json(std::move(text)), set_,
+                        builtin().find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"), "s");
+    if (!schema) ADD_FAILURE() << text_of(schema.error());
+    return **schema;
+  }
+
+ private:
+  SchemaSet set_;
+};
 
 }  // namespace lockstep::apiserver

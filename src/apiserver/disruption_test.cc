@@ -1,0 +1,109 @@
+#include "apiserver/disruption.h"
+
+#include "apiserver/cluster_test_util.h"
+
+namespace lockstep::apiserver {
+namespace {
+
+kube::Request evict(const std::string& pod, std::string_view options = "{}") {
+  kube::Request request = kube::create(
+      resource::pods, "default",
+      json(fmt::format(R"({{"apiVersion":"policy/v1","kind":"Eviction","metadata":{{"name":"{}"}},"deleteOptions":{}}})",
+                       pod, options)));
+  request.name = pod;
+  request.subresource = "eviction";
+  return request;
+}
+
+void add_budget(TestCluster& cluster, std::string_view rule, std::string_view name = "budget") {
+  cluster.create(resource::pod_disruption_budgets, "default",
+                 fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"selector":{{"matchLabels":{{"app":"web"}}}},{}}}}})",
+                             name, rule));
+  cluster.settle();
+}
+
+Json budget_of(TestCluster& cluster) {
+  return cluster.get(resource::pod_disruption_budgets, {"default", "budget"});
+}
+
+int64_t allowed(TestCluster& cluster) { return as_integer(find(budget_of(cluster), "status", "disruptionsAllowed")); }
+
+void add_web_pods(TestCluster& cluster, int count) {
+  for (int i = 0; i < count; ++i) cluster.add_pod(fmt::format("web-{}", i), R"({"app":"web"})");
+}
+
+TEST(Disruption, TheBudgetsStatusFollowsThePods) {
+  TestCluster cluster;
+  add_web_pods(cluster, 3);
+  add_budget(cluster, R"("minAvailable":2)");
+  EXPECT_EQ(allowed(cluster), 1);
+  EXPECT_EQ(as_integer(find(budget_of(cluster), "status", "expectedPods")), 3);
+  cluster.add_pod("web-9", R"({"app":"web"})", "gpu-1", false);
+  cluster.settle();
+  EXPECT_EQ(allowed(cluster), 1) << "a pod that is not ready adds nothing";
+}
+
+TEST(Disruption, PercentagesRoundUp) {
+  TestCluster cluster;
+  add_web_pods(cluster, 3);
+  add_budget(cluster, R"("minAvailable":"50%")");
+  EXPECT_EQ(as_integer(find(budget_of(cluster), "status", "desiredHealthy")), 2);
+}
+
+TEST(Disruption, EvictionTakesOneAndThenIsRefusedAsTheRealServerDoes) {
+  TestCluster cluster;
+  add_web_pods(cluster, 3);
+  add_budget(cluster, R"("maxUnavailable":1)");
+  auto first = cluster.send(evict("web-0"));
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->code, 201);
+  EXPECT_TRUE(is_terminating(cluster.get(resource::pods, {"default", "web-0"})));
+  auto error = cluster.refused(evict("web-1"));
+  EXPECT_EQ(error.code, 429);
+  EXPECT_EQ(error.message, "Cannot evict pod as it would violate the pod's disruption budget.");
+  ASSERT_EQ(error.causes.size(), 1U);
+  EXPECT_EQ(error.causes[0].reason, "DisruptionBudget");
+  cluster.settle();
+  error = cluster.refused(evict("web-1"));
+  ASSERT_EQ(error.causes.size(), 1U);
+  EXPECT_EQ(error.causes[0].message, "The disruption budget budget needs 2 healthy pods and has 2 currently");
+}
+
+TEST(Disruption, ABudgetNotYetLookedAtRefusesAndAsksToComeBack) {
+  TestCluster cluster;
+  add_web_pods(cluster, 1);
+  cluster.create(resource::pod_disruption_budgets, "default",
+                 R"({"metadata":{"name":"budget"},"spec":{"selector":{"matchLabels":{"app":"web"}},"minAvailable":0}})");
+  auto error = cluster.refused(evict("web-0"));
+  EXPECT_EQ(error.code, 429);
+  EXPECT_EQ(error.retry_after_seconds, 10);
+}
+
+TEST(Disruption, TwoBudgetsOnOnePodAreAnError) {
+  TestCluster cluster;
+  add_web_pods(cluster, 2);
+  add_budget(cluster, R"("minAvailable":0)");
+  add_budget(cluster, R"("minAvailable":0)", "second");
+  EXPECT_EQ(cluster.refused(evict("web-0")).code, 500);
+}
+
+TEST(Disruption, UnhealthyAndEndedPodsAreFree) {
+  TestCluster cluster;
+  add_web_pods(cluster, 1);
+  cluster.add_pod("sick", R"({"app":"web"})", "gpu-1", false);
+  add_budget(cluster, R"("minAvailable":1)");
+  EXPECT_EQ(cluster.refused(evict("web-0")).code, 429);
+  cluster.ok(evict("sick"));
+}
+
+TEST(Disruption, EvictionHonoursItsDeleteOptions) {
+  TestCluster cluster;
+  cluster.add_pod("p");
+  EXPECT_EQ(cluster.refused(evict("p", R"({"preconditions":{"uid":"x"}})")).code, 409);
+  cluster.ok(evict("p", R"({"gracePeriodSeconds":0})"));
+  EXPECT_FALSE(cluster.exists(resource::pods, {"default", "p"}));
+  EXPECT_EQ(cluster.refused(evict("p")).code, 404);
+}
+
+}  // namespace
+}  // namespace lockstep::apiserver

@@ -1,0 +1,202 @@
+// Raw sockets against the server: what a broken or hostile client does.
+#include "apiserver/http_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "apiserver/embedded_server.h"
+
+namespace lockstep::apiserver {
+namespace {
+
+// A client that sends exactly the bytes it is told to. Every wait is bounded.
+class RawClient {
+ public:
+  explicit RawClient(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~RawClient() { hang_up(); }
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  bool connected() const { return connected_; }
+  void send_text(std::string_view text) {
+    while (!text.empty()) {
+      ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      text.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+  // Reads until the text holds `mark`, or the other side closes.
+  std::string read_until(std::string_view mark) {
+    char buffer[4096];
+    while (received_.find(mark) == std::string::npos) {
+      pollfd ready{socket_, POLLIN, 0};
+      if (poll(&ready, 1, 20'000) <= 0) break;
+      ssize_t size = recv(socket_, buffer, sizeof buffer, 0);
+      if (size <= 0) {
+        closed_ = true;
+        break;
+      }
+      received_.append(buffer, static_cast<size_t>(size));
+    }
+    return std::exchange(received_, {});
+  }
+  bool closed() const { return closed_; }
+  void hang_up() {
+    if (socket_ >= 0) close(socket_);
+    socket_ = -1;
+  }
+
+ private:
+  int socket_;
+  bool connected_ = false;
+  bool closed_ = false;
+  std::string received_;
+};
+
+struct HttpServerTest : testing::Test {
+  void SetUp() override { start({}); }
+  void start(EmbeddedOptions options) {
+    auto started = EmbeddedServer::start(std::move(options));
+    ASSERT_TRUE(started) << started.error().text();
+    server = std::move(*started);
+  }
+  // The server still serves.
+  void expect_alive() {
+    RawClient client(server->port());
+    ASSERT_TRUE(client.connected());
+    client.send_text("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(client.read_until("ok").find("200 OK"), std::string::npos);
+  }
+  std::unique_ptr<EmbeddedServer> server;
+};
+
+TEST_F(HttpServerTest, OneConnectionServesManyRequests) {
+  RawClient client(server->port());
+  for (int i = 0; i < 3; ++i) {
+    client.send_text("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(client.read_until("\r\n\r\nok").find("200 OK"), std::string::npos);
+  }
+  // Two at once.
+  client.send_text("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /version HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(client.read_until("gitVersion").find("gitVersion"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, AMalformedRequestGets400) {
+  for (const char* text : {"NONSENSE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET  / HTTP/1.1\r\n\r\n",
+                           "POST /api/v1/nodes HTTP/1.1\r\nContent-Length: abc\r\n\r\n"}) {
+    RawClient client(server->port());
+    client.send_text(text);
+    std::string answer = client.read_until("\"code\":400");
+    EXPECT_NE(answer.find("400 Bad Request"), std::string::npos) << text << "\n" << answer;
+  }
+  expect_alive();
+}
+
+TEST_F(HttpServerTest, TooLargeABodyGets413) {
+  RawClient client(server->port());
+  client.send_text("POST /api/v1/nodes HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n");
+  EXPECT_NE(client.read_until("RequestEntityTooLarge").find(" 413 "), std::string::npos);
+  expect_alive();
+}
+
+TEST_F(HttpServerTest, TooLargeAHeaderIsRefused) {
+  RawClient client(server->port());
+  client.send_text("GET / HTTP/1.1\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n");
+  client.read_until("too large");
+  expect_alive();
+}
+
+TEST_F(HttpServerTest, AHalfSentRequestHurtsNobodyAndIsEndedInTime) {
+  EmbeddedOptions options;
+  options.http.request_limit = milliseconds(50);
+  options.http.idle_limit = milliseconds(50);
+  start(std::move(options));
+  RawClient half(server->port());
+  half.send_text("POST /api/v1/nodes HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"meta");
+  expect_alive();
+  half.read_until("never");
+  EXPECT_TRUE(half.closed());
+}
+
+TEST_F(HttpServerTest, AClientThatDiesInAWatchIsForgotten) {
+  {
+    RawClient client(server->port());
+    client.send_text("GET /api/v1/nodes?watch=true HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(client.read_until("chunked").find("200 OK"), std::string::npos);
+  }
+  server->with_backend([](Backend& backend) {
+    (void)handle(backend, kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "n"}}}}), Caller{});
+  });
+  expect_alive();
+}
+
+TEST_F(HttpServerTest, AWatchStreamsChangesAndEndsByItsTimeLimit) {
+  RawClient client(server->port());
+  client.send_text("GET /api/v1/nodes?watch=true&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  client.read_until("\r\n\r\n");
+  server->with_backend([](Backend& backend) {
+    (void)handle(backend, kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "n"}}}}), Caller{});
+  });
+  EXPECT_NE(client.read_until("}\n").find("\"ADDED\""), std::string::npos);
+  client.read_until("0\r\n\r\n");
+  client.read_until("never");
+  EXPECT_TRUE(client.closed());
+}
+
+TEST_F(HttpServerTest, ASlowWatcherHoldsNobodyUp) {
+  EmbeddedOptions options;
+  options.backend.log_limit = 50;
+  start(std::move(options));
+  RawClient slow(server->port());
+  slow.send_text("GET /api/v1/configmaps?watch=true HTTP/1.1\r\nHost: x\r\n\r\n");
+  slow.read_until("\r\n\r\n");
+  // Far more than the sockets buffer: the watcher reads none of it.
+  for (int round = 0; round < 40; ++round) {
+    server->with_backend([&](Backend& backend) {
+      for (int i = 0; i < 10; ++i) {
+        (void)handle(backend,
+                     kube::create(resource::config_maps, "default",
+                                  JsonObject{{"metadata", JsonObject{{"generateName", "c-"}}},
+                                             {"data", JsonObject{{"k", std::string(60'000, 'x')}}}}),
+                     Caller{});
+      }
+    });
+  }
+  expect_alive();
+  EXPECT_NE(slow.read_until("too old resource version").find("too old resource version"), std::string::npos)
+      << "it is told that it fell behind";
+}
+
+TEST_F(HttpServerTest, OverTlsAnonymousIsRefusedAndHealthIsOpen) {
+  EmbeddedOptions options;
+  options.tls = true;
+  start(std::move(options));
+  EXPECT_EQ(server->url().substr(0, 8), "https://");
+  RawClient plain(server->port());
+  plain.send_text("GET / HTTP/1.1\r\n\r\n");
+  plain.read_until("never");
+  EXPECT_TRUE(plain.closed()) << "plain text on a TLS port";
+}
+
+TEST_F(HttpServerTest, ATakenPortIsAClearError) {
+  EmbeddedOptions options;
+  options.port = server->port();
+  auto second = EmbeddedServer::start(std::move(options));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, ErrorKind::unreachable);
+  EXPECT_NE(second.error().message.find("cannot listen"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::apiserver

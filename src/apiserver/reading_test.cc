@@ -1,0 +1,104 @@
+#include "apiserver/reading.h"
+
+#include "apiserver/cluster_test_util.h"
+
+namespace lockstep::apiserver {
+namespace {
+
+ListResult list(TestCluster& cluster, kube::Request request) {
+  auto answer = cluster.send(request);
+  EXPECT_TRUE(answer) << (answer ? "" : answer.error().message);
+  return answer ? std::get<ListResult>(answer->body) : ListResult{};
+}
+
+std::string names(const ListResult& result) {
+  std::string all;
+  for (const auto& item : result.items) all += item->key().name + " ";
+  return all;
+}
+
+void add_configs(TestCluster& cluster, int count) {
+  for (int i = 0; i < count; ++i) {
+    cluster.create(resource::config_maps, "default",
+                   fmt::format(R"({{"metadata":{{"name":"c{}","labels":{{"even":"{}"}}}}}})", i, i % 2 == 0));
+  }
+}
+
+TEST(Reading, ListSelectsByLabelAndField) {
+  TestCluster cluster;
+  add_configs(cluster, 4);
+  EXPECT_EQ(names(list(cluster, kube::list(resource::config_maps, "default").with("labelSelector", "even=true"))),
+            "c0 c2 ");
+  EXPECT_EQ(names(list(cluster, kube::list(resource::config_maps).with("fieldSelector", "metadata.name=c3"))), "c3 ");
+  EXPECT_EQ(names(list(cluster, kube::list(resource::config_maps, "kube-system"))), "");
+}
+
+TEST(Reading, BadSelectorsAreRefusedAndNamed) {
+  TestCluster cluster;
+  for (auto [key, value] : {std::pair{"labelSelector", "a in (b"}, {"fieldSelector", "spec.nothing=1"},
+                            {"limit", "many"}, {"resourceVersion", "abc"}, {"continue", "%%%"}}) {
+    auto error = cluster.refused(kube::list(resource::config_maps, "default").with(key, value));
+    EXPECT_EQ(error.code, 400) << key;
+    EXPECT_FALSE(error.message.empty());
+  }
+}
+
+TEST(Reading, PagesAreOneSnapshotWhateverHappensBetweenThem) {
+  TestCluster cluster;
+  add_configs(cluster, 6);
+  auto first = list(cluster, kube::list(resource::config_maps, "default").with("limit", "2"));
+  EXPECT_EQ(names(first), "c0 c1 ");
+  EXPECT_EQ(first.remaining, 4);
+  cluster.ok(kube::remove(resource::config_maps, {"default", "c3"}));
+  cluster.create(resource::config_maps, "default", R"({"metadata":{"name":"c2x"}})");
+  auto second = list(cluster, kube::list(resource::config_maps, "default")
+                                  .with("limit", "3")
+                                  .with("continue", first.continue_token));
+  EXPECT_EQ(names(second), "c2 c3 c4 ");
+  EXPECT_EQ(second.version, first.version);
+  auto third = list(cluster, kube::list(resource::config_maps, "default").with("continue", second.continue_token));
+  EXPECT_EQ(names(third), "c5 ");
+  EXPECT_TRUE(third.continue_token.empty());
+}
+
+TEST(Reading, AContinueTokenFromBeforeACompactionIsExpired) {
+  TestCluster cluster;
+  add_configs(cluster, 3);
+  auto first = list(cluster, kube::list(resource::config_maps, "default").with("limit", "1"));
+  add_configs(cluster, 0);
+  cluster.create(resource::config_maps, "default", R"({"metadata":{"name":"later"}})");
+  cluster.backend.store.compact();
+  auto error =
+      cluster.refused(kube::list(resource::config_maps, "default").with("continue", first.continue_token));
+  EXPECT_EQ(error.code, 410);
+  EXPECT_EQ(error.reason, "Expired");
+}
+
+TEST(Reading, ExactVersionsShowThePast) {
+  TestCluster cluster;
+  add_configs(cluster, 1);
+  std::string version = std::to_string(cluster.backend.store.version());
+  add_configs(cluster, 0);
+  cluster.ok(kube::remove(resource::config_maps, {"default", "c0"}));
+  auto past = list(cluster, kube::list(resource::config_maps, "default")
+                                .with("resourceVersion", version)
+                                .with("resourceVersionMatch", "Exact"));
+  EXPECT_EQ(names(past), "c0 ");
+}
+
+TEST(Reading, AVersionOfTheFutureTimesOut) {
+  TestCluster cluster;
+  auto error = cluster.refused(kube::list(resource::config_maps).with("resourceVersion", "999999"));
+  EXPECT_EQ(error.code, 504);
+  EXPECT_NE(error.message.find("Too large resource version"), std::string::npos);
+}
+
+TEST(Reading, GetOfWhatIsNotThere) {
+  TestCluster cluster;
+  auto error = cluster.refused(kube::get(resource::nodes, {"", "gpu-7"}));
+  EXPECT_EQ(error.code, 404);
+  EXPECT_EQ(error.message, "nodes \"gpu-7\" not found");
+}
+
+}  // namespace
+}  // namespace lockstep::apiserver

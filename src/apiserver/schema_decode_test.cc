@@ -1,0 +1,52 @@
+#include <gtest/gtest.h>
+
+#include "apiserver/schema_test_util.h"
+
+namespace lockstep::apiserver {
+namespace {
+
+TEST_F(SchemaTest, DecodesBuiltInTypesAsGoDoes) {
+  struct Case {
+    const char* object;
+    const char* error;
+  };
+  const Case cases[] = {
+      {"{'metadata':{'creationTimestamp':null,'name':'a'},'spec':{'minReadySeconds':3}}", ""},
+      {"{'spec':{'minReadySeconds':'3'}}",
+       "json: cannot unmarshal string into Go struct field DaemonSetSpec.spec.minReadySeconds of "
+       "type int32"},
+      {"{'spec':{'minReadySeconds':3000000000}}",
+       "json: cannot unmarshal number 3000000000 into Go struct field "
+       "DaemonSetSpec.spec.minReadySeconds of "
+       "type int32"},
+      {"{'metadata':{'labels':{'a':1}}}",
+       "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type "
+       "string"},
+      {"{'spec':{'template':{'spec':{'containers':{}}}}}",
+       "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers "
+       "of type "
+       "[]v1.Container"},
+      {"{'spec':{'template':{'spec':{'containers':[{'env':[{'name':'A','value':1}]}]}}}}",
+       "json: cannot unmarshal number into Go struct field "
+       "EnvVar.spec.template.spec.containers.env.value of type string"},
+      {"{'spec':{'template':{'spec':{'containers':[{'resources':{'limits':{'cpu':'2x'}}}]}}}}",
+       "quantities must match the regular expression "
+       "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
+      {"{'spec':{'template':{'spec':{'containers':[{'resources':{'limits':{'cpu':2,'memory':'1.5Gi'"
+       "}}}]}}}}",
+       ""},
+      {"{'spec':{'updateStrategy':{'rollingUpdate':{'maxUnavailable':'10%'}}}}", ""},
+      {"{'spec':{'updateStrategy':{'rollingUpdate':{'maxUnavailable':true}}}}",
+       "json: cannot unmarshal bool into Go value of type int32"},
+  };
+  for (const Case& each : cases) {
+    EXPECT_EQ(decode_error(daemon_set(), json(each.object)).value_or(""), each.error)
+        << each.object;
+  }
+  EXPECT_EQ(
+      decode_error(*builtin().of("", "v1", "Secret"), json("{'data':{'a':'%%'}}")).value_or(""),
+      "illegal base64 data at input byte 0");
+}
+
+}  // namespace
+}  // namespace lockstep::apiserver

@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include "apiserver/schema_test_util.h"
+
+namespace lockstep::apiserver {
+namespace {
+
+TEST_F(SchemaTest, FindsAndPrunesUnknownFields) {
+  Json object = json(
+      "{'apiVersion':'v1','kind':'Pod','foo':1,'metadata':{'name':'a','labels':{'x':'y'},'bad':"
+      "null},"
+      "'spec':{'containers':[{'name':'c'},{'name':'d','immage':'i','env':[{'nam':'v'}]}],"
+      "'nodeSelector':{'a.b/c':'d'},'hostname':null}}");
+  EXPECT_EQ(unknown_fields(pod(), object),
+            (std::vector<std::string>{"foo", "metadata.bad", "spec.containers[1].immage",
+                                      "spec.containers[1].env[0].nam"}));
+  prune(pod(), object);
+  EXPECT_EQ(object,
+            json("{'apiVersion':'v1','kind':'Pod','metadata':{'name':'a','labels':{'x':'y'}},"
+                 "'spec':{'containers':[{'name':'c'},{'name':'d','env':[{}]}],"
+                 "'nodeSelector':{'a.b/c':'d'}}}"));
+}
+
+TEST_F(SchemaTest, KeepsWhatTheSchemaPreserves) {
+  const Schema& schema = custom(
+      "{'type':'object','properties':{'spec':{'type':'object',"
+      "'x-kubernetes-preserve-unknown-fields':true,'properties':{'known':{'type':'object'}}},"
+      "'map':{'type':'object','additionalProperties':{'type':'object','properties':{'a':{'type':'"
+      "string'}}}},"
+      "'pod':{'type':'object','x-kubernetes-embedded-resource':true,'properties':{'spec':{'type':'"
+      "object'}}}}}");
+  Json object = json(
+      "{'apiVersion':'a/v1','kind':'K','metadata':{'name':'n','nope':1},'spec':{'free':{'x':1},"
+      "'known':{'gone':1}},'map':{'k':{'a':'b','c':1}},'pod':{'apiVersion':'v1','kind':'Pod',"
+      "'metadata':{'name':'x'},'extra':1},'status':{}}");
+  EXPECT_EQ(unknown_fields(schema, object),
+            (std::vector<std::string>{"metadata.nope", "spec.known.gone", "map.k.c", "pod.extra",
+                                      "status"}));
+  prune(schema, object);
+  EXPECT_EQ(object,
+            json("{'apiVersion':'a/v1','kind':'K','metadata':{'name':'n'},'spec':{'free':{'x':1},"
+                 "'known':{}},'map':{'k':{'a':'b'}},'pod':{'apiVersion':'v1','kind':'Pod',"
+                 "'metadata':{'name':'x'}}}"));
+}
+
+}  // namespace
+}  // namespace lockstep::apiserver

@@ -1,0 +1,38 @@
+// Runs one case with one kubectl: a home of its own, a server of its own (or a namespace of its own
+// on a server that is there already), every command bounded in time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kubectl/transcript.h"
+#include "world/event_loop.h"
+#include "world/process.h"
+
+namespace lockstep::suite {
+
+struct RunOptions {
+  std::string kubectl;     // path of the program
+  std::string version;     // "1.36"
+  std::string kubeconfig;  // of a server that is there already; empty: an embedded one per case
+  Duration limit = seconds(60);  // of one command, and of one wait
+};
+
+struct Failure {
+  std::string place;  // "cases/get.test:12"
+  std::string command;
+  std::string message;  // what differs
+};
+
+struct Verdict {
+  std::vector<Failure> failures;
+  bool skipped = false;
+  // The case with its expectations as the server fulfils them: for --update.
+  std::string rewritten;
+};
+
+Verdict run_case(const Transcript& transcript, const RunOptions& options);
+
+}  // namespace lockstep::suite
