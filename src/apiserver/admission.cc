@@ -163,9 +163,10 @@ void prepare_create(Backend& backend, const ResourceInfo& info, const ObjectKey&
   if (info.has("status") && !keeps_status_on_create(info)) erase_key(fields, "status");
   if (info.type.full_name() == "pods") fields["status"] = pending_pod_status();
   if (info.type.full_name() == "namespaces") {
+    ensure_object(metadata, "labels")["kubernetes.io/metadata.name"] = key.name;
+    // New fields may move the old ones: `metadata` is not used after this.
     fields["status"] = JsonObject{{"phase", "Active"}};
     ensure_object(fields, "spec")["finalizers"] = JsonArray{"kubernetes"};
-    ensure_object(metadata, "labels")["kubernetes.io/metadata.name"] = key.name;
   }
 }
 
