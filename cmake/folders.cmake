@@ -20,11 +20,13 @@ function(lockstep_folder name)
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC ${view})
   target_link_libraries(${name} PRIVATE ${ARG_USES} ${ARG_PARTS})
+  lockstep_precompile(${name} headers "${ARG_PARTS}")
 
   if(LOCKSTEP_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE ${name} ${ARG_USES} ${ARG_TEST_USES} ${ARG_PARTS}
                           ${ARG_TEST_PARTS} rapidcheck GTest::gtest_main)
+    lockstep_precompile(${name}_test test_headers "${ARG_PARTS}")
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES TIMEOUT 300)
   endif()

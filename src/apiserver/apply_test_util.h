@@ -177,7 +177,7 @@ inline Json container(const std::string& name) {
   if (*rc::gen::arbitrary<bool>()) {
     JsonArray ports;
     for (const int number : {9, 80}) {
-      if (*rc::gen::arbitrary<bool>()) ports.push_back({{"number", number}});
+      if (*rc::gen::arbitrary<bool>()) ports.push_back(JsonObject{{"number", number}});
     }
     object["ports"] = ports;
   }

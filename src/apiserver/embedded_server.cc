@@ -6,6 +6,12 @@
 
 namespace lockstep::apiserver {
 
+namespace {
+
+Caller administrator() { return Caller{"kubernetes-admin", {"system:masters", "system:authenticated"}, ""}; }
+
+}  // namespace
+
 struct EmbeddedServer::Impl {
   EmbeddedOptions options;
   AsioLoop loop;
@@ -44,8 +50,7 @@ Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::start(EmbeddedOptions op
     http.tls = impl->identity;
     authenticator = Authenticator::closed();
     if (!impl->options.token.empty()) {
-      authenticator.add_token(impl->options.token,
-                              Caller{"kubernetes-admin", {"system:masters", "system:authenticated"}, ""});
+      authenticator.add_token(impl->options.token, administrator());
     }
   }
   impl->housekeeping.make_namespaces();
@@ -77,6 +82,17 @@ void EmbeddedServer::with_backend(const std::function<void(Backend&)>& task) {
 
 void EmbeddedServer::drop_connections() {
   impl_->run_and_wait([&] { impl_->http->drop_connections(); });
+}
+
+void EmbeddedServer::disturb(Disturbance disturbance) {
+  impl_->run_and_wait([&] { impl_->front.disturb(std::move(disturbance)); });
+}
+
+void EmbeddedServer::replace_token(const std::string& token) {
+  impl_->run_and_wait([&] {
+    impl_->http->authenticator() = Authenticator::closed();
+    impl_->http->authenticator().add_token(token, administrator());
+  });
 }
 
 RequestCounts EmbeddedServer::counts() {

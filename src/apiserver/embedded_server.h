@@ -38,6 +38,9 @@ class EmbeddedServer {
   // Runs a task on the server's thread and waits for it: to look into the store, or to disturb it.
   void with_backend(const std::function<void(Backend&)>& task);
   void drop_connections();
+  void disturb(Disturbance disturbance);
+  // Only this token is let in from now on (with TLS).
+  void replace_token(const std::string& token);
   RequestCounts counts();
 
  private:

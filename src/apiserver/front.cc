@@ -87,6 +87,12 @@ HttpAnswer Front::refuse(const StatusError& error) {
 }
 
 HttpAnswer Front::answer(const HttpRequest& request) {
+  HttpAnswer answer = undisturbed(request);
+  if (disturbance_) disturbance_(request, answer);
+  return answer;
+}
+
+HttpAnswer Front::undisturbed(const HttpRequest& request) {
   auto target = parse_target(request.target);
   if (!target) return refuse(target.error());
   if (auto about = answer_about(request, *target)) return std::move(*about);

@@ -53,13 +53,19 @@ struct HttpAnswer {
   // A long body comes in pieces: appends the next one, false when there is none left.
   std::function<bool(std::string&)> more;
   std::shared_ptr<WatchStream> watch;  // set: a stream of events
+  // Between two pieces of the body: a slow server, for tests of clients.
+  Duration pause{0};
 };
+
+// Changes answers on their way out, to see what clients make of them: a 429, a 500, a slow body.
+using Disturbance = std::function<void(const HttpRequest& request, HttpAnswer& answer)>;
 
 class Front {
  public:
   explicit Front(Backend& backend) : backend_(backend) {}
 
   HttpAnswer answer(const HttpRequest& request);
+  void disturb(Disturbance disturbance) { disturbance_ = std::move(disturbance); }
   // A refusal that needs no request (401, 413, 400 from the HTTP parser).
   static HttpAnswer refuse(const StatusError& error);
 
@@ -87,7 +93,10 @@ class Front {
     std::shared_ptr<const std::string> text;
   };
 
+  HttpAnswer undisturbed(const HttpRequest& request);
+
   Backend& backend_;
+  Disturbance disturbance_;
   RequestCounts counts_;
   std::vector<Batch> batches_;
   // Discovery and OpenAPI documents, made on first need and dropped when a CRD changes.

@@ -104,10 +104,11 @@ class Server final : public HttpServer {
     for (auto& [number, connection] : open) connection->close();
   }
 
+  Authenticator& authenticator() override { return authenticator_; }
+
   // For connections.
   Front& front() { return front_; }
   const HttpOptions& options() const { return options_; }
-  const Authenticator& authenticator() const { return authenticator_; }
   void add_watcher(const std::string& storage, uint64_t number) { watchers_[storage].insert(number); }
   void remove_watcher(const std::string& storage, uint64_t number) { watchers_[storage].erase(number); }
   void forget(uint64_t number) { connections_.erase(number); }
@@ -370,6 +371,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (gzip) gzip_ = std::make_unique<Gzip>();
     out_ = head(answer, true, 0, gzip);
     pieces_ = std::move(answer.more);
+    pause_ = answer.pause;
     next_piece();
   }
 
@@ -382,11 +384,20 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (out_.empty()) return next_piece();
     write_out([this, more] {
       out_.clear();
+      if (more && pause_ > Duration(0)) return next_piece_after_pause();
       if (more) return next_piece();
       pieces_ = nullptr;
       gzip_.reset();
       finish();
     });
+  }
+
+  void next_piece_after_pause() {
+    deadline_.cancel();
+    watch_timer_.expires_after(pause_);
+    watch_timer_.async_wait(guard([this](const ErrorCode& error) {
+      if (!error) next_piece();
+    }));
   }
 
   void begin_watch(HttpAnswer answer) {
@@ -487,6 +498,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   bool is_head_ = false;
   bool takes_gzip_ = false;
   std::function<bool(std::string&)> pieces_;
+  Duration pause_{0};
   std::unique_ptr<Gzip> gzip_;
   std::shared_ptr<WatchStream> watch_;
   std::shared_ptr<const std::string> chunk_;

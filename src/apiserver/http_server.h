@@ -38,6 +38,8 @@ class HttpServer {
   virtual size_t connections() const = 0;
   // Cuts every open connection, as a restart or a broken network would: for tests.
   virtual void drop_connections() = 0;
+  // Whom it lets in, from the next request on.
+  virtual Authenticator& authenticator() = 0;
 };
 
 }  // namespace lockstep::apiserver

@@ -37,7 +37,7 @@ TEST(TableStorage, Rows) {
       {"default", "storage.k8s.io", "StorageClass",
        R"({"metadata":{"name":"x","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},
           "provisioner":"p","allowVolumeExpansion":true})",
-       R"(["x (default)","p","Delete","Immediate",true,"<unknown>"])"},
+       R"~(["x (default)","p","Delete","Immediate",true,"<unknown>"])~"},
       {"other", "storage.k8s.io", "StorageClass",
        R"("provisioner":"p","reclaimPolicy":"Retain","volumeBindingMode":"WaitForFirstConsumer")",
        R"(["x","p","Retain","WaitForFirstConsumer",false,"24h"])"},

@@ -35,14 +35,14 @@ TEST(TableWorkloads, Apps) {
       R"("status":{"replicas":3,"readyReplicas":2,"updatedReplicas":1,"availableReplicas":2})";
   expect_rows({
     {"driver", "apps", "DaemonSet", daemon_set,
-       R"(["x",5,4,3,2,1,"gpu=yes","24h","c,d","i:1,j","a=b,app=w,!old,tier in (x,y)"])"},
+       R"~(["x",5,4,3,2,1,"gpu=yes","24h","c,d","i:1,j","a=b,app=w,!old,tier in (x,y)"])~"},
       {"empty", "apps", "DaemonSet", "",
        R"(["x",0,0,0,0,0,"<none>","24h","","","<none>"])"},
       {"web", "apps", "Deployment", replicas,
-       R"(["x","2/3",1,2,"24h","c,d","i:1,j","a=b,app=w,!old,tier in (x,y)"])"},
+       R"~(["x","2/3",1,2,"24h","c,d","i:1,j","a=b,app=w,!old,tier in (x,y)"])~"},
       {"nothing said", "apps", "Deployment", "", R"(["x","0/1",0,0,"24h","","",""])"},
       {"web", "apps", "ReplicaSet", replicas,
-       R"(["x",3,3,2,"24h","c,d","i:1,j","a=b,app=w,!old,tier in (x,y)"])"},
+       R"~(["x",3,3,2,"24h","c,d","i:1,j","a=b,app=w,!old,tier in (x,y)"])~"},
       {"web", "apps", "StatefulSet", replicas, R"(["x","2/3","24h","c,d","i:1,j"])"},
       {"labels only", "", "ReplicationController",
        R"("spec":{"replicas":0,"selector":{"a":"b"}})", R"(["x",0,0,0,"24h","","","a=b"])"},

@@ -87,6 +87,10 @@ Result<Identities> identities_of(const JsonArray& items, std::string_view key) {
       return failf(ErrorKind::invalid, "map: {} does not contain declared merge key: {}",
                    print_json(item), key);
     }
+    if (value->is_structured()) {
+      return failf(ErrorKind::invalid, "map: {} has a merge key that is no primitive: {}",
+                   print_json(item), key);
+    }
     identities.push_back(print_json(*value));
   }
   return identities;

@@ -110,6 +110,8 @@ TEST(StrategicPatch, ListsByKey) {
        "error: merging lists cannot yet be specified in the patch"},
       {R"({"spec":{"containers":[{"name":"a"}]}})",
        R"({"spec":{"containers":[{"$patch":"zap","name":"a"}]}})", "error: unknown patch type"},
+      {R"({"spec":{"containers":[{"name":{"x":1}}]}})",
+       R"({"spec":{"containers":[{"name":{"x":1}}]}})", "error: a merge key that is no primitive"},
       {R"({"spec":{"containers":[{"name":"a"}]}})", R"({"spec":{"containers":["a"]}})",
        "error: list element types are not identical"},
       {R"({"spec":{"containers":[{"name":"a"}]}})", R"({"spec":{"containers":[[]]}})",

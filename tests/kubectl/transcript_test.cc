@@ -34,8 +34,7 @@ TEST(Transcript, ReadsCommandsWithOutputErrorAndExitCode) {
   EXPECT_EQ(step.command, "kubectl get pods");
   EXPECT_EQ(expected_lines(step.output, here),
             (std::vector<std::string>{"NAME   AGE", "", "web-1  <age>"}));
-  EXPECT_EQ(expected_lines(step.error, here),
-            (std::vector<std::string>{"Warning: something"}));
+  EXPECT_EQ(expected_lines(step.error, here), (std::vector<std::string>{"Warning: something"}));
   EXPECT_EQ(step.exit_code, 3);
   EXPECT_EQ(step.line, 2u);
   EXPECT_EQ(transcript.steps[1].output.size(), 0u);
@@ -140,10 +139,10 @@ TEST(Update, WritesPlaceholdersAndReadsItsOwnWords) {
       "NAME   AGE\nweb    12s\n$ odd\n[1.36] odd\n  uid: 0f3e7d9c-9c1b-4d5e-8a47-0123456789ab\n"
       "  resourceVersion: \"17\"\n  creationTimestamp: \"2026-01-01T00:00:00Z\"\n";
   const std::vector<std::string> lines = as_expectation(output, "Error: no\n", 1);
-  EXPECT_EQ(lines, (std::vector<std::string>{
-                       "NAME   AGE", "web    <age>", "\\$ odd", "\\[1.36] odd", "  uid: <uid>",
-                       "  resourceVersion: \"<version>\"", "  creationTimestamp: \"<time>\"",
-                       "! Error: no", "? 1"}));
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{"NAME   AGE", "web    <age>", "\\$ odd", "\\[1.36] odd",
+                                      "  uid: <uid>", "  resourceVersion: \"<version>\"",
+                                      "  creationTimestamp: \"<time>\"", "! Error: no", "? 1"}));
   std::string text = "$ command\n";
   for (const std::string& line : lines) text += line + "\n";
   const Transcript transcript = parsed(text);

@@ -4,7 +4,8 @@
 //
 // It reads what a Kubernetes release says about itself (api/openapi-spec and api/discovery of the
 // module k8s.io/kubernetes, which the go command downloads and checks against its checksum database)
-// and keeps names, types, merge keys and the like. Descriptions are left out: ours are in
+// and keeps names, types, merge keys and the like; field numbers of protobuf come from generated.proto,
+// pointers from types.go. Descriptions are left out: ours are in
 // src/apiserver/builtin_descriptions.txt.
 //
 // Run by hand when the version that the server claims moves on; never in CI.
@@ -25,6 +26,9 @@ import (
 )
 
 const kubernetes = "k8s.io/kubernetes@v1.34.1"
+
+// Where the same release keeps its Go types and their protobuf messages.
+var typeModules = []string{"k8s.io/api@v0.34.1", "k8s.io/apimachinery@v0.34.1", "k8s.io/apiextensions-apiserver@v0.34.1"}
 
 // What is served, by group and version. Subresources that need a kubelet (log, exec, proxy, …) or
 // signing keys (serviceaccounts/token) are left out.
@@ -93,7 +97,7 @@ type resource struct {
 func main() {
 	out := flag.String("out", ".", "folder for builtin_types.txt and builtin_resources.txt")
 	flag.Parse()
-	module := moduleFolder()
+	module := moduleFolder(kubernetes)
 	kinds := writeResources(module, filepath.Join(*out, "builtin_resources.txt"))
 	writeTypes(module, kinds, filepath.Join(*out, "builtin_types.txt"))
 }
@@ -105,8 +109,8 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func moduleFolder() string {
-	output := must(exec.Command("go", "mod", "download", "-json", kubernetes).Output())
+func moduleFolder(name string) string {
+	output := must(exec.Command("go", "mod", "download", "-json", name).Output())
 	var module struct{ Dir string }
 	if err := json.Unmarshal(output, &module); err != nil {
 		log.Fatal(err)
@@ -199,6 +203,7 @@ func list(label string, values []string) string {
 
 type generator struct {
 	definitions map[string]schema
+	wire        *wireFacts
 	kinds       map[string]bool
 	reached     map[string]bool
 	text        bytes.Buffer
@@ -207,7 +212,7 @@ type generator struct {
 func writeTypes(module string, kinds map[string]bool, path string) {
 	var document struct{ Definitions map[string]schema }
 	readJSON(filepath.Join(module, "api/openapi-spec/swagger.json"), &document)
-	g := &generator{definitions: document.Definitions, kinds: kinds, reached: map[string]bool{}}
+	g := &generator{definitions: document.Definitions, wire: readWireFacts(), kinds: kinds, reached: map[string]bool{}}
 	g.takeDefaults(module)
 	for name, definition := range document.Definitions {
 		for _, kind := range definition.Kinds {
@@ -221,7 +226,7 @@ func writeTypes(module string, kinds map[string]bool, path string) {
 	}
 	header(&g.text, "Types")
 	g.text.WriteString("# type <name> [kind=group/version/Kind] [atomic] or: scalar <name> <type>\n" +
-		"#  <field>[!: required] <type> [list=map:keys|set|atomic] [patch=strategy[:key]] [atomic] [default=json]\n")
+		"#  <field>[!: required][?: pointer][@protobuf number] <type> [list=map:keys|set|atomic] [patch=strategy[:key]] [atomic] [default=json]\n")
 	for _, name := range sortedKeys(g.reached) {
 		g.writeType(name)
 	}
@@ -306,11 +311,18 @@ func (g *generator) writeType(name string) {
 		g.text.WriteString(" atomic")
 	}
 	g.text.WriteString("\n")
+	numbers := g.wire.numbers(name, definition.Properties)
 	for _, field := range sortedKeys(definition.Properties) {
 		property := definition.Properties[field]
 		mark := ""
 		if slices.Contains(definition.Required, field) {
 			mark = "!"
+		}
+		if g.wire.pointers[name+"."+field] {
+			mark += "?"
+		}
+		if number := numbers[field]; number != "" {
+			mark += "@" + number
 		}
 		fmt.Fprintf(&g.text, " %s%s %s%s\n", field, mark, typeText(&property), facts(&property))
 	}
