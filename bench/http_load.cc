@@ -1,17 +1,16 @@
 #include "http_load.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 namespace lockstep::bench {
@@ -30,7 +29,8 @@ Connection::Connection(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM | SO
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) give_up("connect");
+  if (connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    give_up("connect");
   int one = 1;
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
@@ -40,10 +40,13 @@ Connection::~Connection() {
 }
 
 Connection::Connection(Connection&& other) noexcept
-    : socket_(std::exchange(other.socket_, -1)), code_(other.code_), buffer_(std::move(other.buffer_)) {}
+    : socket_(std::exchange(other.socket_, -1)),
+      code_(other.code_),
+      buffer_(std::move(other.buffer_)) {}
 
 void Connection::send(const std::string& request) const {
-  if (::send(socket_, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
+  if (::send(socket_, request.data(), request.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(request.size())) {
     give_up("send");
   }
 }
@@ -85,8 +88,8 @@ size_t Connection::read_lines() {
   if (size <= 0) return 0;
   // Every event ends with "}\n" inside its chunk; chunk headers end with "\r\n".
   size_t lines = 0;
-  for (const char* at = chunk; (at = static_cast<const char*>(
-                                    std::memchr(at, '\n', static_cast<size_t>(chunk + size - at)))) != nullptr;
+  for (const char* at = chunk; (at = static_cast<const char*>(std::memchr(
+                                    at, '\n', static_cast<size_t>(chunk + size - at)))) != nullptr;
        ++at) {
     char before = at == chunk ? last_ : at[-1];
     if (before == '}') ++lines;
@@ -95,14 +98,18 @@ size_t Connection::read_lines() {
   return lines;
 }
 
-std::string get_request(const std::string& target) { return "GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n"; }
+std::string get_request(const std::string& target) {
+  return "GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n";
+}
 
 std::string patch_request(const std::string& target, const std::string& body) {
-  return "PATCH " + target + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/merge-patch+json\r\nContent-Length: " +
+  return "PATCH " + target +
+         " HTTP/1.1\r\nHost: x\r\nContent-Type: application/merge-patch+json\r\nContent-Length: " +
          std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-double run_load(uint16_t port, size_t connections, size_t count, const std::function<std::string(size_t)>& next) {
+double run_load(uint16_t port, size_t connections, size_t count,
+                const std::function<std::string(size_t)>& next) {
   std::vector<Connection> open;
   std::vector<pollfd> ready;
   for (size_t i = 0; i < connections; ++i) {

@@ -1,4 +1,5 @@
-// A load generator on plain sockets: a few connections, one thread, nothing parsed that need not be.
+// A load generator on plain sockets: a few connections, one thread, nothing parsed that need not
+// be.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,7 @@ std::string get_request(const std::string& target);
 std::string patch_request(const std::string& target, const std::string& body);
 
 // Keeps `connections` busy with requests from `next` until `count` were answered. Seconds it took.
-double run_load(uint16_t port, size_t connections, size_t count, const std::function<std::string(size_t)>& next);
+double run_load(uint16_t port, size_t connections, size_t count,
+                const std::function<std::string(size_t)>& next);
 
 }  // namespace lockstep::bench

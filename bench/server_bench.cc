@@ -1,11 +1,10 @@
 // The embedded API server over HTTP on loopback: single GETs and patches from 8 connections, a list
 // of 10,000 nodes, 500 watchers. The server has one thread, the load another: two cores.
-#include <sys/epoll.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
+#include <sys/epoll.h>
 #include <thread>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -22,10 +21,11 @@ using apiserver::EmbeddedServer;
 
 int missed = 0;
 
-void report(std::string_view name, double value, std::string_view unit, double target, bool at_least) {
+void report(std::string_view name, double value, std::string_view unit, double target,
+            bool at_least) {
   bool met = at_least ? value >= target : value <= target;
-  fmt::print("{}: {:.2f} {} (target at {} {:.0f}{})\n", name, value, unit, at_least ? "least" : "most", target,
-             met ? "" : ", MISSED");
+  fmt::print("{}: {:.2f} {} (target at {} {:.0f}{})\n", name, value, unit,
+             at_least ? "least" : "most", target, met ? "" : ", MISSED");
   std::fflush(stdout);
   if (!met) ++missed;
 }
@@ -51,7 +51,8 @@ void load_nodes(EmbeddedServer& server, size_t count) {
   server.with_backend([&](Backend& backend) {
     for (size_t i = 0; i < count; ++i) {
       Json node = without_server_fields(*parse_json(node_json(i)));
-      must(handle(backend, kube::create(resource::nodes, "", std::move(node)), Caller{"bench", {}, "kubelet/v1"}));
+      must(handle(backend, kube::create(resource::nodes, "", std::move(node)),
+                  Caller{"bench", {}, "kubelet/v1"}));
     }
   });
 }
@@ -63,7 +64,10 @@ void measure_requests(EmbeddedServer& server) {
   report("single GETs of a 10 KB node, 8 connections", gets / took, "per second", 10'000, true);
   constexpr size_t patches = 15'000;
   took = run_load(server.port(), 8, patches, [&](size_t i) {
-    return patch_request(target(i), fmt::format(R"({{"metadata":{{"labels":{{"nvidia.com/gpu-driver-upgrade-state":"s{}"}}}}}})", i));
+    return patch_request(
+        target(i),
+        fmt::format(
+            R"({{"metadata":{{"labels":{{"nvidia.com/gpu-driver-upgrade-state":"s{}"}}}}}})", i));
   });
   report("merge patches of a 10 KB node, 8 connections", patches / took, "per second", 3'000, true);
 }
@@ -77,7 +81,8 @@ void measure_list(EmbeddedServer& server) {
     connection.send(get_request("/api/v1/nodes"));
     bytes = connection.wait_for_answer();
     double took = now() - begin;
-    fmt::print("  list of 10,000 nodes, run {}: {:.2f} s, {:.0f} MB\n", i + 1, took, static_cast<double>(bytes) / 1e6);
+    fmt::print("  list of 10,000 nodes, run {}: {:.2f} s, {:.0f} MB\n", i + 1, took,
+               static_cast<double>(bytes) / 1e6);
     best = std::min(best, took);
   }
   report("list of 10,000 nodes, streamed whole (best of 3)", best, "s", 1, false);
@@ -90,12 +95,13 @@ void measure_watchers(EmbeddedServer& server) {
   constexpr size_t changes = 10 * rate;
   server.with_backend([](Backend& backend) {
     for (int i = 0; i < 100; ++i) {
-      must(handle(backend,
-                  kube::create(resource::leases, "default",
-                               JsonObject{{"metadata", JsonObject{{"name", fmt::format("node-{}", i)}}},
-                                          {"spec", JsonObject{{"holderIdentity", fmt::format("node-{}", i)},
-                                                              {"leaseDurationSeconds", 40}}}}),
-                  Caller{"bench", {}, "kubelet/v1"}));
+      must(handle(
+          backend,
+          kube::create(resource::leases, "default",
+                       JsonObject{{"metadata", JsonObject{{"name", fmt::format("node-{}", i)}}},
+                                  {"spec", JsonObject{{"holderIdentity", fmt::format("node-{}", i)},
+                                                      {"leaseDurationSeconds", 40}}}}),
+          Caller{"bench", {}, "kubelet/v1"}));
     }
   });
   int poller = epoll_create1(0);
@@ -135,8 +141,9 @@ void measure_watchers(EmbeddedServer& server) {
     for (size_t i = 0; i < changes; ++i) {
       // On schedule, whatever the server's speed.
       while (now() < begin + static_cast<double>(i) / rate) usleep(200);
-      connection.send(patch_request(fmt::format("/apis/coordination.k8s.io/v1/namespaces/default/leases/node-{}", i % 100),
-                                    fmt::format(R"({{"spec":{{"leaseTransitions":{}}}}})", i + 1)));
+      connection.send(patch_request(
+          fmt::format("/apis/coordination.k8s.io/v1/namespaces/default/leases/node-{}", i % 100),
+          fmt::format(R"({{"spec":{{"leaseTransitions":{}}}}})", i + 1)));
       connection.wait_for_answer();
       ++made;
     }
@@ -146,14 +153,18 @@ void measure_watchers(EmbeddedServer& server) {
   writer.join();
   close(poller);
   size_t least = *std::min_element(seen.begin(), seen.end());
-  fmt::print("  500 watchers: {} changes in {:.2f} s; the last event reached the last watcher {:.2f} s after the first change\n",
-             made.load(), took, took);
+  fmt::print(
+      "  500 watchers: {} changes in {:.2f} s; the last event reached the last watcher {:.2f} s "
+      "after the first change\n",
+      made.load(), took, took);
   if (least != 100 + changes) {
     fmt::print("  a watcher got only {} of {} events\n", least, 100 + changes);
     ++missed;
   }
-  report("changes per second that all of 500 watchers got", changes / took, "per second", rate * 0.99, true);
-  report("events delivered", static_cast<double>(watchers * changes) / took, "per second", watchers * rate * 0.99, true);
+  report("changes per second that all of 500 watchers got", changes / took, "per second",
+         rate * 0.99, true);
+  report("events delivered", static_cast<double>(watchers * changes) / took, "per second",
+         watchers * rate * 0.99, true);
 }
 
 int run() {

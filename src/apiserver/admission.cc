@@ -13,20 +13,33 @@ namespace {
 bool has_generation(const ResourceInfo& info) {
   if (info.custom) return true;
   static const std::array<std::string_view, 10> counted = {
-      "pods",           "daemonsets.apps",   "deployments.apps", "replicasets.apps",
-      "statefulsets.apps", "jobs.batch",     "cronjobs.batch",   "poddisruptionbudgets.policy",
-      "customresourcedefinitions.apiextensions.k8s.io", "replicationcontrollers"};
+      "pods",
+      "daemonsets.apps",
+      "deployments.apps",
+      "replicasets.apps",
+      "statefulsets.apps",
+      "jobs.batch",
+      "cronjobs.batch",
+      "poddisruptionbudgets.policy",
+      "customresourcedefinitions.apiextensions.k8s.io",
+      "replicationcontrollers"};
   return std::find(counted.begin(), counted.end(), info.type.full_name()) != counted.end();
 }
 
 void copy_field(const JsonObject& from, JsonObject& to, std::string_view key) {
-  if (const Json* value = find(from, key)) to[key] = *value;
-  else erase_key(to, key);
+  if (const Json* value = find(from, key))
+    to[key] = *value;
+  else
+    erase_key(to, key);
 }
 
-const JsonObject& metadata_of(const Json& object) { return object.as_object().at("metadata").as_object(); }
+const JsonObject& metadata_of(const Json& object) {
+  return object.as_object().at("metadata").as_object();
+}
 
-JsonObject pending_pod_status() { return JsonObject{{"phase", "Pending"}, {"qosClass", "BestEffort"}}; }
+JsonObject pending_pod_status() {
+  return JsonObject{{"phase", "Pending"}, {"qosClass", "BestEffort"}};
+}
 
 // Kinds whose creator may set the status at once, as the real server allows.
 bool keeps_status_on_create(const ResourceInfo& info) {
@@ -62,33 +75,37 @@ Outcome<void> check_header(const ResourceInfo& info, Json& object, const kube::R
   std::string_view version = text_at(object, "apiVersion");
   std::string_view kind = text_at(object, "kind");
   if (!version.empty() && version != wanted_version) {
-    return Refusal(bad_request(fmt::format(
-        "the API version in the data ({}) does not match the expected API version ({})", version, wanted_version)));
+    return Refusal(bad_request(
+        fmt::format("the API version in the data ({}) does not match the expected API version ({})",
+                    version, wanted_version)));
   }
   if (!kind.empty() && kind != info.type.kind) {
-    return Refusal(bad_request(
-        fmt::format("the kind in the data ({}) does not match the expected kind ({})", kind, info.type.kind)));
+    return Refusal(bad_request(fmt::format(
+        "the kind in the data ({}) does not match the expected kind ({})", kind, info.type.kind)));
   }
-  if (const Json* metadata = find(fields, "metadata"); metadata != nullptr && !metadata->is_object() &&
-                                                       !metadata->is_null()) {
+  if (const Json* metadata = find(fields, "metadata");
+      metadata != nullptr && !metadata->is_object() && !metadata->is_null()) {
     return Refusal(bad_request("metadata must be an object"));
   }
   std::string name(object_name(object));
   if (!request.name.empty() && !name.empty() && name != request.name) {
-    return Refusal(bad_request(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
-                                           request.name)));
+    return Refusal(bad_request(
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
+                    request.name)));
   }
   std::string ns(text_at(object, "metadata", "namespace"));
   if (info.type.namespaced && !ns.empty() && ns != request.ns) {
-    return Refusal(
-        bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+    return Refusal(bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request"));
   }
   fields["apiVersion"] = wanted_version;
   fields["kind"] = info.type.kind;
   JsonObject& metadata = ensure_object(fields, "metadata");
   if (!request.name.empty()) metadata["name"] = request.name;
-  if (info.type.namespaced) metadata["namespace"] = request.ns;
-  else erase_key(metadata, "namespace");
+  if (info.type.namespaced)
+    metadata["namespace"] = request.ns;
+  else
+    erase_key(metadata, "namespace");
   return {};
 }
 
@@ -96,25 +113,30 @@ Outcome<void> check_fields(const ResourceInfo& info, Json& object, const kube::R
                            std::vector<std::string>& warnings) {
   if (info.schema == nullptr) return {};
   std::string mode = "Warn";
-  if (const std::string* asked = request.find_query("fieldValidation"); asked != nullptr && !asked->empty()) {
+  if (const std::string* asked = request.find_query("fieldValidation");
+      asked != nullptr && !asked->empty()) {
     mode = *asked;
   }
   if (mode != "Strict" && mode != "Warn" && mode != "Ignore") {
-    return Refusal(invalid(ResourceType{"meta.k8s.io", "v1", "CreateOptions", "createoptions", false}, "",
-                           {cause_unsupported("fieldValidation", Json(mode), {"Ignore", "Strict", "Warn"})}));
+    return Refusal(
+        invalid(ResourceType{"meta.k8s.io", "v1", "CreateOptions", "createoptions", false}, "",
+                {cause_unsupported("fieldValidation", Json(mode), {"Ignore", "Strict", "Warn"})}));
   }
-  auto unknown = mode == "Ignore" ? std::vector<std::string>() : unknown_fields(*info.schema, object);
+  auto unknown =
+      mode == "Ignore" ? std::vector<std::string>() : unknown_fields(*info.schema, object);
   if (!unknown.empty()) {
     std::vector<std::string> messages;
     for (const auto& path : unknown) messages.push_back(fmt::format("unknown field \"{}\"", path));
     if (mode == "Strict") {
       std::string all = join(messages, ", ");
       if (info.custom) {
-        return Refusal(bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
-                                               info.type.kind, info.type.version, info.type.kind, all)));
+        return Refusal(bad_request(
+            fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
+                        info.type.kind, info.type.version, info.type.kind, all)));
       }
-      return Refusal(bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
-                                             info.type.kind, info.type.version, info.type.kind, all)));
+      return Refusal(bad_request(
+          fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
+                      info.type.kind, info.type.version, info.type.kind, all)));
     }
     for (auto& message : messages) warnings.push_back(std::move(message));
   }
@@ -123,8 +145,9 @@ Outcome<void> check_fields(const ResourceInfo& info, Json& object, const kube::R
     auto causes = validate(*info.schema, object);
     for (const auto& cause : causes) {
       if (cause.reason != "FieldValueTypeInvalid") continue;
-      return Refusal(bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}: {}", info.type.kind,
-                                             info.type.version, info.type.kind, cause.field, cause.message)));
+      return Refusal(bad_request(
+          fmt::format("{} in version \"{}\" cannot be handled as a {}: {}: {}", info.type.kind,
+                      info.type.version, info.type.kind, cause.field, cause.message)));
     }
   }
   prune(*info.schema, object);
@@ -135,31 +158,37 @@ Outcome<void> check_preconditions(const ResourceInfo& info, const Json& live, co
                                   const std::string& name) {
   std::string_view version = text_at(object, "metadata", "resourceVersion");
   if (!version.empty() && version != text_at(live, "metadata", "resourceVersion")) {
-    return Refusal(conflict(info.type, name,
-                            "the object has been modified; please apply your changes to the latest version and try "
-                            "again"));
+    return Refusal(conflict(
+        info.type, name,
+        "the object has been modified; please apply your changes to the latest version and try "
+        "again"));
   }
   std::string_view uid = object_uid(object);
   if (!uid.empty() && uid != object_uid(live)) {
-    return Refusal(conflict(info.type, name,
-                            fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,
-                                        object_uid(live))));
+    return Refusal(
+        conflict(info.type, name,
+                 fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                             uid, object_uid(live))));
   }
   return {};
 }
 
-void prepare_create(Backend& backend, const ResourceInfo& info, const ObjectKey& key, Json& object) {
+void prepare_create(Backend& backend, const ResourceInfo& info, const ObjectKey& key,
+                    Json& object) {
   JsonObject& fields = object.as_object();
   JsonObject& metadata = ensure_object(fields, "metadata");
   metadata["name"] = key.name;
   metadata["uid"] = backend.random.uuid();
   metadata["creationTimestamp"] = format_rfc3339(backend.loop.now());
-  for (auto key_of_server : {"resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) {
+  for (auto key_of_server :
+       {"resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) {
     erase_key(metadata, key_of_server);
   }
   if (!backend.options.managed_fields) erase_key(metadata, "managedFields");
-  if (has_generation(info)) metadata["generation"] = 1;
-  else erase_key(metadata, "generation");
+  if (has_generation(info))
+    metadata["generation"] = 1;
+  else
+    erase_key(metadata, "generation");
   if (info.has("status") && !keeps_status_on_create(info)) erase_key(fields, "status");
   if (info.type.full_name() == "pods") fields["status"] = pending_pod_status();
   if (info.type.full_name() == "namespaces") {
@@ -170,15 +199,18 @@ void prepare_create(Backend& backend, const ResourceInfo& info, const ObjectKey&
   }
 }
 
-void prepare_update(const ResourceInfo& info, const std::string& subresource, const Json& live, Json& object) {
+void prepare_update(const ResourceInfo& info, const std::string& subresource, const Json& live,
+                    Json& object) {
   JsonObject& fields = object.as_object();
   const JsonObject& before = live.as_object();
   if (subresource == "status") {
     Json status = find(fields, "status") != nullptr ? fields["status"] : Json();
     Json metadata = fields["metadata"];
     fields = before;
-    if (status.is_null()) erase_key(fields, "status");
-    else fields["status"] = std::move(status);
+    if (status.is_null())
+      erase_key(fields, "status");
+    else
+      fields["status"] = std::move(status);
     JsonObject& kept = fields["metadata"].as_object();
     if (status_update_keeps_metadata(info)) {
       copy_field(metadata.as_object(), kept, "labels");
@@ -190,8 +222,8 @@ void prepare_update(const ResourceInfo& info, const std::string& subresource, co
   if (info.has("status")) copy_field(before, fields, "status");
   JsonObject& metadata = ensure_object(fields, "metadata");
   const JsonObject& old = metadata_of(live);
-  for (auto key : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-                   "generation", "generateName", "resourceVersion"}) {
+  for (auto key : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+                   "deletionGracePeriodSeconds", "generation", "generateName", "resourceVersion"}) {
     copy_field(old, metadata, key);
   }
   if (!metadata.contains("managedFields")) copy_field(old, metadata, "managedFields");
@@ -201,7 +233,9 @@ void prepare_update(const ResourceInfo& info, const std::string& subresource, co
 void bump_generation(const ResourceInfo& info, const Json& live, Json& object) {
   if (!has_generation(info)) return;
   bool status_apart = !info.custom || info.has("status");
-  if (equal_without(live.as_object(), object.as_object(), "metadata", status_apart ? "status" : "metadata")) return;
+  if (equal_without(live.as_object(), object.as_object(), "metadata",
+                    status_apart ? "status" : "metadata"))
+    return;
   JsonObject& metadata = object.as_object()["metadata"].as_object();
   metadata["generation"] = as_integer(find(live, "metadata", "generation")) + 1;
 }
@@ -224,14 +258,16 @@ Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, co
     const Json* finalizers = find(object, "metadata", "finalizers");
     if (finalizers != nullptr && finalizers->is_array()) {
       for (const Json& finalizer : finalizers->get_array()) {
-        bool known = old_finalizers != nullptr && old_finalizers->is_array() &&
-                     std::find(old_finalizers->get_array().begin(), old_finalizers->get_array().end(), finalizer) !=
-                         old_finalizers->get_array().end();
+        bool known =
+            old_finalizers != nullptr && old_finalizers->is_array() &&
+            std::find(old_finalizers->get_array().begin(), old_finalizers->get_array().end(),
+                      finalizer) != old_finalizers->get_array().end();
         if (!known) {
-          causes.push_back(cause_forbidden("metadata.finalizers",
-                                           fmt::format("no new finalizers can be added if the object is being deleted, "
-                                                       "found new finalizers []string{{{}}}",
-                                                       print_json(finalizer))));
+          causes.push_back(cause_forbidden(
+              "metadata.finalizers",
+              fmt::format("no new finalizers can be added if the object is being deleted, "
+                          "found new finalizers []string{{{}}}",
+                          print_json(finalizer))));
         }
       }
     }
@@ -242,7 +278,8 @@ Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, co
 
 bool same_content(const Json& a, const Json& b) {
   if (!equal_without(a.as_object(), b.as_object(), "metadata", "metadata")) return false;
-  if (!equal_without(metadata_of(a), metadata_of(b), "resourceVersion", "managedFields")) return false;
+  if (!equal_without(metadata_of(a), metadata_of(b), "resourceVersion", "managedFields"))
+    return false;
   const Json* managed_before = find(a, "metadata", "managedFields");
   const Json* managed_after = find(b, "metadata", "managedFields");
   if (managed_before == nullptr || managed_after == nullptr) return managed_before == managed_after;
@@ -251,13 +288,15 @@ bool same_content(const Json& a, const Json& b) {
 
 bool may_vanish(const std::string& storage, const Json& object) {
   const Json* finalizers = find(object, "metadata", "finalizers");
-  if (finalizers != nullptr && finalizers->is_array() && !finalizers->get_array().empty()) return false;
+  if (finalizers != nullptr && finalizers->is_array() && !finalizers->get_array().empty())
+    return false;
   if (storage == "namespaces") {
     const Json* held = find(object, "spec", "finalizers");
     return held == nullptr || !held->is_array() || held->get_array().empty();
   }
   // A pod with a grace period left is its kubelet's to remove.
-  return storage != "pods" || as_integer(find(object, "metadata", "deletionGracePeriodSeconds")) == 0;
+  return storage != "pods" ||
+         as_integer(find(object, "metadata", "deletionGracePeriodSeconds")) == 0;
 }
 
 StoredPtr establish_crd(Backend& backend, const StoredPtr& crd) {
@@ -265,20 +304,25 @@ StoredPtr establish_crd(Backend& backend, const StoredPtr& crd) {
   Json object = crd->json();
   if (is_terminating(object)) return crd;
   auto condition = [&](std::string_view type, std::string_view reason, std::string_view message) {
-    return JsonObject{{"type", type},     {"status", "True"},       {"lastTransitionTime", now},
-                      {"reason", reason}, {"message", message}};
+    return JsonObject{{"type", type},
+                      {"status", "True"},
+                      {"lastTransitionTime", now},
+                      {"reason", reason},
+                      {"message", message}};
   };
   JsonObject& status = ensure_object(object.as_object(), "status");
   if (find(status, "conditions") == nullptr) {
-    status["conditions"] = JsonArray{condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-                                     condition("Established", "InitialNamesAccepted",
-                                               "the initial names have been accepted")};
+    status["conditions"] = JsonArray{
+        condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+        condition("Established", "InitialNamesAccepted", "the initial names have been accepted")};
   }
   status["acceptedNames"] = object.as_object()["spec"].as_object()["names"];
   JsonArray stored_versions;
-  if (const Json* versions = find(object, "spec", "versions"); versions != nullptr && versions->is_array()) {
+  if (const Json* versions = find(object, "spec", "versions");
+      versions != nullptr && versions->is_array()) {
     for (const Json& version : versions->get_array()) {
-      if (as_bool(find(version, "storage"))) stored_versions.push_back(Json(text_at(version, "name")));
+      if (as_bool(find(version, "storage")))
+        stored_versions.push_back(Json(text_at(version, "name")));
     }
   }
   status["storedVersions"] = std::move(stored_versions);

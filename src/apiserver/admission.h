@@ -1,5 +1,5 @@
-// What stands between a request's body and the store: header and field checks, the metadata that only
-// the server sets, what a subresource may change, validation.
+// What stands between a request's body and the store: header and field checks, the metadata that
+// only the server sets, what a subresource may change, validation.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace lockstep::apiserver {
 
 // apiVersion, kind, name and namespace against the URL; fills in what is missing.
 Outcome<void> check_header(const ResourceInfo& info, Json& object, const kube::Request& request);
-// fieldValidation: Strict refuses unknown fields, Warn (the default) warns, Ignore drops them. All drop them.
+// fieldValidation: Strict refuses unknown fields, Warn (the default) warns, Ignore drops them. All
+// drop them.
 Outcome<void> check_fields(const ResourceInfo& info, Json& object, const kube::Request& request,
                            std::vector<std::string>& warnings);
 // resourceVersion and uid in the object are preconditions.
@@ -20,9 +21,10 @@ Outcome<void> check_preconditions(const ResourceInfo& info, const Json& live, co
 
 // Metadata and status of a new object.
 void prepare_create(Backend& backend, const ResourceInfo& info, const ObjectKey& key, Json& object);
-// What a client cannot change stays: metadata of the server, status on a plain update, all but status
-// on a status update.
-void prepare_update(const ResourceInfo& info, const std::string& subresource, const Json& live, Json& object);
+// What a client cannot change stays: metadata of the server, status on a plain update, all but
+// status on a status update.
+void prepare_update(const ResourceInfo& info, const std::string& subresource, const Json& live,
+                    Json& object);
 // Counts changes of what is wanted (everything but metadata and status).
 void bump_generation(const ResourceInfo& info, const Json& live, Json& object);
 

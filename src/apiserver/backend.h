@@ -18,7 +18,8 @@ namespace lockstep::apiserver {
 struct Options {
   // Who owns which field. Off in simulations, where nobody applies and every write counts.
   bool managed_fields = true;
-  // Removes pods when their grace period is over, as a kubelet would: for a server without kubelets.
+  // Removes pods when their grace period is over, as a kubelet would: for a server without
+  // kubelets.
   bool reap_pods = false;
   // Changes kept for watchers, per resource.
   size_t log_limit = 100'000;

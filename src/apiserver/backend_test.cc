@@ -7,7 +7,9 @@ namespace {
 
 TEST(Backend, WhatIsNotServedIsNotFound) {
   TestCluster cluster;
-  EXPECT_EQ(cluster.refused(kube::list(ResourceType{"no.such", "v1", "Thing", "things", true})).code, 404);
+  EXPECT_EQ(
+      cluster.refused(kube::list(ResourceType{"no.such", "v1", "Thing", "things", true})).code,
+      404);
   kube::Request request = kube::get(resource::nodes, {"", "n"});
   request.subresource = "nothing";
   EXPECT_EQ(cluster.refused(request).code, 404);
@@ -36,27 +38,33 @@ TEST(Backend, ACustomResourceIsServedOnceItsDefinitionIsThere) {
           "spec":{"type":"object","properties":{
             "parallel":{"type":"integer","minimum":0,"default":1},
             "version":{"type":"string"}}}}}}}]}})");
-  Json made = cluster.create(policies, "", R"({"metadata":{"name":"cluster-policy"},"spec":{"version":"1","junk":2}})");
+  Json made = cluster.create(
+      policies, "", R"({"metadata":{"name":"cluster-policy"},"spec":{"version":"1","junk":2}})");
   EXPECT_EQ(as_integer(find(made, "spec", "parallel")), 1) << "defaulted";
   EXPECT_EQ(find(made, "spec", "junk"), nullptr) << "pruned";
   auto error = cluster.refused(kube::patch(policies, {"", "cluster-policy"}, kube::PatchType::merge,
-                                           json(R"({"spec":{"parallel":-1}})")));
+                                           from_text(R"({"spec":{"parallel":-1}})")));
   EXPECT_EQ(error.code, 422);
   ASSERT_EQ(error.causes.size(), 1U);
   EXPECT_EQ(error.causes[0].field, "spec.parallel");
-  EXPECT_EQ(cluster.refused(kube::patch(policies, {"", "cluster-policy"}, kube::PatchType::strategic, json("{}"))).code,
+  EXPECT_EQ(cluster
+                .refused(kube::patch(policies, {"", "cluster-policy"}, kube::PatchType::strategic,
+                                     from_text("{}")))
+                .code,
             415);
   Json crd = cluster.get(resource::custom_resource_definitions, {"", "clusterpolicies.nvidia.com"});
   EXPECT_EQ(find(crd, "status", "conditions")->as_array().size(), 2U);
-  cluster.ok(kube::remove(resource::custom_resource_definitions, {"", "clusterpolicies.nvidia.com"}));
+  cluster.ok(
+      kube::remove(resource::custom_resource_definitions, {"", "clusterpolicies.nvidia.com"}));
   EXPECT_EQ(cluster.refused(kube::list(policies)).code, 404);
 }
 
 TEST(Backend, TheSameEventIsSeenThroughBothOfItsVersions) {
   TestCluster cluster;
   ResourceType newer{"events.k8s.io", "v1", "Event", "events", true};
-  cluster.create(resource::events, "default",
-                 R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Node","name":"n","namespace":"default"},
+  cluster.create(
+      resource::events, "default",
+      R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Node","name":"n","namespace":"default"},
                      "reason":"GPUDriverUpgrade","message":"hello","type":"Normal","count":2})");
   Json seen = cluster.get(newer, {"default", "e"});
   EXPECT_EQ(text_at(seen, "apiVersion"), "events.k8s.io/v1");
@@ -67,7 +75,8 @@ TEST(Backend, TheSameEventIsSeenThroughBothOfItsVersions) {
 TEST(Backend, TheSameSeedGivesTheSameObjects) {
   auto run = [] {
     TestCluster cluster;
-    return print_json(cluster.create(resource::config_maps, "default", R"({"metadata":{"generateName":"x-"}})"));
+    return print_json(
+        cluster.create(resource::config_maps, "default", R"({"metadata":{"generateName":"x-"}})"));
   };
   EXPECT_EQ(run(), run());
 }

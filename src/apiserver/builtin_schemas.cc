@@ -120,6 +120,9 @@ class TableReader {
   void read_field(std::string_view line) {
     std::string_view name = next_word(line);
     std::string_view type_text = next_word(line);
+    Schema::WireField wire = read_wire(name);
+    wire.field = static_cast<uint16_t>(current_->fields.size());
+    if (wire.number != 0) current_->wire.push_back(wire);
     if (name.ends_with('!')) {
       name.remove_suffix(1);
       current_->required.emplace_back(name);
@@ -127,6 +130,24 @@ class TableReader {
     Schema* type = read_type(type_text);
     if (!line.empty()) type = with_facts(type, line);
     current_->fields.emplace_back(name, type);
+  }
+
+  // Takes "?@2.6" off the end of "secret?@2.6".
+  static Schema::WireField read_wire(std::string_view& name) {
+    Schema::WireField wire;
+    if (size_t at = name.find('@'); at != std::string_view::npos) {
+      std::vector<std::string_view> numbers = split(name.substr(at + 1), '.');
+      if (numbers.size() > 1) {
+        wire.outer = static_cast<int>(parse_integer(numbers[0]).value_or(0));
+      }
+      wire.number = static_cast<int>(parse_integer(numbers.back()).value_or(0));
+      name = name.substr(0, at);
+    }
+    if (name.ends_with('?')) {
+      wire.is_pointer = true;
+      name.remove_suffix(1);
+    }
+    return wire;
   }
 
   Schema* read_type(std::string_view text) {
@@ -188,6 +209,7 @@ class TableReader {
 
   // Last, when the originals are complete.
   void copy_variants() {
+    for (auto& [name, schema] : named_) std::sort(schema->wire.begin(), schema->wire.end());
     for (const Variant& variant : variants_) {
       Schema facts = std::move(*variant.schema);
       *variant.schema = *variant.original;

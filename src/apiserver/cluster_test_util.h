@@ -13,14 +13,15 @@
 
 namespace lockstep::apiserver {
 
-inline Json json(std::string_view text) {
+inline Json from_text(std::string_view text) {
   auto parsed = parse_json(text);
   EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().text()) << "\n" << text;
   return parsed ? *parsed : Json();
 }
 
 struct TestCluster {
-  explicit TestCluster(Options options = {}) : backend(loop, random, options), housekeeping(backend) {
+  explicit TestCluster(Options options = {})
+      : backend(loop, random, options), housekeeping(backend) {
     housekeeping.make_namespaces();
   }
 
@@ -29,7 +30,8 @@ struct TestCluster {
   Json ok(const kube::Request& request) {
     auto answer = send(request);
     if (!answer) {
-      ADD_FAILURE() << request.describe() << ": " << answer.error().code << " " << answer.error().message;
+      ADD_FAILURE() << request.describe() << ": " << answer.error().code << " "
+                    << answer.error().message;
       return JsonObject{};
     }
     if (auto* stored = std::get_if<StoredPtr>(&answer->body)) return (*stored)->json();
@@ -45,23 +47,26 @@ struct TestCluster {
     return answer.error();
   }
   Json create(const ResourceType& type, const std::string& ns, std::string_view text) {
-    return ok(kube::create(type, ns, json(text)));
+    return ok(kube::create(type, ns, from_text(text)));
   }
   Json get(const ResourceType& type, const ObjectKey& key) { return ok(kube::get(type, key)); }
-  bool exists(const ResourceType& type, const ObjectKey& key) { return send(kube::get(type, key)).has_value(); }
+  bool exists(const ResourceType& type, const ObjectKey& key) {
+    return send(kube::get(type, key)).has_value();
+  }
   // Lets the chores finish.
   void settle() { loop.run_for(seconds(1)); }
 
-  std::string add_pod(const std::string& name, std::string_view labels = "{}", std::string_view node = "gpu-1",
-                      bool ready = true) {
+  std::string add_pod(const std::string& name, std::string_view labels = "{}",
+                      std::string_view node = "gpu-1", bool ready = true) {
     ok(kube::create(resource::pods, "default",
-                    json(fmt::format(R"({{"metadata":{{"name":"{}","labels":{}}},
+                    from_text(fmt::format(R"({{"metadata":{{"name":"{}","labels":{}}},
                       "spec":{{"nodeName":"{}","containers":[{{"name":"c","image":"i"}}]}}}})",
-                                     name, labels, node))));
+                                          name, labels, node))));
     kube::Request status = kube::patch(
         resource::pods, {"default", name}, kube::PatchType::merge,
-        json(fmt::format(R"({{"status":{{"phase":"Running","conditions":[{{"type":"Ready","status":"{}"}}]}}}})",
-                         ready ? "True" : "False")));
+        from_text(fmt::format(
+            R"({{"status":{{"phase":"Running","conditions":[{{"type":"Ready","status":"{}"}}]}}}})",
+            ready ? "True" : "False")));
     status.subresource = "status";
     ok(status);
     return name;

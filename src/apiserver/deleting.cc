@@ -11,19 +11,22 @@ namespace lockstep::apiserver {
 
 namespace {
 
-Outcome<void> check_delete_preconditions(const ResourceInfo& info, const Stored& live, const DeleteOptions& options) {
+Outcome<void> check_delete_preconditions(const ResourceInfo& info, const Stored& live,
+                                         const DeleteOptions& options) {
   std::string_view uid = object_uid(live.json());
   if (!options.uid.empty() && options.uid != uid) {
-    return Refusal(conflict(info.type, live.key().name,
-                            fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
-                                        options.uid, uid)));
+    return Refusal(
+        conflict(info.type, live.key().name,
+                 fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                             options.uid, uid)));
   }
   std::string_view version = text_at(live.json(), "metadata", "resourceVersion");
   if (!options.resource_version.empty() && options.resource_version != version) {
-    return Refusal(conflict(info.type, live.key().name,
-                            fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in "
-                                        "object meta: {}",
-                                        options.resource_version, version)));
+    return Refusal(conflict(
+        info.type, live.key().name,
+        fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in "
+                    "object meta: {}",
+                    options.resource_version, version)));
   }
   return {};
 }
@@ -41,14 +44,17 @@ int64_t pod_grace(const Json& pod, const DeleteOptions& options) {
 void set_finalizer(Json& object, std::string_view name, bool wanted) {
   JsonObject& metadata = ensure_object(object.as_object(), "metadata");
   JsonArray finalizers;
-  if (const Json* present = find(metadata, "finalizers"); present != nullptr && present->is_array()) {
+  if (const Json* present = find(metadata, "finalizers");
+      present != nullptr && present->is_array()) {
     for (const Json& finalizer : present->get_array()) {
       if (as_text(&finalizer) != name) finalizers.push_back(finalizer);
     }
   }
   if (wanted) finalizers.push_back(Json(name));
-  if (finalizers.empty()) erase_key(metadata, "finalizers");
-  else metadata["finalizers"] = std::move(finalizers);
+  if (finalizers.empty())
+    erase_key(metadata, "finalizers");
+  else
+    metadata["finalizers"] = std::move(finalizers);
 }
 
 // The finalizers by which housekeeping knows what to do with dependents.
@@ -84,25 +90,30 @@ Outcome<DeleteOptions> read_delete_options(const kube::Request& request) {
   auto dry_run = is_dry_run(request);
   if (!dry_run) return Refusal(dry_run.error());
   options.dry_run = *dry_run;
-  if (const std::string* grace = request.find_query("gracePeriodSeconds"); grace != nullptr && !grace->empty()) {
+  if (const std::string* grace = request.find_query("gracePeriodSeconds");
+      grace != nullptr && !grace->empty()) {
     auto value = parse_integer(*grace);
     if (!value) return Refusal(bad_request("gracePeriodSeconds must be a whole number"));
     options.grace_seconds = *value;
   }
-  if (const std::string* policy = request.find_query("propagationPolicy")) options.propagation = *policy;
+  if (const std::string* policy = request.find_query("propagationPolicy"))
+    options.propagation = *policy;
   if (request.body && request.body->is_object()) {
     const Json& body = *request.body;
-    if (const Json* grace = find(body, "gracePeriodSeconds"); grace != nullptr && grace->is_number()) {
+    if (const Json* grace = find(body, "gracePeriodSeconds");
+        grace != nullptr && grace->is_number()) {
       options.grace_seconds = as_integer(grace);
     }
-    if (auto policy = text_at(body, "propagationPolicy"); !policy.empty()) options.propagation = policy;
+    if (auto policy = text_at(body, "propagationPolicy"); !policy.empty())
+      options.propagation = policy;
     options.uid = text_at(body, "preconditions", "uid");
     options.resource_version = text_at(body, "preconditions", "resourceVersion");
     const Json* orphan = find(body, "orphanDependents");
     if (orphan != nullptr && orphan->is_bool() && options.propagation.empty()) {
       options.propagation = as_bool(orphan) ? "Orphan" : "Background";
     }
-    if (const Json* dry = find(body, "dryRun"); dry != nullptr && dry->is_array() && !dry->get_array().empty()) {
+    if (const Json* dry = find(body, "dryRun");
+        dry != nullptr && dry->is_array() && !dry->get_array().empty()) {
       options.dry_run = true;
     }
   } else if (request.body && !request.body->is_null()) {
@@ -111,8 +122,9 @@ Outcome<DeleteOptions> read_delete_options(const kube::Request& request) {
   static const std::vector<std::string> policies = {"Background", "Foreground", "Orphan"};
   if (!options.propagation.empty() &&
       std::find(policies.begin(), policies.end(), options.propagation) == policies.end()) {
-    return Refusal(invalid(ResourceType{"meta.k8s.io", "v1", "DeleteOptions", "deleteoptions", false}, "",
-                           {cause_unsupported("propagationPolicy", Json(options.propagation), policies)}));
+    return Refusal(
+        invalid(ResourceType{"meta.k8s.io", "v1", "DeleteOptions", "deleteoptions", false}, "",
+                {cause_unsupported("propagationPolicy", Json(options.propagation), policies)}));
   }
   return options;
 }
@@ -124,8 +136,10 @@ Outcome<StoredPtr> delete_stored(Backend& backend, const ResourceInfo& info, con
   int64_t grace = info.storage == "pods" ? pod_grace(object, options) : 0;
   set_propagation(object, options.propagation);
   mark_deleted(object, grace, backend.loop.now());
-  if (info.storage == "namespaces") ensure_object(object.as_object(), "status")["phase"] = "Terminating";
-  if (options.dry_run) return std::make_shared<const Stored>(live->key(), live->version(), std::move(object));
+  if (info.storage == "namespaces")
+    ensure_object(object.as_object(), "status")["phase"] = "Terminating";
+  if (options.dry_run)
+    return std::make_shared<const Stored>(live->key(), live->version(), std::move(object));
   if (may_vanish(info.storage, object)) {
     backend.store.remove(info.storage, live->key());
     return StoredPtr();
@@ -133,12 +147,14 @@ Outcome<StoredPtr> delete_stored(Backend& backend, const ResourceInfo& info, con
   return rewrite(backend, info.storage, live, std::move(object));
 }
 
-Outcome<Answer> delete_object(Backend& backend, const ResourceInfo& info, const kube::Request& request) {
+Outcome<Answer> delete_object(Backend& backend, const ResourceInfo& info,
+                              const kube::Request& request) {
   auto options = read_delete_options(request);
   if (!options) return Refusal(options.error());
   StoredPtr live = backend.store.shelf(info.storage).find(ObjectKey{request.ns, request.name});
   if (!live) return Refusal(not_found(info.type, request.name));
-  if (info.storage == "namespaces" && (request.name == "default" || request.name.rfind("kube-", 0) == 0)) {
+  if (info.storage == "namespaces" &&
+      (request.name == "default" || request.name.rfind("kube-", 0) == 0)) {
     return Refusal(forbidden(info.type, request.name, "this namespace may not be deleted"));
   }
   auto left = delete_stored(backend, info, live, *options);
@@ -156,7 +172,8 @@ Outcome<Answer> delete_object(Backend& backend, const ResourceInfo& info, const 
   return answer;
 }
 
-Outcome<Answer> delete_collection(Backend& backend, const ResourceInfo& info, const kube::Request& request) {
+Outcome<Answer> delete_collection(Backend& backend, const ResourceInfo& info,
+                                  const kube::Request& request) {
   auto options = read_delete_options(request);
   if (!options) return Refusal(options.error());
   auto listed = list_objects(backend, info, request);

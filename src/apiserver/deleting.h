@@ -18,12 +18,14 @@ struct DeleteOptions {
 // From the body (a DeleteOptions object, or nothing) and the query.
 Outcome<DeleteOptions> read_delete_options(const kube::Request& request);
 
-// Deletes, or begins to: the stored object if it still exists after that (grace period, finalizers),
-// null when it is gone.
+// Deletes, or begins to: the stored object if it still exists after that (grace period,
+// finalizers), null when it is gone.
 Outcome<StoredPtr> delete_stored(Backend& backend, const ResourceInfo& info, const StoredPtr& live,
                                  const DeleteOptions& options);
 
-Outcome<Answer> delete_object(Backend& backend, const ResourceInfo& info, const kube::Request& request);
-Outcome<Answer> delete_collection(Backend& backend, const ResourceInfo& info, const kube::Request& request);
+Outcome<Answer> delete_object(Backend& backend, const ResourceInfo& info,
+                              const kube::Request& request);
+Outcome<Answer> delete_collection(Backend& backend, const ResourceInfo& info,
+                                  const kube::Request& request);
 
 }  // namespace lockstep::apiserver

@@ -6,7 +6,7 @@ namespace lockstep::apiserver {
 namespace {
 
 kube::Request remove_pod(const std::string& name, std::string_view options = "null") {
-  return kube::remove(resource::pods, {"default", name}, json(options));
+  return kube::remove(resource::pods, {"default", name}, from_text(options));
 }
 
 TEST(Deleting, APodThatRunsSomewhereGetsItsGracePeriod) {
@@ -18,14 +18,16 @@ TEST(Deleting, APodThatRunsSomewhereGetsItsGracePeriod) {
   pod = cluster.ok(remove_pod("p", R"({"gracePeriodSeconds":5})"));
   EXPECT_EQ(as_integer(find(pod, "metadata", "deletionGracePeriodSeconds")), 5);
   pod = cluster.ok(remove_pod("p", R"({"gracePeriodSeconds":60})"));
-  EXPECT_EQ(as_integer(find(pod, "metadata", "deletionGracePeriodSeconds")), 5) << "never longer again";
+  EXPECT_EQ(as_integer(find(pod, "metadata", "deletionGracePeriodSeconds")), 5)
+      << "never longer again";
   cluster.ok(remove_pod("p", R"({"gracePeriodSeconds":0})"));
   EXPECT_FALSE(cluster.exists(resource::pods, {"default", "p"}));
 }
 
 TEST(Deleting, APodThatRunsNowhereGoesAtOnce) {
   TestCluster cluster;
-  cluster.create(resource::pods, "default", R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  cluster.create(resource::pods, "default",
+                 R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
   cluster.ok(remove_pod("p"));
   EXPECT_FALSE(cluster.exists(resource::pods, {"default", "p"}));
 }
@@ -36,7 +38,8 @@ TEST(Deleting, PreconditionsHold) {
   auto error = cluster.refused(remove_pod("p", R"({"preconditions":{"uid":"another"}})"));
   EXPECT_EQ(error.code, 409);
   EXPECT_NE(error.message.find("UID in precondition: another"), std::string::npos);
-  EXPECT_EQ(cluster.refused(remove_pod("p", R"({"preconditions":{"resourceVersion":"1"}})")).code, 409);
+  EXPECT_EQ(cluster.refused(remove_pod("p", R"({"preconditions":{"resourceVersion":"1"}})")).code,
+            409);
   EXPECT_FALSE(is_terminating(cluster.get(resource::pods, {"default", "p"})));
 }
 
@@ -59,9 +62,11 @@ TEST(Deleting, ACollectionGoesBySelector) {
   TestCluster cluster;
   for (auto name : {"a", "b", "c"}) {
     cluster.create(resource::config_maps, "default",
-                   fmt::format(R"({{"metadata":{{"name":"{}","labels":{{"keep":"{}"}}}}}})", name, name[0] == 'b'));
+                   fmt::format(R"({{"metadata":{{"name":"{}","labels":{{"keep":"{}"}}}}}})", name,
+                               name[0] == 'b'));
   }
-  kube::Request request = kube::list(resource::config_maps, "default").with("labelSelector", "keep=false");
+  kube::Request request =
+      kube::list(resource::config_maps, "default").with("labelSelector", "keep=false");
   request.verb = kube::Verb::remove_collection;
   ASSERT_TRUE(cluster.send(request));
   EXPECT_FALSE(cluster.exists(resource::config_maps, {"default", "a"}));

@@ -17,9 +17,10 @@ constexpr std::string_view budget_storage = "poddisruptionbudgets.policy";
 bool pod_is_ready(const Json& pod) {
   const Json* conditions = find(pod, "status", "conditions");
   if (conditions == nullptr || !conditions->is_array()) return false;
-  return std::any_of(conditions->get_array().begin(), conditions->get_array().end(), [](const Json& condition) {
-    return text_at(condition, "type") == "Ready" && text_at(condition, "status") == "True";
-  });
+  return std::any_of(
+      conditions->get_array().begin(), conditions->get_array().end(), [](const Json& condition) {
+        return text_at(condition, "type") == "Ready" && text_at(condition, "status") == "True";
+      });
 }
 
 bool pod_has_ended(const Json& pod) {
@@ -27,7 +28,8 @@ bool pod_has_ended(const Json& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-// The controller's wish for replicas; the pods of a controller that we cannot ask count as themselves.
+// The controller's wish for replicas; the pods of a controller that we cannot ask count as
+// themselves.
 int64_t expected_pods(const Backend& backend, const std::vector<StoredPtr>& pods) {
   std::set<std::string, std::less<>> asked;
   int64_t expected = 0;
@@ -76,16 +78,16 @@ Outcome<void> take_disruption(Backend& backend, const StoredPtr& budget, const s
   const Json* status = find(object, "status");
   int64_t generation = as_integer(find(object, "metadata", "generation"));
   if (status == nullptr || as_integer(find(*status, "observedGeneration")) < generation) {
-    StatusError error = blocked(fmt::format("The disruption budget {} is still being processed by the server.",
-                                            budget->key().name));
+    StatusError error = blocked(fmt::format(
+        "The disruption budget {} is still being processed by the server.", budget->key().name));
     error.retry_after_seconds = 10;
     return Refusal(std::move(error));
   }
   int64_t allowed = as_integer(find(*status, "disruptionsAllowed"));
   if (allowed <= 0) {
-    return Refusal(blocked(fmt::format("The disruption budget {} needs {} healthy pods and has {} currently",
-                                       budget->key().name, as_integer(find(*status, "desiredHealthy")),
-                                       as_integer(find(*status, "currentHealthy")))));
+    return Refusal(blocked(fmt::format(
+        "The disruption budget {} needs {} healthy pods and has {} currently", budget->key().name,
+        as_integer(find(*status, "desiredHealthy")), as_integer(find(*status, "currentHealthy")))));
   }
   Json changed = object;
   JsonObject& new_status = changed.as_object()["status"].as_object();
@@ -148,12 +150,13 @@ Json budget_status(const Backend& backend, const Json& budget) {
       since = text_at(condition, "lastTransitionTime");
     }
   }
-  status["conditions"] = JsonArray{JsonObject{{"type", "DisruptionAllowed"},
-                                              {"status", sufficient ? "True" : "False"},
-                                              {"reason", sufficient ? "SufficientPods" : "InsufficientPods"},
-                                              {"message", ""},
-                                              {"lastTransitionTime", since},
-                                              {"observedGeneration", status["observedGeneration"]}}};
+  status["conditions"] =
+      JsonArray{JsonObject{{"type", "DisruptionAllowed"},
+                           {"status", sufficient ? "True" : "False"},
+                           {"reason", sufficient ? "SufficientPods" : "InsufficientPods"},
+                           {"message", ""},
+                           {"lastTransitionTime", since},
+                           {"observedGeneration", status["observedGeneration"]}}};
   return status;
 }
 
@@ -165,7 +168,8 @@ void refresh_budget(Backend& backend, const ObjectKey& key) {
   rewrite(backend, std::string(budget_storage), budget, std::move(object));
 }
 
-Outcome<Answer> evict_pod(Backend& backend, const ResourceInfo& info, const kube::Request& request) {
+Outcome<Answer> evict_pod(Backend& backend, const ResourceInfo& info,
+                          const kube::Request& request) {
   StoredPtr pod = backend.store.shelf(info.storage).find(ObjectKey{request.ns, request.name});
   if (!pod) return Refusal(not_found(info.type, request.name));
   kube::Request inner = request;
@@ -175,21 +179,26 @@ Outcome<Answer> evict_pod(Backend& backend, const ResourceInfo& info, const kube
   if (!options) return Refusal(options.error());
 
   std::string_view phase = text_at(pod->json(), "status", "phase");
-  bool protected_by_budgets = !pod_has_ended(pod->json()) && !is_terminating(pod->json()) && phase != "Pending";
+  bool protected_by_budgets =
+      !pod_has_ended(pod->json()) && !is_terminating(pod->json()) && phase != "Pending";
   if (protected_by_budgets) {
     auto budgets = budgets_for(backend, request.ns, pod->json());
     if (budgets.size() > 1) {
-      return Refusal(internal_error(
-          "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."));
+      return Refusal(
+          internal_error("This pod has more than one PodDisruptionBudget, which the eviction "
+                         "subresource does not support."));
     }
     if (!budgets.empty()) {
       bool healthy = pod_is_ready(pod->json());
-      std::string_view unhealthy_policy = text_at(budgets[0]->json(), "spec", "unhealthyPodEvictionPolicy");
+      std::string_view unhealthy_policy =
+          text_at(budgets[0]->json(), "spec", "unhealthyPodEvictionPolicy");
       int64_t current = as_integer(find(budgets[0]->json(), "status", "currentHealthy"));
       int64_t desired = as_integer(find(budgets[0]->json(), "status", "desiredHealthy"));
-      bool free = !healthy && (unhealthy_policy == "AlwaysAllow" || (current >= desired && desired > 0));
+      bool free =
+          !healthy && (unhealthy_policy == "AlwaysAllow" || (current >= desired && desired > 0));
       if (!free && !options->dry_run) {
-        if (auto ok = take_disruption(backend, budgets[0], request.name); !ok) return Refusal(ok.error());
+        if (auto ok = take_disruption(backend, budgets[0], request.name); !ok)
+          return Refusal(ok.error());
       }
     }
   }

@@ -8,17 +8,20 @@ namespace {
 kube::Request evict(const std::string& pod, std::string_view options = "{}") {
   kube::Request request = kube::create(
       resource::pods, "default",
-      json(fmt::format(R"({{"apiVersion":"policy/v1","kind":"Eviction","metadata":{{"name":"{}"}},"deleteOptions":{}}})",
-                       pod, options)));
+      from_text(fmt::format(
+          R"({{"apiVersion":"policy/v1","kind":"Eviction","metadata":{{"name":"{}"}},"deleteOptions":{}}})",
+          pod, options)));
   request.name = pod;
   request.subresource = "eviction";
   return request;
 }
 
 void add_budget(TestCluster& cluster, std::string_view rule, std::string_view name = "budget") {
-  cluster.create(resource::pod_disruption_budgets, "default",
-                 fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"selector":{{"matchLabels":{{"app":"web"}}}},{}}}}})",
-                             name, rule));
+  cluster.create(
+      resource::pod_disruption_budgets, "default",
+      fmt::format(
+          R"({{"metadata":{{"name":"{}"}},"spec":{{"selector":{{"matchLabels":{{"app":"web"}}}},{}}}}})",
+          name, rule));
   cluster.settle();
 }
 
@@ -26,7 +29,9 @@ Json budget_of(TestCluster& cluster) {
   return cluster.get(resource::pod_disruption_budgets, {"default", "budget"});
 }
 
-int64_t allowed(TestCluster& cluster) { return as_integer(find(budget_of(cluster), "status", "disruptionsAllowed")); }
+int64_t allowed(TestCluster& cluster) {
+  return as_integer(find(budget_of(cluster), "status", "disruptionsAllowed"));
+}
 
 void add_web_pods(TestCluster& cluster, int count) {
   for (int i = 0; i < count; ++i) cluster.add_pod(fmt::format("web-{}", i), R"({"app":"web"})");
@@ -66,14 +71,16 @@ TEST(Disruption, EvictionTakesOneAndThenIsRefusedAsTheRealServerDoes) {
   cluster.settle();
   error = cluster.refused(evict("web-1"));
   ASSERT_EQ(error.causes.size(), 1U);
-  EXPECT_EQ(error.causes[0].message, "The disruption budget budget needs 2 healthy pods and has 2 currently");
+  EXPECT_EQ(error.causes[0].message,
+            "The disruption budget budget needs 2 healthy pods and has 2 currently");
 }
 
 TEST(Disruption, ABudgetNotYetLookedAtRefusesAndAsksToComeBack) {
   TestCluster cluster;
   add_web_pods(cluster, 1);
-  cluster.create(resource::pod_disruption_budgets, "default",
-                 R"({"metadata":{"name":"budget"},"spec":{"selector":{"matchLabels":{"app":"web"}},"minAvailable":0}})");
+  cluster.create(
+      resource::pod_disruption_budgets, "default",
+      R"({"metadata":{"name":"budget"},"spec":{"selector":{"matchLabels":{"app":"web"}},"minAvailable":0}})");
   auto error = cluster.refused(evict("web-0"));
   EXPECT_EQ(error.code, 429);
   EXPECT_EQ(error.retry_after_seconds, 10);

@@ -8,7 +8,9 @@ namespace lockstep::apiserver {
 
 namespace {
 
-Caller administrator() { return Caller{"kubernetes-admin", {"system:masters", "system:authenticated"}, ""}; }
+Caller administrator() {
+  return Caller{"kubernetes-admin", {"system:masters", "system:authenticated"}, ""};
+}
 
 }  // namespace
 
@@ -24,7 +26,10 @@ struct EmbeddedServer::Impl {
   std::thread thread;
 
   explicit Impl(EmbeddedOptions options_in)
-      : options(std::move(options_in)), backend(loop, random, options.backend), housekeeping(backend), front(backend) {}
+      : options(std::move(options_in)),
+        backend(loop, random, options.backend),
+        housekeeping(backend),
+        front(backend) {}
 
   void run_and_wait(const std::function<void()>& task) {
     std::promise<void> done;
@@ -46,7 +51,8 @@ Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::start(EmbeddedOptions op
   Authenticator authenticator = Authenticator::open();
   if (impl->options.tls) {
     LOCKSTEP_TRY(impl->identity,
-                 make_tls_identity({"127.0.0.1", "::1", "localhost", impl->options.address}, impl->loop.now()));
+                 make_tls_identity({"127.0.0.1", "::1", "localhost", impl->options.address},
+                                   impl->loop.now()));
     http.tls = impl->identity;
     authenticator = Authenticator::closed();
     if (!impl->options.token.empty()) {
@@ -54,7 +60,8 @@ Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::start(EmbeddedOptions op
     }
   }
   impl->housekeeping.make_namespaces();
-  LOCKSTEP_TRY(impl->http, HttpServer::listen(impl->loop, impl->backend, impl->front, std::move(authenticator), http));
+  LOCKSTEP_TRY(impl->http, HttpServer::listen(impl->loop, impl->backend, impl->front,
+                                              std::move(authenticator), http));
   impl->thread = std::thread([raw = impl.get()] { raw->loop.run(); });
   return std::unique_ptr<EmbeddedServer>(new EmbeddedServer(std::move(impl)));
 }
@@ -66,14 +73,15 @@ EmbeddedServer::~EmbeddedServer() {
 
 std::string EmbeddedServer::url() const {
   bool is_v6 = impl_->options.address.find(':') != std::string::npos;
-  return fmt::format("{}://{}{}{}:{}", impl_->options.tls ? "https" : "http", is_v6 ? "[" : "", impl_->options.address,
-                     is_v6 ? "]" : "", port());
+  return fmt::format("{}://{}{}{}:{}", impl_->options.tls ? "https" : "http", is_v6 ? "[" : "",
+                     impl_->options.address, is_v6 ? "]" : "", port());
 }
 
 uint16_t EmbeddedServer::port() const { return impl_->http->port(); }
 
 std::string EmbeddedServer::kubeconfig() const {
-  return make_kubeconfig(url(), impl_->identity ? &*impl_->identity : nullptr, impl_->options.token);
+  return make_kubeconfig(url(), impl_->identity ? &*impl_->identity : nullptr,
+                         impl_->options.token);
 }
 
 void EmbeddedServer::with_backend(const std::function<void(Backend&)>& task) {

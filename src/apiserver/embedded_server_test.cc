@@ -12,7 +12,8 @@ TEST(EmbeddedServer, StartsWithTheNamespacesEveryClusterHasAndStops) {
   ASSERT_TRUE(server) << server.error().text();
   EXPECT_NE((*server)->port(), 0);
   size_t namespaces = 0;
-  (*server)->with_backend([&](Backend& backend) { namespaces = backend.store.shelf("namespaces").objects().size(); });
+  (*server)->with_backend(
+      [&](Backend& backend) { namespaces = backend.store.shelf("namespaces").objects().size(); });
   EXPECT_EQ(namespaces, 4U);
 }
 

@@ -7,12 +7,9 @@ namespace {
 
 TEST(EventViews, ThereAndBackAgain) {
   ResourceType newer{"events.k8s.io", "v1", "Event", "events", true};
-  Json core = JsonObject{{"apiVersion", "v1"},
-                         {"kind", "Event"},
-                         {"involvedObject", JsonObject{{"name", "n"}}},
-                         {"message", "hello"},
-                         {"reason", "Because"},
-                         {"count", 3}};
+  Json core = JsonObject{
+      {"apiVersion", "v1"}, {"kind", "Event"},     {"involvedObject", JsonObject{{"name", "n"}}},
+      {"message", "hello"}, {"reason", "Because"}, {"count", 3}};
   Json seen = event_as(core, newer);
   EXPECT_EQ(text_at(seen, "note"), "hello");
   EXPECT_EQ(text_at(seen, "regarding", "name"), "n");

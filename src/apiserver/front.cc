@@ -55,7 +55,8 @@ Json list_header(const ResourceInfo& info, const ListResult& list, Shape shape) 
 
 Duration watch_limit(const kube::Request& request) {
   if (const std::string* text = request.find_query("timeoutSeconds")) {
-    if (auto value = parse_integer(*text); value && *value > 0) return seconds(std::min<int64_t>(*value, 24 * 3600));
+    if (auto value = parse_integer(*text); value && *value > 0)
+      return seconds(std::min<int64_t>(*value, 24 * 3600));
   }
   return minutes(30);
 }
@@ -72,7 +73,8 @@ std::optional<HttpAnswer> health(const Target& target) {
 
 std::string aggregated_version(std::string_view accept) {
   if (accept.find("as=APIGroupDiscoveryList") == std::string_view::npos) return {};
-  return accept.find("v=v2;") != std::string_view::npos || accept.find("v=v2,") != std::string_view::npos ||
+  return accept.find("v=v2;") != std::string_view::npos ||
+                 accept.find("v=v2,") != std::string_view::npos ||
                  (accept.size() >= 4 && accept.substr(accept.size() - 4) == "v=v2")
              ? "v2"
              : "v2beta1";
@@ -82,7 +84,8 @@ std::string aggregated_version(std::string_view accept) {
 
 HttpAnswer Front::refuse(const StatusError& error) {
   HttpAnswer answer = document(error.json(), Wanted{}, error.code);
-  if (error.retry_after_seconds) answer.headers.emplace_back("Retry-After", std::to_string(*error.retry_after_seconds));
+  if (error.retry_after_seconds)
+    answer.headers.emplace_back("Retry-After", std::to_string(*error.retry_after_seconds));
   return answer;
 }
 
@@ -114,8 +117,9 @@ std::optional<HttpAnswer> Front::answer_about(const HttpRequest& request, const 
   const auto& path = target.path;
   auto health_page = health(target);
   if (health_page) return health_page;
-  bool discovery = path.empty() || path[0] == "version" || path[0] == "metrics" || path[0] == "openapi" ||
-                   (path[0] == "api" && path.size() <= 2) || (path[0] == "apis" && path.size() <= 3);
+  bool discovery = path.empty() || path[0] == "version" || path[0] == "metrics" ||
+                   path[0] == "openapi" || (path[0] == "api" && path.size() <= 2) ||
+                   (path[0] == "apis" && path.size() <= 3);
   if (!discovery) return std::nullopt;
   if (request.method != "GET" && request.method != "HEAD") {
     return refuse(method_not_allowed(ResourceType{}, lower(request.method)));
@@ -123,13 +127,15 @@ std::optional<HttpAnswer> Front::answer_about(const HttpRequest& request, const 
   std::string accept = request.accept;
   bool openapi_v2_wanted = path.size() == 2 && path[0] == "openapi" && path[1] == "v2";
   if (openapi_v2_wanted) accept = "application/json";
-  auto wanted = negotiate(accept.find("as=APIGroupDiscoveryList") == std::string::npos ? accept : "*/*", nullptr);
+  auto wanted = negotiate(
+      accept.find("as=APIGroupDiscoveryList") == std::string::npos ? accept : "*/*", nullptr);
   if (!wanted) return refuse(wanted.error());
   const ResourceTable& table = backend_.table;
   if (path.empty()) {
-    return document(JsonObject{{"paths", JsonArray{"/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2",
-                                                   "/openapi/v3", "/readyz", "/version"}}},
-                    *wanted);
+    return document(
+        JsonObject{{"paths", JsonArray{"/api", "/apis", "/healthz", "/livez", "/metrics",
+                                       "/openapi/v2", "/openapi/v3", "/readyz", "/version"}}},
+        *wanted);
   }
   if (path[0] == "version" && path.size() == 1) return document(server_version(), *wanted);
   if (path[0] == "metrics" && path.size() == 1) {
@@ -139,39 +145,53 @@ std::optional<HttpAnswer> Front::answer_about(const HttpRequest& request, const 
   }
   std::string key = request.target.substr(0, request.target.find('?'));
   if (path[0] == "openapi") {
-    if (openapi_v2_wanted) return document(cached(key, [&] { return openapi_v2(table, backend_.schemas); }), *wanted);
-    if (path.size() == 2 && path[1] == "v3") return document(cached(key, [&] { return openapi_v3_index(table); }), *wanted);
+    if (openapi_v2_wanted)
+      return document(cached(key, [&] { return openapi_v2(table, backend_.schemas); }), *wanted);
+    if (path.size() == 2 && path[1] == "v3")
+      return document(cached(key, [&] { return openapi_v3_index(table); }), *wanted);
     bool core = path.size() == 4 && path[1] == "v3" && path[2] == "api";
     bool grouped = path.size() == 5 && path[1] == "v3" && path[2] == "apis";
     if (!core && !grouped) return refuse(path_not_found());
     std::string group = grouped ? path[3] : "";
     std::string version = path.back();
     if (!table.has_group_version(group, version)) return refuse(path_not_found());
-    return document(cached(key, [&] { return openapi_v3(table, backend_.schemas, group, version).value_or(Json()); }),
-                    *wanted);
+    return document(
+        cached(
+            key,
+            [&] { return openapi_v3(table, backend_.schemas, group, version).value_or(Json()); }),
+        *wanted);
   }
   if (path.size() == 1) {
     std::string aggregated = aggregated_version(request.accept);
     if (!aggregated.empty()) {
       HttpAnswer answer = document(
-          cached(key + "|" + aggregated, [&] { return aggregated_discovery(table, path[0] == "api", aggregated); }),
+          cached(key + "|" + aggregated,
+                 [&] { return aggregated_discovery(table, path[0] == "api", aggregated); }),
           *wanted);
-      answer.content_type = "application/json;g=apidiscovery.k8s.io;v=" + aggregated + ";as=APIGroupDiscoveryList";
+      answer.content_type =
+          "application/json;g=apidiscovery.k8s.io;v=" + aggregated + ";as=APIGroupDiscoveryList";
       return answer;
     }
-    return document(path[0] == "api" ? api_versions() : cached(key, [&] { return api_groups(table); }), *wanted);
+    return document(
+        path[0] == "api" ? api_versions() : cached(key, [&] { return api_groups(table); }),
+        *wanted);
   }
   std::optional<Json> found;
-  if (path[0] == "api") found = api_resources(table, "", path[1]);
-  else if (path.size() == 2) found = api_group(table, path[1]);
-  else found = api_resources(table, path[1], path[2]);
+  if (path[0] == "api")
+    found = api_resources(table, "", path[1]);
+  else if (path.size() == 2)
+    found = api_group(table, path[1]);
+  else
+    found = api_resources(table, path[1], path[2]);
   if (!found) return refuse(path_not_found());
   return document(*found, *wanted);
 }
 
 HttpAnswer Front::answer_resource(const HttpRequest& request, const Target& target) {
   RequestKind kind;
-  kind.client = request.caller.agent.empty() ? "unknown" : std::string(split(request.caller.agent, '/').front());
+  kind.client = request.caller.agent.empty()
+                    ? "unknown"
+                    : std::string(split(request.caller.agent, '/').front());
   kind.verb = request.method;
   auto counted = [&](HttpAnswer answer) {
     kind.code = answer.code;
@@ -207,7 +227,8 @@ HttpAnswer Front::answer_watch(const HttpRequest&, Route& route, const Wanted& w
   auto feed = WatchFeed::open(backend_, *route.info, route.request);
   if (!feed) return refuse(feed.error());
   HttpAnswer answer;
-  answer.watch = std::make_shared<WatchStream>(std::move(*feed), wanted, watch_limit(route.request));
+  answer.watch =
+      std::make_shared<WatchStream>(std::move(*feed), wanted, watch_limit(route.request));
   return answer;
 }
 
@@ -221,8 +242,8 @@ HttpAnswer Front::render(Outcome<Answer> outcome, const Wanted& wanted) {
     const StoredPtr& object = *stored;
     if (wanted.shape == Shape::table) {
       std::string version = std::to_string(object->version());
-      answer = document(make_table(*info, {object->document()}, version, "", 0, wanted.include, true,
-                                   backend_.loop.now()),
+      answer = document(make_table(*info, {object->document()}, version, "", 0, wanted.include,
+                                   true, backend_.loop.now()),
                         wanted);
     } else if (wanted.shape == Shape::metadata) {
       answer = document(partial_metadata(object->json()), wanted);
@@ -251,15 +272,16 @@ HttpAnswer Front::render_list(const ResourceInfo& info, ListResult list, const W
     std::vector<Document> objects;
     objects.reserve(list.items.size());
     for (const auto& item : list.items) objects.push_back(item->document());
-    return document(make_table(info, objects, std::to_string(list.version), list.continue_token, list.remaining,
-                               wanted.include, true, backend_.loop.now()),
+    return document(make_table(info, objects, std::to_string(list.version), list.continue_token,
+                               list.remaining, wanted.include, true, backend_.loop.now()),
                     wanted);
   }
   Json header = list_header(info, list, wanted.shape);
   if (wanted.yaml || wanted.pretty) {
     JsonArray items;
     for (const auto& item : list.items) {
-      items.push_back(wanted.shape == Shape::metadata ? partial_metadata(item->json()) : item->json());
+      items.push_back(wanted.shape == Shape::metadata ? partial_metadata(item->json())
+                                                      : item->json());
     }
     header.as_object()["items"] = std::move(items);
     return document(header, wanted);
@@ -270,8 +292,8 @@ HttpAnswer Front::render_list(const ResourceInfo& info, ListResult list, const W
   opening.back() = ',';
   opening += "\"items\":[";
   bool partial = wanted.shape == Shape::metadata;
-  answer.more = [opening = std::move(opening), items = std::move(list.items), partial, at = size_t{0},
-                 closed = false](std::string& out) mutable {
+  answer.more = [opening = std::move(opening), items = std::move(list.items), partial,
+                 at = size_t{0}, closed = false](std::string& out) mutable {
     if (closed) return false;
     if (at == 0) out += opening;
     while (at < items.size() && out.size() < piece_size) {
@@ -298,15 +320,17 @@ void Front::write_event(WatchStream& stream, const FeedEvent& event, std::string
   if (!event.object) {
     bool is_table = wanted.shape == Shape::table && event.type == kube::WatchEventType::bookmark;
     if (is_table) {
-      Json table = make_table(info, {}, std::string(text_at(event.note, "metadata", "resourceVersion")), "", 0,
-                              wanted.include, stream.first_, backend_.loop.now());
+      Json table =
+          make_table(info, {}, std::string(text_at(event.note, "metadata", "resourceVersion")), "",
+                     0, wanted.include, stream.first_, backend_.loop.now());
       out += print_json(table);
     } else {
       out += print_json(event.note);
     }
   } else if (wanted.shape == Shape::table) {
-    out += print_json(make_table(info, {event.object->document()}, std::to_string(event.object->version()), "", 0,
-                                 wanted.include, stream.first_, backend_.loop.now()));
+    out += print_json(make_table(info, {event.object->document()},
+                                 std::to_string(event.object->version()), "", 0, wanted.include,
+                                 stream.first_, backend_.loop.now()));
     stream.first_ = false;
   } else if (wanted.shape == Shape::metadata) {
     out += print_json(partial_metadata(event.object->json()));
@@ -348,10 +372,12 @@ std::shared_ptr<const std::string> Front::bookmark(WatchStream& stream) {
 
 std::string Front::metrics() const {
   std::string out = counts_.metrics();
-  out += "# HELP apiserver_storage_objects Objects stored, by resource.\n# TYPE apiserver_storage_objects gauge\n";
+  out +=
+      "# HELP apiserver_storage_objects Objects stored, by resource.\n# TYPE "
+      "apiserver_storage_objects gauge\n";
   for (const auto& storage : backend_.store.storages()) {
-    fmt::format_to(std::back_inserter(out), "apiserver_storage_objects{{resource=\"{}\"}} {}\n", storage,
-                   backend_.store.shelf(storage).objects().size());
+    fmt::format_to(std::back_inserter(out), "apiserver_storage_objects{{resource=\"{}\"}} {}\n",
+                   storage, backend_.store.shelf(storage).objects().size());
   }
   return out;
 }

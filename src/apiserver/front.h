@@ -1,5 +1,5 @@
-// The HTTP door without the sockets: a request as text in, an answer as text out. http_server.cc only
-// moves the bytes.
+// The HTTP door without the sockets: a request as text in, an answer as text out. http_server.cc
+// only moves the bytes.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,8 @@ struct HttpRequest {
 // A watch on its way to one client: its feed, and how its events are written.
 class WatchStream {
  public:
-  WatchStream(WatchFeed feed, Wanted wanted, Duration limit) : feed_(std::move(feed)), wanted_(wanted), limit_(limit) {}
+  WatchStream(WatchFeed feed, Wanted wanted, Duration limit)
+      : feed_(std::move(feed)), wanted_(wanted), limit_(limit) {}
 
   bool ready() const { return feed_.ready(); }
   bool ended() const { return feed_.ended(); }

@@ -5,15 +5,17 @@
 namespace lockstep::apiserver {
 namespace {
 
-constexpr const char* table_accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+constexpr const char* table_accept =
+    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 struct FrontTest : testing::Test {
   TestCluster cluster;
   Front front{cluster.backend};
 
-  HttpAnswer ask(std::string method, std::string target, std::string body = {}, std::string content_type = {},
-                 std::string accept = {}) {
-    HttpRequest request{std::move(method), std::move(target), std::move(accept), std::move(content_type),
+  HttpAnswer ask(std::string method, std::string target, std::string body = {},
+                 std::string content_type = {}, std::string accept = {}) {
+    HttpRequest request{std::move(method), std::move(target),
+                        std::move(accept), std::move(content_type),
                         std::move(body),   Caller{"tester", {}, "kubectl/v1.36.3"}};
     HttpAnswer answer = front.answer(request);
     if (answer.more) {
@@ -23,15 +25,16 @@ struct FrontTest : testing::Test {
     return answer;
   }
   void add_node(const std::string& name) {
-    auto answer = ask("POST", "/api/v1/nodes", R"({"metadata":{"name":")" + name + R"("}})", "application/json");
+    auto answer = ask("POST", "/api/v1/nodes", R"({"metadata":{"name":")" + name + R"("}})",
+                      "application/json");
     ASSERT_EQ(answer.code, 201) << answer.body;
   }
 };
 
 TEST_F(FrontTest, AboutPages) {
-  for (const char* target : {"/healthz", "/livez", "/readyz", "/version", "/", "/api", "/apis", "/api/v1", "/apis/apps",
-                             "/apis/apps/v1", "/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1",
-                             "/openapi/v3/apis/apps/v1", "/metrics"}) {
+  for (const char* target : {"/healthz", "/livez", "/readyz", "/version", "/", "/api", "/apis",
+                             "/api/v1", "/apis/apps", "/apis/apps/v1", "/openapi/v2", "/openapi/v3",
+                             "/openapi/v3/api/v1", "/openapi/v3/apis/apps/v1", "/metrics"}) {
     auto answer = ask("GET", target);
     EXPECT_EQ(answer.code, 200) << target << ": " << answer.body;
     EXPECT_FALSE(answer.body.empty()) << target;
@@ -42,8 +45,9 @@ TEST_F(FrontTest, AboutPages) {
 }
 
 TEST_F(FrontTest, AggregatedDiscoveryWhenAskedFor) {
-  auto answer = ask("GET", "/apis", "", "",
-                    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json");
+  auto answer =
+      ask("GET", "/apis", "", "",
+          "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json");
   EXPECT_NE(answer.body.find("APIGroupDiscoveryList"), std::string::npos);
   EXPECT_NE(answer.content_type.find("as=APIGroupDiscoveryList"), std::string::npos);
 }
@@ -51,27 +55,27 @@ TEST_F(FrontTest, AggregatedDiscoveryWhenAskedFor) {
 TEST_F(FrontTest, ALongListIsStreamedAndWhole) {
   for (int i = 0; i < 50; ++i) add_node("n" + std::to_string(i));
   auto answer = ask("GET", "/api/v1/nodes");
-  Json list = json(answer.body);
+  Json list = from_text(answer.body);
   EXPECT_EQ(text_at(list, "kind"), "NodeList");
   EXPECT_EQ(find(list, "items")->as_array().size(), 50U);
-  Json empty = json(ask("GET", "/api/v1/pods").body);
+  Json empty = from_text(ask("GET", "/api/v1/pods").body);
   EXPECT_TRUE(find(empty, "items")->as_array().empty());
 }
 
 TEST_F(FrontTest, TablesForKubectl) {
   add_node("gpu-1");
-  Json table = json(ask("GET", "/api/v1/nodes", "", "", table_accept).body);
+  Json table = from_text(ask("GET", "/api/v1/nodes", "", "", table_accept).body);
   EXPECT_EQ(text_at(table, "kind"), "Table");
   EXPECT_EQ(find(table, "rows")->as_array().size(), 1U);
-  Json one = json(ask("GET", "/api/v1/nodes/gpu-1", "", "", table_accept).body);
+  Json one = from_text(ask("GET", "/api/v1/nodes/gpu-1", "", "", table_accept).body);
   EXPECT_EQ(text_at(one, "kind"), "Table");
 }
 
 TEST_F(FrontTest, MetadataAlone) {
   add_node("gpu-1");
-  Json list = json(ask("GET", "/api/v1/nodes", "", "",
-                       "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
-                       .body);
+  Json list = from_text(ask("GET", "/api/v1/nodes", "", "",
+                            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+                            .body);
   EXPECT_EQ(text_at(list, "kind"), "PartialObjectMetadataList");
   EXPECT_EQ(find(find(list, "items")->as_array()[0], "spec"), nullptr);
 }
@@ -96,11 +100,13 @@ TEST_F(FrontTest, BadInputGetsAStatusWithTheRightCode) {
            Case{"GET", "/api/v1/nodes?resourceVersion=x", "", "", 400},
            Case{"GET", "/api/v1/nodes?watch=true&resourceVersion=x", "", "", 400},
            Case{"GET", "/api/v1/nodes?limit=-1", "", "", 400},
-           Case{"POST", "/api/v1/nodes", R"({"metadata":{"name":"Bad_Name"}})", "application/json", 422},
+           Case{"POST", "/api/v1/nodes", R"({"metadata":{"name":"Bad_Name"}})", "application/json",
+                422},
        }) {
     auto answer = ask(test.method, test.target, test.body, test.type);
-    EXPECT_EQ(answer.code, test.code) << test.method << " " << test.target << " " << test.body << ": " << answer.body;
-    Json status = json(answer.body);
+    EXPECT_EQ(answer.code, test.code)
+        << test.method << " " << test.target << " " << test.body << ": " << answer.body;
+    Json status = from_text(answer.body);
     EXPECT_EQ(text_at(status, "kind"), "Status");
     EXPECT_EQ(as_integer(find(status, "code")), test.code);
     EXPECT_FALSE(text_at(status, "message").empty());
@@ -108,7 +114,8 @@ TEST_F(FrontTest, BadInputGetsAStatusWithTheRightCode) {
 }
 
 TEST_F(FrontTest, WarningsAreHeaders) {
-  auto answer = ask("POST", "/api/v1/nodes", R"({"metadata":{"name":"n"},"spec":{"junk":1}})", "application/json");
+  auto answer = ask("POST", "/api/v1/nodes", R"({"metadata":{"name":"n"},"spec":{"junk":1}})",
+                    "application/json");
   ASSERT_EQ(answer.headers.size(), 1U);
   EXPECT_EQ(answer.headers[0].second, "299 - \"unknown field \\\"spec.junk\\\"\"");
 }
@@ -134,10 +141,11 @@ TEST_F(FrontTest, RequestsAreCountedByClient) {
   (void)ask("GET", "/api/v1/nodes");
   (void)ask("GET", "/api/v1/nodes/none");
   std::string metrics = ask("GET", "/metrics").body;
-  for (const char* line : {R"(client="kubectl",code="201",resource="nodes",subresource="",verb="POST"} 1)",
-                           R"(client="kubectl",code="200",resource="nodes",subresource="",verb="LIST"} 1)",
-                           R"(client="kubectl",code="404",resource="nodes",subresource="",verb="GET"} 1)",
-                           R"(apiserver_storage_objects{resource="nodes"} 1)"}) {
+  for (const char* line :
+       {R"(client="kubectl",code="201",resource="nodes",subresource="",verb="POST"} 1)",
+        R"(client="kubectl",code="200",resource="nodes",subresource="",verb="LIST"} 1)",
+        R"(client="kubectl",code="404",resource="nodes",subresource="",verb="GET"} 1)",
+        R"(apiserver_storage_objects{resource="nodes"} 1)"}) {
     EXPECT_NE(metrics.find(line), std::string::npos) << line << "\n" << metrics;
   }
 }

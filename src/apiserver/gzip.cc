@@ -12,7 +12,8 @@ struct Gzip::State {
 
 Gzip::Gzip() : state_(std::make_unique<State>()) {
   constexpr int gzip_window = 15 + 16;  // zlib's way to ask for a gzip header
-  if (deflateInit2(&state_->stream, 1, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+  if (deflateInit2(&state_->stream, 1, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
 }
 
 Gzip::~Gzip() { deflateEnd(&state_->stream); }

@@ -33,18 +33,20 @@ const ResourceInfo* info_of(const Backend& backend, const Json& object) {
 }  // namespace
 
 Housekeeping::Housekeeping(Backend& backend)
-    : backend_(backend), listener_(backend.store.add_listener([this](const std::string& storage, const Change& change) {
-        on_change(storage, change);
-      })) {}
+    : backend_(backend),
+      listener_(
+          backend.store.add_listener([this](const std::string& storage, const Change& change) {
+            on_change(storage, change);
+          })) {}
 
 Housekeeping::~Housekeeping() { backend_.store.remove_listener(listener_); }
 
 void Housekeeping::make_namespaces() {
   for (auto name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
-    kube::Request request = kube::create(resource::namespaces, "",
-                                         JsonObject{{"apiVersion", "v1"},
-                                                    {"kind", "Namespace"},
-                                                    {"metadata", JsonObject{{"name", name}}}});
+    kube::Request request = kube::create(
+        resource::namespaces, "",
+        JsonObject{
+            {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", JsonObject{{"name", name}}}});
     (void)handle(backend_, request, Caller{"system:apiserver", {}, "lockstep-apiserver"});
   }
 }
@@ -68,7 +70,8 @@ void Housekeeping::on_change(const std::string& storage, const Change& change) {
     }
     if (storage == crd_storage) backend_.table.remove_custom(place.key.name);
   } else {
-    if (change.type == kube::WatchEventType::added && !owners_of(object).empty()) new_dependents_.insert(place);
+    if (change.type == kube::WatchEventType::added && !owners_of(object).empty())
+      new_dependents_.insert(place);
     if (is_terminating(object)) {
       if (has_finalizer(object, "foregroundDeletion")) foreground_.insert(place);
       if (has_finalizer(object, "orphan")) orphaning_.insert(place);
@@ -80,7 +83,8 @@ void Housekeeping::on_change(const std::string& storage, const Change& change) {
     }
   }
   if (storage == "pods") {
-    for (const auto& budget : budgets_for(backend_, place.key.ns, object)) stale_budgets_.insert(budget->key());
+    for (const auto& budget : budgets_for(backend_, place.key.ns, object))
+      stale_budgets_.insert(budget->key());
     if (change.before) {
       for (const auto& budget : budgets_for(backend_, place.key.ns, change.before->json())) {
         stale_budgets_.insert(budget->key());
@@ -88,14 +92,15 @@ void Housekeeping::on_change(const std::string& storage, const Change& change) {
     }
   } else if (storage == "poddisruptionbudgets.policy" && !removed) {
     int64_t generation = as_integer(find(object, "metadata", "generation"));
-    if (as_integer(find(object, "status", "observedGeneration")) < generation) stale_budgets_.insert(place.key);
+    if (as_integer(find(object, "status", "observedGeneration")) < generation)
+      stale_budgets_.insert(place.key);
   }
   schedule();
 }
 
 void Housekeeping::schedule() {
-  bool nothing = gone_owners_.empty() && new_dependents_.empty() && foreground_.empty() && orphaning_.empty() &&
-                 terminating_namespaces_.empty() && stale_budgets_.empty();
+  bool nothing = gone_owners_.empty() && new_dependents_.empty() && foreground_.empty() &&
+                 orphaning_.empty() && terminating_namespaces_.empty() && stale_budgets_.empty();
   if (scheduled_ || nothing) return;
   scheduled_ = true;
   backend_.loop.post(scope_.bind([this] {
@@ -152,7 +157,9 @@ void Housekeeping::check_owners(const Store::Place& place) {
 
 void Housekeeping::finish_foreground(const Store::Place& place) {
   StoredPtr owner = backend_.store.shelf(place.storage).find(place.key);
-  if (!owner || !is_terminating(owner->json()) || !has_finalizer(owner->json(), "foregroundDeletion")) return;
+  if (!owner || !is_terminating(owner->json()) ||
+      !has_finalizer(owner->json(), "foregroundDeletion"))
+    return;
   std::string uid(object_uid(owner->json()));
   bool blocked = false;
   for (const auto& dependent_place : backend_.store.dependents(uid)) {
@@ -167,9 +174,10 @@ void Housekeeping::finish_foreground(const Store::Place& place) {
     StoredPtr left = backend_.store.shelf(dependent_place.storage).find(dependent_place.key);
     if (!left) continue;
     const JsonArray& owners = owners_of(left->json());
-    blocked = blocked || std::any_of(owners.begin(), owners.end(), [&](const Json& reference) {
-                return text_at(reference, "uid") == uid && as_bool(find(reference, "blockOwnerDeletion"));
-              });
+    blocked =
+        blocked || std::any_of(owners.begin(), owners.end(), [&](const Json& reference) {
+          return text_at(reference, "uid") == uid && as_bool(find(reference, "blockOwnerDeletion"));
+        });
   }
   if (!blocked) drop_finalizer(place, "foregroundDeletion");
 }
@@ -187,8 +195,10 @@ void Housekeeping::orphan_dependents(const Store::Place& place) {
       if (text_at(reference, "uid") != uid) left.push_back(reference);
     }
     JsonObject& metadata = object.as_object()["metadata"].as_object();
-    if (left.empty()) erase_key(metadata, "ownerReferences");
-    else metadata["ownerReferences"] = std::move(left);
+    if (left.empty())
+      erase_key(metadata, "ownerReferences");
+    else
+      metadata["ownerReferences"] = std::move(left);
     rewrite(backend_, dependent_place.storage, dependent, std::move(object));
   }
   drop_finalizer(place, "orphan");
@@ -200,13 +210,16 @@ void Housekeeping::drop_finalizer(const Store::Place& place, std::string_view fi
   Json object = stored->json();
   JsonObject& metadata = object.as_object()["metadata"].as_object();
   JsonArray left;
-  if (const Json* finalizers = find(metadata, "finalizers"); finalizers != nullptr && finalizers->is_array()) {
+  if (const Json* finalizers = find(metadata, "finalizers");
+      finalizers != nullptr && finalizers->is_array()) {
     for (const Json& held : finalizers->get_array()) {
       if (as_text(&held) != finalizer) left.push_back(held);
     }
   }
-  if (left.empty()) erase_key(metadata, "finalizers");
-  else metadata["finalizers"] = std::move(left);
+  if (left.empty())
+    erase_key(metadata, "finalizers");
+  else
+    metadata["finalizers"] = std::move(left);
   rewrite(backend_, place.storage, stored, std::move(object));
 }
 

@@ -27,9 +27,9 @@ class Housekeeping {
   void schedule();
   void run();
 
-  void collect(const std::string& owner_uid);          // the owner is gone: its dependents follow
-  void check_owners(const Store::Place& place);        // a new object whose owners never existed
-  void finish_foreground(const Store::Place& place);   // waits for its blocking dependents
+  void collect(const std::string& owner_uid);         // the owner is gone: its dependents follow
+  void check_owners(const Store::Place& place);       // a new object whose owners never existed
+  void finish_foreground(const Store::Place& place);  // waits for its blocking dependents
   void orphan_dependents(const Store::Place& place);
   void empty_namespace(const std::string& ns);
   void reap(const ObjectKey& pod);

@@ -6,11 +6,13 @@ namespace lockstep::apiserver {
 namespace {
 
 std::string add_owner(TestCluster& cluster, const std::string& name) {
-  Json owner = cluster.create(resource::config_maps, "default", fmt::format(R"({{"metadata":{{"name":"{}"}}}})", name));
+  Json owner = cluster.create(resource::config_maps, "default",
+                              fmt::format(R"({{"metadata":{{"name":"{}"}}}})", name));
   return std::string(object_uid(owner));
 }
 
-void add_child(TestCluster& cluster, const std::string& name, const std::vector<std::string>& owners) {
+void add_child(TestCluster& cluster, const std::string& name,
+               const std::vector<std::string>& owners) {
   JsonArray references;
   for (const auto& uid : owners) {
     references.push_back(JsonObject{{"apiVersion", "v1"},
@@ -19,8 +21,9 @@ void add_child(TestCluster& cluster, const std::string& name, const std::vector<
                                     {"uid", uid},
                                     {"blockOwnerDeletion", true}});
   }
-  cluster.ok(kube::create(resource::config_maps, "default",
-                          JsonObject{{"metadata", JsonObject{{"name", name}, {"ownerReferences", references}}}}));
+  cluster.ok(kube::create(
+      resource::config_maps, "default",
+      JsonObject{{"metadata", JsonObject{{"name", name}, {"ownerReferences", references}}}}));
 }
 
 void remove_with(TestCluster& cluster, const std::string& name, std::string_view policy) {
@@ -60,14 +63,14 @@ TEST(Housekeeping, InTheForegroundTheOwnerGoesLast) {
   auto uid = add_owner(cluster, "owner");
   add_child(cluster, "child", {uid});
   cluster.ok(kube::patch(resource::config_maps, {"default", "child"}, kube::PatchType::merge,
-                         json(R"({"metadata":{"finalizers":["a.b/hold"]}})")));
+                         from_text(R"({"metadata":{"finalizers":["a.b/hold"]}})")));
   remove_with(cluster, "owner", "Foreground");
   cluster.settle();
   EXPECT_TRUE(exists(cluster, "owner"));
   EXPECT_TRUE(is_terminating(cluster.get(resource::config_maps, {"default", "child"})));
   // The child itself was deleted in the foreground too; only the foreign finalizer holds it.
   cluster.ok(kube::patch(resource::config_maps, {"default", "child"}, kube::PatchType::merge,
-                         json(R"({"metadata":{"finalizers":[]}})")));
+                         from_text(R"({"metadata":{"finalizers":[]}})")));
   cluster.settle();
   EXPECT_FALSE(exists(cluster, "child"));
   EXPECT_FALSE(exists(cluster, "owner"));
@@ -81,7 +84,9 @@ TEST(Housekeeping, OrphansStayWithoutAnOwner) {
   cluster.settle();
   EXPECT_FALSE(exists(cluster, "owner"));
   ASSERT_TRUE(exists(cluster, "child"));
-  EXPECT_EQ(find(cluster.get(resource::config_maps, {"default", "child"}), "metadata", "ownerReferences"), nullptr);
+  EXPECT_EQ(
+      find(cluster.get(resource::config_maps, {"default", "child"}), "metadata", "ownerReferences"),
+      nullptr);
 }
 
 TEST(Housekeeping, AnObjectWhoseOwnerNeverExistedIsCollected) {
@@ -94,13 +99,19 @@ TEST(Housekeeping, AnObjectWhoseOwnerNeverExistedIsCollected) {
 TEST(Housekeeping, ANamespaceEndsWithItsContent) {
   TestCluster cluster;
   cluster.create(resource::namespaces, "", R"({"metadata":{"name":"team"}})");
-  cluster.create(resource::config_maps, "team", R"({"metadata":{"name":"c","finalizers":["a.b/hold"]}})");
+  cluster.create(resource::config_maps, "team",
+                 R"({"metadata":{"name":"c","finalizers":["a.b/hold"]}})");
   cluster.ok(kube::remove(resource::namespaces, {"", "team"}));
   cluster.settle();
-  EXPECT_EQ(text_at(cluster.get(resource::namespaces, {"", "team"}), "status", "phase"), "Terminating");
-  EXPECT_EQ(cluster.refused(kube::create(resource::config_maps, "team", json(R"({"metadata":{"name":"d"}})"))).code, 403);
+  EXPECT_EQ(text_at(cluster.get(resource::namespaces, {"", "team"}), "status", "phase"),
+            "Terminating");
+  EXPECT_EQ(cluster
+                .refused(kube::create(resource::config_maps, "team",
+                                      from_text(R"({"metadata":{"name":"d"}})")))
+                .code,
+            403);
   cluster.ok(kube::patch(resource::config_maps, {"team", "c"}, kube::PatchType::merge,
-                         json(R"({"metadata":{"finalizers":[]}})")));
+                         from_text(R"({"metadata":{"finalizers":[]}})")));
   cluster.settle();
   EXPECT_FALSE(cluster.exists(resource::namespaces, {"", "team"}));
 }
@@ -110,7 +121,8 @@ TEST(Housekeeping, PodsAreReapedAtTheEndOfTheirGracePeriodWhereAskedFor) {
   options.reap_pods = true;
   TestCluster cluster(options);
   cluster.add_pod("p");
-  cluster.ok(kube::remove(resource::pods, {"default", "p"}, json(R"({"gracePeriodSeconds":10})")));
+  cluster.ok(
+      kube::remove(resource::pods, {"default", "p"}, from_text(R"({"gracePeriodSeconds":10})")));
   cluster.loop.run_for(seconds(9));
   EXPECT_TRUE(cluster.exists(resource::pods, {"default", "p"}));
   cluster.loop.run_for(seconds(2));

@@ -51,7 +51,8 @@ class Connection {
 
 class Server final : public HttpServer {
  public:
-  Server(AsioLoop& loop, Backend& backend, Front& front, Authenticator authenticator, HttpOptions options)
+  Server(AsioLoop& loop, Backend& backend, Front& front, Authenticator authenticator,
+         HttpOptions options)
       : loop_(loop),
         backend_(backend),
         front_(front),
@@ -75,7 +76,8 @@ class Server final : public HttpServer {
       try {
         load_tls();
       } catch (const std::exception& problem) {
-        return failf(ErrorKind::invalid, "the TLS certificate or key cannot be used: {}", problem.what());
+        return failf(ErrorKind::invalid, "the TLS certificate or key cannot be used: {}",
+                     problem.what());
       }
     }
     ErrorCode error;
@@ -87,8 +89,10 @@ class Server final : public HttpServer {
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (error) {
-      return failf(ErrorKind::unreachable, "cannot listen on {}:{}: {}; is another server there? (--port 0 takes a free port)",
-                   options_.address, options_.port, error.message());
+      return failf(
+          ErrorKind::unreachable,
+          "cannot listen on {}:{}: {}; is another server there? (--port 0 takes a free port)",
+          options_.address, options_.port, error.message());
     }
     port_ = acceptor_.local_endpoint().port();
     accept();
@@ -109,8 +113,12 @@ class Server final : public HttpServer {
   // For connections.
   Front& front() { return front_; }
   const HttpOptions& options() const { return options_; }
-  void add_watcher(const std::string& storage, uint64_t number) { watchers_[storage].insert(number); }
-  void remove_watcher(const std::string& storage, uint64_t number) { watchers_[storage].erase(number); }
+  void add_watcher(const std::string& storage, uint64_t number) {
+    watchers_[storage].insert(number);
+  }
+  void remove_watcher(const std::string& storage, uint64_t number) {
+    watchers_[storage].erase(number);
+  }
   void forget(uint64_t number) { connections_.erase(number); }
 
  private:
@@ -127,8 +135,8 @@ class Server final : public HttpServer {
   void accept();
   void start(tcp::socket socket);
 
-  // Changes come in bursts: watchers are served in rounds, and a round that took long delays the next,
-  // so that requests still get their share of the thread.
+  // Changes come in bursts: watchers are served in rounds, and a round that took long delays the
+  // next, so that requests still get their share of the thread.
   void on_change(const std::string& storage) {
     if (watchers_.find(storage) == watchers_.end()) return;
     dirty_.insert(storage);
@@ -154,7 +162,8 @@ class Server final : public HttpServer {
       }
     }
     flush_end_ = loop_.uptime();
-    flush_pause_ = std::clamp<Duration>(2 * (flush_end_ - begin), microseconds(100), milliseconds(50));
+    flush_pause_ =
+        std::clamp<Duration>(2 * (flush_end_ - begin), microseconds(100), milliseconds(50));
   }
 
   AsioLoop& loop_;
@@ -190,8 +199,10 @@ std::string subject_of(SSL* ssl, std::vector<std::string>& groups) {
     if (size < 0) continue;
     std::string text(reinterpret_cast<char*>(utf8), static_cast<size_t>(size));
     OPENSSL_free(utf8);
-    if (field == NID_commonName) user = std::move(text);
-    else if (field == NID_organizationName) groups.push_back(std::move(text));
+    if (field == NID_commonName)
+      user = std::move(text);
+    else if (field == NID_organizationName)
+      groups.push_back(std::move(text));
   }
   X509_free(certificate);
   if (!user.empty()) groups.emplace_back("system:authenticated");
@@ -205,17 +216,21 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
  public:
   template <typename... Args>
   Session(Server* server, uint64_t number, Args&&... args)
-      : Connection(server, number), stream_(std::forward<Args>(args)...), deadline_(stream_.get_executor()),
-        watch_timer_(stream_.get_executor()), bookmark_timer_(stream_.get_executor()) {}
+      : Connection(server, number),
+        stream_(std::forward<Args>(args)...),
+        deadline_(stream_.get_executor()),
+        watch_timer_(stream_.get_executor()),
+        bookmark_timer_(stream_.get_executor()) {}
 
   void start() {
     if constexpr (has_tls) {
       arm(server_->options().request_limit);
       stream_.async_handshake(asio::ssl::stream_base::server, guard([this](const ErrorCode& error) {
-        if (error) return close();
-        certificate_user_ = subject_of(stream_.native_handle(), certificate_groups_);
-        wait_for_request();
-      }));
+                                if (error) return close();
+                                certificate_user_ =
+                                    subject_of(stream_.native_handle(), certificate_groups_);
+                                wait_for_request();
+                              }));
     } else {
       wait_for_request();
     }
@@ -240,14 +255,17 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
  private:
   tcp::socket& socket() {
-    if constexpr (has_tls) return stream_.next_layer();
-    else return stream_;
+    if constexpr (has_tls)
+      return stream_.next_layer();
+    else
+      return stream_;
   }
 
   // A handler that keeps the session alive and does nothing once it, or the server, is closed.
   template <typename Handler>
   auto guard(Handler handler) {
-    return [self = this->shared_from_this(), handler = std::move(handler)](const ErrorCode& error, auto&&... rest) mutable {
+    return [self = this->shared_from_this(), handler = std::move(handler)](const ErrorCode& error,
+                                                                           auto&&... rest) mutable {
       if (self->closed_ || self->server_ == nullptr) return;
       handler(error, std::forward<decltype(rest)>(rest)...);
     };
@@ -265,9 +283,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (buffer_.size() > 0 || has_tls) return read();
     arm(server_->options().idle_limit);
     socket().async_wait(tcp::socket::wait_read, guard([this](const ErrorCode& error) {
-      if (error) return close();
-      read();
-    }));
+                          if (error) return close();
+                          read();
+                        }));
   }
 
   void read() {
@@ -275,21 +293,23 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     parser_->body_limit(server_->options().body_limit);
     parser_->header_limit(header_limit);
     arm(has_tls ? server_->options().idle_limit : server_->options().request_limit);
-    http::async_read(stream_, buffer_, *parser_, guard([this](const ErrorCode& error, size_t) { on_request(error); }));
+    http::async_read(stream_, buffer_, *parser_,
+                     guard([this](const ErrorCode& error, size_t) { on_request(error); }));
   }
 
   void on_request(const ErrorCode& error) {
     keep_alive_ = false;
     if (error == http::error::body_limit) {
-      return send(Front::refuse(too_large(fmt::format("Request entity too large: limit is {}",
-                                                      server_->options().body_limit))));
+      return send(Front::refuse(too_large(
+          fmt::format("Request entity too large: limit is {}", server_->options().body_limit))));
     }
     if (error == http::error::header_limit) {
       return send(Front::refuse(too_large("the request's header is too large")));
     }
     if (error == http::error::end_of_stream || error == asio::error::eof) return close();
     if (error && error.category() == http::make_error_code(http::error::bad_method).category()) {
-      return send(Front::refuse(bad_request(fmt::format("malformed HTTP request: {}", error.message()))));
+      return send(
+          Front::refuse(bad_request(fmt::format("malformed HTTP request: {}", error.message()))));
     }
     if (error) return close();
     deadline_.cancel();
@@ -307,7 +327,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     std::string agent(message[http::field::user_agent]);
     request.body = std::move(message.body());
     if (!Authenticator::is_public(request.target)) {
-      auto caller = server_->authenticator().authenticate(authorization, certificate_user_, certificate_groups_);
+      auto caller = server_->authenticator().authenticate(authorization, certificate_user_,
+                                                          certificate_groups_);
       if (!caller) return send(Front::refuse(caller.error()));
       request.caller = std::move(*caller);
     }
@@ -323,15 +344,19 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   std::string head(const HttpAnswer& answer, bool chunked, size_t length, bool gzip) {
-    std::string text = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n", answer.code,
-                                   std::string_view(http::obsolete_reason(http::int_to_status(
-                                       static_cast<unsigned>(answer.code))).data()),
-                                   answer.content_type);
+    std::string text = fmt::format(
+        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\n", answer.code,
+        std::string_view(
+            http::obsolete_reason(http::int_to_status(static_cast<unsigned>(answer.code))).data()),
+        answer.content_type);
     for (const auto& [name, value] : answer.headers) text += name + ": " + value + "\r\n";
     if (gzip) text += "Content-Encoding: gzip\r\n";
-    if (!keep_alive_) text += "Connection: close\r\n";
-    else if (is_old_) text += "Connection: keep-alive\r\n";
-    text += chunked ? std::string("Transfer-Encoding: chunked\r\n\r\n") : fmt::format("Content-Length: {}\r\n\r\n", length);
+    if (!keep_alive_)
+      text += "Connection: close\r\n";
+    else if (is_old_)
+      text += "Connection: keep-alive\r\n";
+    text += chunked ? std::string("Transfer-Encoding: chunked\r\n\r\n")
+                    : fmt::format("Content-Length: {}\r\n\r\n", length);
     return text;
   }
 
@@ -354,10 +379,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   template <typename Next>
   void write_out(Next next) {
     arm(server_->options().write_limit);
-    asio::async_write(stream_, asio::buffer(out_), guard([this, next](const ErrorCode& error, size_t) mutable {
-      if (error) return close();
-      next();
-    }));
+    asio::async_write(stream_, asio::buffer(out_),
+                      guard([this, next](const ErrorCode& error, size_t) mutable {
+                        if (error) return close();
+                        next();
+                      }));
   }
 
   void finish() {
@@ -430,10 +456,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   // A client that goes away in the middle of a watch is noticed by reading.
   void notice_hang_up() {
-    stream_.async_read_some(asio::buffer(hang_up_byte_), guard([this](const ErrorCode& error, size_t) {
-      if (error) return close();
-      notice_hang_up();
-    }));
+    stream_.async_read_some(asio::buffer(hang_up_byte_),
+                            guard([this](const ErrorCode& error, size_t) {
+                              if (error) return close();
+                              notice_hang_up();
+                            }));
   }
 
   // Sends what the watch has, if nothing is on its way.
@@ -464,9 +491,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     writing_ = true;
     arm(server_->options().write_limit);
     asio::async_write(stream_, buffers, guard([this, over](const ErrorCode& error, size_t) {
-      if (error || over) return close();
-      on_written();
-    }));
+                        if (error || over) return close();
+                        on_written();
+                      }));
   }
 
   template <typename Task>
@@ -530,7 +557,8 @@ void Server::start(tcp::socket socket) {
   socket.set_option(tcp::no_delay(true), ignored);
   uint64_t number = next_number_++;
   if (context_) {
-    auto session = std::make_shared<Session<asio::ssl::stream<tcp::socket>>>(this, number, std::move(socket), *context_);
+    auto session = std::make_shared<Session<asio::ssl::stream<tcp::socket>>>(
+        this, number, std::move(socket), *context_);
     connections_.emplace(number, session);
     session->start();
   } else {
@@ -542,9 +570,11 @@ void Server::start(tcp::socket socket) {
 
 }  // namespace
 
-Result<std::unique_ptr<HttpServer>> HttpServer::listen(AsioLoop& loop, Backend& backend, Front& front,
-                                                       Authenticator authenticator, HttpOptions options) {
-  auto server = std::make_unique<Server>(loop, backend, front, std::move(authenticator), std::move(options));
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(AsioLoop& loop, Backend& backend,
+                                                       Front& front, Authenticator authenticator,
+                                                       HttpOptions options) {
+  auto server =
+      std::make_unique<Server>(loop, backend, front, std::move(authenticator), std::move(options));
   LOCKSTEP_CHECK(server->begin());
   return server;
 }

@@ -19,7 +19,7 @@ struct HttpOptions {
   std::optional<TlsIdentity> tls;
   // Compresses long answers for clients that take it. Off: on loopback it only costs time.
   bool gzip = false;
-  size_t body_limit = 3 << 20;       // as the real server
+  size_t body_limit = 3 << 20;  // as the real server
   size_t connection_limit = 10'000;
   Duration request_limit = seconds(30);  // to send a whole request
   Duration idle_limit = minutes(5);      // between two
@@ -29,10 +29,11 @@ struct HttpOptions {
 
 class HttpServer {
  public:
-  // Listens at once. Everything runs on the loop's thread; construct and destroy it there or while the
-  // loop does not run.
+  // Listens at once. Everything runs on the loop's thread; construct and destroy it there or while
+  // the loop does not run.
   static Result<std::unique_ptr<HttpServer>> listen(AsioLoop& loop, Backend& backend, Front& front,
-                                                    Authenticator authenticator, HttpOptions options);
+                                                    Authenticator authenticator,
+                                                    HttpOptions options);
   virtual ~HttpServer() = default;
   virtual uint16_t port() const = 0;
   virtual size_t connections() const = 0;

@@ -88,7 +88,8 @@ TEST_F(HttpServerTest, OneConnectionServesManyRequests) {
     EXPECT_NE(client.read_until("\r\n\r\nok").find("200 OK"), std::string::npos);
   }
   // Two at once.
-  client.send_text("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /version HTTP/1.1\r\nHost: x\r\n\r\n");
+  client.send_text(
+      "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /version HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_NE(client.read_until("gitVersion").find("gitVersion"), std::string::npos);
 }
 
@@ -136,7 +137,10 @@ TEST_F(HttpServerTest, AClientThatDiesInAWatchIsForgotten) {
     EXPECT_NE(client.read_until("chunked").find("200 OK"), std::string::npos);
   }
   server->with_backend([](Backend& backend) {
-    (void)handle(backend, kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "n"}}}}), Caller{});
+    (void)handle(
+        backend,
+        kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "n"}}}}),
+        Caller{});
   });
   expect_alive();
 }
@@ -146,7 +150,10 @@ TEST_F(HttpServerTest, AWatchStreamsChangesAndEndsByItsTimeLimit) {
   client.send_text("GET /api/v1/nodes?watch=true&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\n\r\n");
   client.read_until("\r\n\r\n");
   server->with_backend([](Backend& backend) {
-    (void)handle(backend, kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "n"}}}}), Caller{});
+    (void)handle(
+        backend,
+        kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "n"}}}}),
+        Caller{});
   });
   EXPECT_NE(client.read_until("}\n").find("\"ADDED\""), std::string::npos);
   client.read_until("0\r\n\r\n");
@@ -165,16 +172,18 @@ TEST_F(HttpServerTest, ASlowWatcherHoldsNobodyUp) {
   for (int round = 0; round < 40; ++round) {
     server->with_backend([&](Backend& backend) {
       for (int i = 0; i < 10; ++i) {
-        (void)handle(backend,
-                     kube::create(resource::config_maps, "default",
-                                  JsonObject{{"metadata", JsonObject{{"generateName", "c-"}}},
-                                             {"data", JsonObject{{"k", std::string(60'000, 'x')}}}}),
-                     Caller{});
+        (void)handle(
+            backend,
+            kube::create(resource::config_maps, "default",
+                         JsonObject{{"metadata", JsonObject{{"generateName", "c-"}}},
+                                    {"data", JsonObject{{"k", std::string(60'000, 'x')}}}}),
+            Caller{});
       }
     });
   }
   expect_alive();
-  EXPECT_NE(slow.read_until("too old resource version").find("too old resource version"), std::string::npos)
+  EXPECT_NE(slow.read_until("too old resource version").find("too old resource version"),
+            std::string::npos)
       << "it is told that it fell behind";
 }
 

@@ -1,7 +1,6 @@
 #include "apiserver/identity.h"
 
 #include <arpa/inet.h>
-
 #include <memory>
 
 #include <openssl/bio.h>
@@ -76,14 +75,16 @@ std::string alternative_names(const std::vector<std::string>& hosts) {
   std::vector<std::string> names;
   for (const auto& host : hosts) {
     unsigned char address[16];
-    bool is_address = inet_pton(AF_INET, host.c_str(), address) == 1 || inet_pton(AF_INET6, host.c_str(), address) == 1;
+    bool is_address = inet_pton(AF_INET, host.c_str(), address) == 1 ||
+                      inet_pton(AF_INET6, host.c_str(), address) == 1;
     names.push_back((is_address ? "IP:" : "DNS:") + host);
   }
   return join(names, ",");
 }
 
 void add_name(X509_NAME* name, const char* field, const std::string& value) {
-  X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.data()),
+  X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8,
+                             reinterpret_cast<const unsigned char*>(value.data()),
                              static_cast<int>(value.size()), -1, 0);
 }
 
@@ -109,27 +110,32 @@ Result<Made> make_certificate(const Request& request, const Made* issuer, Time n
   bool ok = add_extension(certificate, issuer_certificate, NID_basic_constraints,
                           request.authority ? "critical,CA:TRUE" : "critical,CA:FALSE") &&
             add_extension(certificate, issuer_certificate, NID_key_usage,
-                          request.authority ? "critical,keyCertSign,digitalSignature" : "critical,digitalSignature");
+                          request.authority ? "critical,keyCertSign,digitalSignature"
+                                            : "critical,digitalSignature");
   if (!request.authority) {
     ok = ok && add_extension(certificate, issuer_certificate, NID_ext_key_usage,
                              request.client ? "clientAuth" : "serverAuth");
   }
   if (!request.hosts.empty()) {
-    ok = ok && add_extension(certificate, issuer_certificate, NID_subject_alt_name, alternative_names(request.hosts));
+    ok = ok && add_extension(certificate, issuer_certificate, NID_subject_alt_name,
+                             alternative_names(request.hosts));
   }
   if (!ok) return openssl_failed("add the certificate's extensions");
   EVP_PKEY* signing_key = issuer == nullptr ? made.key.get() : issuer->key.get();
-  if (X509_sign(certificate, signing_key, EVP_sha256()) == 0) return openssl_failed("sign the certificate");
+  if (X509_sign(certificate, signing_key, EVP_sha256()) == 0)
+    return openssl_failed("sign the certificate");
   return made;
 }
 
 Result<Made> load(const KeyPair& pair) {
-  Owned<BIO> certificate_bio(BIO_new_mem_buf(pair.certificate.data(), static_cast<int>(pair.certificate.size())));
+  Owned<BIO> certificate_bio(
+      BIO_new_mem_buf(pair.certificate.data(), static_cast<int>(pair.certificate.size())));
   Owned<BIO> key_bio(BIO_new_mem_buf(pair.key.data(), static_cast<int>(pair.key.size())));
   Made made;
   made.certificate.reset(PEM_read_bio_X509(certificate_bio.get(), nullptr, nullptr, nullptr));
   made.key.reset(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr));
-  if (!made.certificate || !made.key) return fail(ErrorKind::invalid, "not a PEM certificate and key");
+  if (!made.certificate || !made.key)
+    return fail(ErrorKind::invalid, "not a PEM certificate and key");
   return made;
 }
 
@@ -147,8 +153,9 @@ Result<TlsIdentity> make_tls_identity(const std::vector<std::string>& hosts, Tim
   TlsIdentity identity;
   identity.authority = authority.pem();
   identity.server = server.pem();
-  LOCKSTEP_TRY(identity.administrator,
-               make_client_certificate(identity.authority, "kubernetes-admin", {"system:masters"}, now));
+  LOCKSTEP_TRY(
+      identity.administrator,
+      make_client_certificate(identity.authority, "kubernetes-admin", {"system:masters"}, now));
   return identity;
 }
 
@@ -175,10 +182,12 @@ void Authenticator::add_token(std::string token, Caller caller) {
   tokens_.insert_or_assign(std::move(token), std::move(caller));
 }
 
-Outcome<Caller> Authenticator::authenticate(std::string_view authorization, const std::string& certificate_user,
-                                            const std::vector<std::string>& certificate_groups) const {
+Outcome<Caller> Authenticator::authenticate(
+    std::string_view authorization, const std::string& certificate_user,
+    const std::vector<std::string>& certificate_groups) const {
   constexpr std::string_view scheme = "bearer ";
-  if (authorization.size() > scheme.size() && equal_ignoring_case(authorization.substr(0, scheme.size()), scheme)) {
+  if (authorization.size() > scheme.size() &&
+      equal_ignoring_case(authorization.substr(0, scheme.size()), scheme)) {
     auto found = tokens_.find(trim(authorization.substr(scheme.size())));
     if (found != tokens_.end()) return found->second;
     if (!open_) return Refusal(unauthorized());
@@ -190,12 +199,15 @@ Outcome<Caller> Authenticator::authenticate(std::string_view authorization, cons
 
 bool Authenticator::is_public(std::string_view path) {
   for (std::string_view page : {"/healthz", "/livez", "/readyz", "/version"}) {
-    if (path.substr(0, page.size()) == page && (path.size() == page.size() || path[page.size()] == '?')) return true;
+    if (path.substr(0, page.size()) == page &&
+        (path.size() == page.size() || path[page.size()] == '?'))
+      return true;
   }
   return false;
 }
 
-std::string make_kubeconfig(const std::string& url, const TlsIdentity* identity, const std::string& token) {
+std::string make_kubeconfig(const std::string& url, const TlsIdentity* identity,
+                            const std::string& token) {
   JsonObject cluster{{"server", url}};
   JsonObject user;
   if (identity != nullptr) {
@@ -211,7 +223,8 @@ std::string make_kubeconfig(const std::string& url, const TlsIdentity* identity,
       {"clusters", JsonArray{JsonObject{{"name", "lockstep"}, {"cluster", std::move(cluster)}}}},
       {"users", JsonArray{JsonObject{{"name", "admin"}, {"user", std::move(user)}}}},
       {"contexts",
-       JsonArray{JsonObject{{"name", "lockstep"}, {"context", JsonObject{{"cluster", "lockstep"}, {"user", "admin"}}}}}},
+       JsonArray{JsonObject{{"name", "lockstep"},
+                            {"context", JsonObject{{"cluster", "lockstep"}, {"user", "admin"}}}}}},
       {"current-context", "lockstep"}});
 }
 

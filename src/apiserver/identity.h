@@ -32,7 +32,8 @@ Result<TlsIdentity> make_tls_identity(const std::vector<std::string>& hosts, Tim
 Result<KeyPair> make_client_certificate(const KeyPair& authority, const std::string& user,
                                         const std::vector<std::string>& groups, Time now);
 
-// Names the caller: by bearer token, by client certificate, or (where that is allowed) as anonymous.
+// Names the caller: by bearer token, by client certificate, or (where that is allowed) as
+// anonymous.
 class Authenticator {
  public:
   // Everybody is let in, as the administrator: plain HTTP on loopback.
@@ -53,6 +54,7 @@ class Authenticator {
 };
 
 // A kubeconfig for the server; `identity` null for plain HTTP.
-std::string make_kubeconfig(const std::string& url, const TlsIdentity* identity, const std::string& token);
+std::string make_kubeconfig(const std::string& url, const TlsIdentity* identity,
+                            const std::string& token);
 
 }  // namespace lockstep::apiserver

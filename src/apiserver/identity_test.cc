@@ -15,7 +15,8 @@ TEST(Identity, TokensAndCertificatesNameTheCaller) {
   EXPECT_EQ(closed.authenticate("", "bob", {"ops"})->groups, std::vector<std::string>{"ops"});
   EXPECT_EQ(closed.authenticate("", "", {}).error().code, 401);
   EXPECT_EQ(closed.authenticate("Bearer wrong", "", {}).error().code, 401);
-  EXPECT_EQ(closed.authenticate("Bearer wrong", "bob", {}).error().code, 401) << "a wrong token is not overlooked";
+  EXPECT_EQ(closed.authenticate("Bearer wrong", "bob", {}).error().code, 401)
+      << "a wrong token is not overlooked";
   EXPECT_TRUE(Authenticator::open().authenticate("", "", {}));
 }
 
@@ -31,15 +32,18 @@ TEST(Identity, CertificatesAreMadeAndAnAuthorityCanSignMore) {
   ASSERT_TRUE(identity) << identity.error().text();
   EXPECT_NE(identity->server.certificate.find("BEGIN CERTIFICATE"), std::string::npos);
   EXPECT_NE(identity->server.key.find("PRIVATE KEY"), std::string::npos);
-  EXPECT_TRUE(make_client_certificate(identity->authority, "ann", {"team"}, Time::from_unix(1'800'000'000)));
-  EXPECT_FALSE(make_client_certificate(KeyPair{"not", "pem"}, "ann", {}, Time::from_unix(1'800'000'000)));
+  EXPECT_TRUE(make_client_certificate(identity->authority, "ann", {"team"},
+                                      Time::from_unix(1'800'000'000)));
+  EXPECT_FALSE(
+      make_client_certificate(KeyPair{"not", "pem"}, "ann", {}, Time::from_unix(1'800'000'000)));
 }
 
 TEST(Identity, TheKubeconfigIsReadable) {
   auto config = parse_yaml(make_kubeconfig("http://127.0.0.1:1", nullptr, ""));
   ASSERT_TRUE(config);
   EXPECT_EQ(text_at(*config, "current-context"), "lockstep");
-  EXPECT_EQ(text_at(find(*config, "clusters")->as_array()[0], "cluster", "server"), "http://127.0.0.1:1");
+  EXPECT_EQ(text_at(find(*config, "clusters")->as_array()[0], "cluster", "server"),
+            "http://127.0.0.1:1");
 }
 
 }  // namespace

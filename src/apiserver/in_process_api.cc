@@ -34,7 +34,10 @@ kube::Response response_of(Outcome<Answer> outcome) {
 class InProcessApi::FeedWatch final : public kube::Watch {
  public:
   FeedWatch(InProcessApi& api, WatchFeed feed, kube::WatchHandler handler, Duration limit)
-      : api_(api), number_(api.next_watch_++), feed_(std::move(feed)), handler_(std::move(handler)) {
+      : api_(api),
+        number_(api.next_watch_++),
+        feed_(std::move(feed)),
+        handler_(std::move(handler)) {
     api_.watches_.emplace(number_, this);
     timer_ = api_.backend_.loop.after(limit, scope_.bind([this] {
       end(Error{ErrorKind::timed_out, "the watch's time is over", ""});
@@ -70,7 +73,8 @@ class InProcessApi::FeedWatch final : public kube::Watch {
     }
     kube::WatchEvent out;
     out.type = event.type;
-    out.object = event.object ? event.object->document() : std::make_shared<const Json>(std::move(event.note));
+    out.object = event.object ? event.object->document()
+                              : std::make_shared<const Json>(std::move(event.note));
     // The handler may destroy this watch.
     auto handler = handler_.on_event;
     handler(std::move(out));
@@ -97,7 +101,8 @@ namespace {
 class RefusedWatch final : public kube::Watch {
  public:
   RefusedWatch(Loop& loop, kube::WatchHandler handler, Error error) {
-    loop.post(scope_.bind([handler = std::move(handler), error = std::move(error)] { handler.on_end(error); }));
+    loop.post(scope_.bind(
+        [handler = std::move(handler), error = std::move(error)] { handler.on_end(error); }));
   }
 
  private:
@@ -123,12 +128,14 @@ void InProcessApi::call(kube::Request request, kube::ReplyCallback done) {
   }));
 }
 
-std::unique_ptr<kube::Watch> InProcessApi::watch(kube::WatchRequest request, kube::WatchHandler handler) {
+std::unique_ptr<kube::Watch> InProcessApi::watch(kube::WatchRequest request,
+                                                 kube::WatchHandler handler) {
   auto refuse = [&](StatusError error) {
     return std::make_unique<RefusedWatch>(backend_.loop, std::move(handler),
                                           response_of(Refusal(std::move(error))).error());
   };
-  const ResourceInfo* info = backend_.table.find(request.type.group, request.type.version, request.type.plural);
+  const ResourceInfo* info =
+      backend_.table.find(request.type.group, request.type.version, request.type.plural);
   if (info == nullptr) return refuse(path_not_found());
   auto feed = WatchFeed::open(backend_, *info, request.as_request());
   if (!feed) return refuse(feed.error());

@@ -1,5 +1,5 @@
-// The Api of a server in the same process: no sockets, no text, the same verbs. On a VirtualLoop it is
-// what simulations run on.
+// The Api of a server in the same process: no sockets, no text, the same verbs. On a VirtualLoop it
+// is what simulations run on.
 #pragma once
 
 #include <map>
@@ -20,7 +20,8 @@ class InProcessApi final : public kube::Api {
   InProcessApi& operator=(const InProcessApi&) = delete;
 
   void call(kube::Request request, kube::ReplyCallback done) override;
-  [[nodiscard]] std::unique_ptr<kube::Watch> watch(kube::WatchRequest request, kube::WatchHandler handler) override;
+  [[nodiscard]] std::unique_ptr<kube::Watch> watch(kube::WatchRequest request,
+                                                   kube::WatchHandler handler) override;
 
  private:
   class FeedWatch;

@@ -28,7 +28,8 @@ TEST_F(InProcess, AnswersAreTheObjectsThemselves) {
   cluster.create(resource::nodes, "", R"({"metadata":{"name":"gpu-1"}})");
   auto response = call(kube::get(resource::nodes, {"", "gpu-1"}));
   EXPECT_EQ(response.code, 200);
-  EXPECT_EQ(std::get<Document>(response.body), cluster.backend.store.shelf("nodes").find({"", "gpu-1"})->document());
+  EXPECT_EQ(std::get<Document>(response.body),
+            cluster.backend.store.shelf("nodes").find({"", "gpu-1"})->document());
   auto list = call(kube::list(resource::nodes));
   EXPECT_EQ(std::get<kube::ListBody>(list.body).items.size(), 1U);
   auto missing = call(kube::get(resource::nodes, {"", "gpu-2"}));
@@ -41,7 +42,9 @@ TEST_F(InProcess, AWatchSeesChangesUntilItIsDestroyed) {
   kube::WatchRequest request;
   request.type = resource::nodes;
   kube::WatchHandler handler;
-  handler.on_event = [&](kube::WatchEvent event) { seen += std::string(to_string(event.type)) + " "; };
+  handler.on_event = [&](kube::WatchEvent event) {
+    seen += std::string(to_string(event.type)) + " ";
+  };
   handler.on_end = [&](const Error&) { seen += "END "; };
   auto watch = api.watch(request, handler);
   cluster.create(resource::nodes, "", R"({"metadata":{"name":"a"}})");
@@ -71,7 +74,8 @@ TEST_F(InProcess, AWatchEndsByItsTimeLimitAndByCompaction) {
   request.type.plural = "nothings";
   auto refused = api.watch(request, handler);
   cluster.settle();
-  EXPECT_EQ(ends, (std::vector<ErrorKind>{ErrorKind::timed_out, ErrorKind::expired, ErrorKind::not_found}));
+  EXPECT_EQ(ends, (std::vector<ErrorKind>{ErrorKind::timed_out, ErrorKind::expired,
+                                          ErrorKind::not_found}));
 }
 
 TEST_F(InProcess, AWatchMayBeDestroyedInItsOwnCallback) {

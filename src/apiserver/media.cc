@@ -30,29 +30,36 @@ MediaType parse_media_type(std::string_view text) {
     }
     size_t equals = part.find('=');
     if (equals == std::string_view::npos) continue;
-    type.parameters.emplace_back(std::string(trim(part.substr(0, equals))), std::string(trim(part.substr(equals + 1))));
+    type.parameters.emplace_back(std::string(trim(part.substr(0, equals))),
+                                 std::string(trim(part.substr(equals + 1))));
   }
   return type;
 }
 
 std::optional<Wanted> understood(const MediaType& type) {
   Wanted wanted;
-  if (type.name == "application/yaml") wanted.yaml = true;
-  else if (type.name != "application/json" && type.name != "*/*" && type.name != "application/*") return std::nullopt;
+  if (type.name == "application/yaml")
+    wanted.yaml = true;
+  else if (type.name != "application/json" && type.name != "*/*" && type.name != "application/*")
+    return std::nullopt;
   std::string as = type.parameter("as");
   if (as.empty()) return wanted;
   std::string version = type.parameter("v");
-  if (type.parameter("g") != "meta.k8s.io" || (version != "v1" && version != "v1beta1")) return std::nullopt;
-  if (as == "Table") wanted.shape = Shape::table;
-  else if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") wanted.shape = Shape::metadata;
-  else return std::nullopt;
+  if (type.parameter("g") != "meta.k8s.io" || (version != "v1" && version != "v1beta1"))
+    return std::nullopt;
+  if (as == "Table")
+    wanted.shape = Shape::table;
+  else if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList")
+    wanted.shape = Shape::metadata;
+  else
+    return std::nullopt;
   return wanted;
 }
 
 const std::vector<std::string>& patch_types() {
-  static const std::vector<std::string> types = {"application/json-patch+json", "application/merge-patch+json",
-                                                 "application/strategic-merge-patch+json",
-                                                 "application/apply-patch+yaml"};
+  static const std::vector<std::string> types = {
+      "application/json-patch+json", "application/merge-patch+json",
+      "application/strategic-merge-patch+json", "application/apply-patch+yaml"};
   return types;
 }
 
@@ -68,14 +75,18 @@ Outcome<Wanted> negotiate(std::string_view accept, const kube::Request* request)
     StatusError error;
     error.code = 406;
     error.reason = "NotAcceptable";
-    error.message = "only the following media types are accepted: application/json, application/yaml";
+    error.message =
+        "only the following media types are accepted: application/json, application/yaml";
     return Refusal(std::move(error));
   }
   if (request == nullptr) return *wanted;
-  if (const std::string* pretty = request->find_query("pretty")) wanted->pretty = *pretty == "true" || *pretty == "1";
+  if (const std::string* pretty = request->find_query("pretty"))
+    wanted->pretty = *pretty == "true" || *pretty == "1";
   if (const std::string* include = request->find_query("includeObject")) {
-    if (*include == "None") wanted->include = IncludeObject::none;
-    else if (*include == "Object") wanted->include = IncludeObject::object;
+    if (*include == "None")
+      wanted->include = IncludeObject::none;
+    else if (*include == "Object")
+      wanted->include = IncludeObject::object;
     else if (*include != "Metadata" && !include->empty()) {
       return Refusal(bad_request("includeObject must be one of None, Metadata, Object"));
     }
@@ -85,7 +96,8 @@ Outcome<Wanted> negotiate(std::string_view accept, const kube::Request* request)
 
 Outcome<kube::PatchType> patch_type_of(std::string_view content_type) {
   std::string name = parse_media_type(content_type).name;
-  for (auto type : {kube::PatchType::json, kube::PatchType::merge, kube::PatchType::strategic, kube::PatchType::apply}) {
+  for (auto type : {kube::PatchType::json, kube::PatchType::merge, kube::PatchType::strategic,
+                    kube::PatchType::apply}) {
     if (name == kube::content_type(type)) return type;
   }
   return Refusal(unsupported_media_type(name, patch_types()));
@@ -96,11 +108,12 @@ Outcome<Document> read_body(std::string_view body, std::string_view content_type
   std::string name = parse_media_type(content_type).name;
   bool yaml = name == "application/yaml" || name == "application/apply-patch+yaml";
   bool json = name.empty() || name == "application/json" || is_patch;
-  if (!yaml && !json) return Refusal(unsupported_media_type(name, {"application/json", "application/yaml"}));
+  if (!yaml && !json)
+    return Refusal(unsupported_media_type(name, {"application/json", "application/yaml"}));
   Result<Json> parsed = yaml ? parse_yaml(body) : parse_json(body);
   if (!parsed) {
-    return Refusal(bad_request(fmt::format("the body of the request is no valid {}: {}", yaml ? "YAML" : "JSON",
-                                           parsed.error().text())));
+    return Refusal(bad_request(fmt::format("the body of the request is no valid {}: {}",
+                                           yaml ? "YAML" : "JSON", parsed.error().text())));
   }
   return std::make_shared<const Json>(std::move(*parsed));
 }

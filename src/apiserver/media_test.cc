@@ -12,14 +12,18 @@ TEST(Media, WhatKubectlAndBrowsersAccept) {
     bool yaml;
   };
   for (const Case& test : {
-           Case{"", Shape::object, false}, Case{"*/*", Shape::object, false},
-           Case{"application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,"
+           Case{"", Shape::object, false},
+           Case{"*/*", Shape::object, false},
+           Case{"application/json;as=Table;v=v1;g=meta.k8s.io,application/"
+                "json;as=Table;v=v1beta1;g=meta.k8s.io,"
                 "application/json",
                 Shape::table, false},
            Case{"application/vnd.kubernetes.protobuf,application/json", Shape::object, false},
-           Case{"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Shape::metadata, false},
+           Case{"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Shape::metadata,
+                false},
            Case{"application/yaml", Shape::object, true},
-           Case{"application/json;as=Table;v=v7;g=meta.k8s.io, application/json", Shape::object, false},
+           Case{"application/json;as=Table;v=v7;g=meta.k8s.io, application/json", Shape::object,
+                false},
        }) {
     auto wanted = negotiate(test.accept, nullptr);
     ASSERT_TRUE(wanted) << test.accept;

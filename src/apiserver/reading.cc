@@ -17,17 +17,20 @@ std::string query(const kube::Request& request, std::string_view key) {
 
 // The fields that the real server indexes, besides metadata.name and metadata.namespace.
 bool field_is_selectable(const ResourceInfo& info, std::string_view path) {
-  if (path == "metadata.name" || (path == "metadata.namespace" && info.type.namespaced)) return true;
+  if (path == "metadata.name" || (path == "metadata.namespace" && info.type.namespaced))
+    return true;
   static const std::map<std::string, std::vector<std::string_view>, std::less<>> selectable = {
       {"pods",
-       {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
-        "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"}},
+       {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
+        "spec.hostNetwork", "status.phase", "status.podIP", "status.podIPs",
+        "status.nominatedNodeName"}},
       {"nodes", {"spec.unschedulable"}},
       {"events",
-       {"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
-        "reportingComponent", "source", "type", "regarding.kind", "regarding.namespace", "regarding.name",
-        "regarding.uid", "reportingController"}},
+       {"involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
+        "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
+        "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type",
+        "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
+        "reportingController"}},
       {"namespaces", {"status.phase"}},
       {"secrets", {"type"}},
       {"jobs.batch", {"status.successful"}},
@@ -56,15 +59,18 @@ std::string write_token(const Position& position) {
 }
 
 Outcome<Position> read_token(const std::string& text) {
-  auto refuse = [] { return Refusal(bad_request("continue key is not valid: it was not given out by this server")); };
+  auto refuse = [] {
+    return Refusal(bad_request("continue key is not valid: it was not given out by this server"));
+  };
   auto decoded = base64_decode(text);
   if (!decoded) return refuse();
   auto token = parse_json(*decoded, JsonLimits{4, 4096});
   if (!token || text_at(*token, "v") != "lockstep/v1") return refuse();
   const Json* version = find(*token, "rv");
   if (version == nullptr || !version->is_number()) return refuse();
-  return Position{static_cast<uint64_t>(as_integer(version)),
-                  ObjectKey{std::string(text_at(*token, "ns")), std::string(text_at(*token, "name"))}};
+  return Position{
+      static_cast<uint64_t>(as_integer(version)),
+      ObjectKey{std::string(text_at(*token, "ns")), std::string(text_at(*token, "name"))}};
 }
 
 Outcome<int64_t> read_limit(const kube::Request& request) {
@@ -72,7 +78,8 @@ Outcome<int64_t> read_limit(const kube::Request& request) {
   if (text == nullptr || text->empty()) return 0;
   auto limit = parse_integer(*text);
   if (!limit || *limit < 0) {
-    return Refusal(bad_request(fmt::format("limit: Invalid value: \"{}\": must be a whole number of 0 or more", *text)));
+    return Refusal(bad_request(
+        fmt::format("limit: Invalid value: \"{}\": must be a whole number of 0 or more", *text)));
   }
   return *limit;
 }
@@ -89,7 +96,8 @@ StatusError future_version(uint64_t wanted, uint64_t current) {
 }
 
 StatusError snapshot_gone(bool paging) {
-  return expired(paging ? "The provided continue parameter is too old to display a consistent list result. You can "
+  return expired(paging ? "The provided continue parameter is too old to display a consistent list "
+                          "result. You can "
                           "start a new list without the continue parameter."
                         : "The resourceVersion for the provided list is too old.");
 }
@@ -132,9 +140,13 @@ Outcome<Selection> read_selection(const ResourceInfo& info, const kube::Request&
   Selection selection;
   selection.ns = request.ns;
   auto labels = LabelSelector::parse(query(request, "labelSelector"));
-  if (!labels) return Refusal(bad_request(fmt::format("unable to parse requirement: {}", labels.error().text())));
+  if (!labels)
+    return Refusal(
+        bad_request(fmt::format("unable to parse requirement: {}", labels.error().text())));
   auto fields = FieldSelector::parse(query(request, "fieldSelector"));
-  if (!fields) return Refusal(bad_request(fmt::format("unable to parse field selector: {}", fields.error().text())));
+  if (!fields)
+    return Refusal(
+        bad_request(fmt::format("unable to parse field selector: {}", fields.error().text())));
   for (const auto& requirement : fields->requirements()) {
     if (!field_is_selectable(info, requirement.path)) {
       return Refusal(bad_request(fmt::format("field label not supported: {}", requirement.path)));
@@ -151,13 +163,15 @@ Outcome<std::optional<uint64_t>> read_version(const kube::Request& request) {
   if (text == nullptr || text->empty()) return std::optional<uint64_t>();
   auto version = parse_unsigned(*text);
   if (!version) {
-    return Refusal(bad_request(
-        fmt::format("resourceVersion: Invalid value: \"{}\": must be a version that this server gave out", *text)));
+    return Refusal(bad_request(fmt::format(
+        "resourceVersion: Invalid value: \"{}\": must be a version that this server gave out",
+        *text)));
   }
   return std::optional<uint64_t>(*version);
 }
 
-Outcome<Answer> get_object(Backend& backend, const ResourceInfo& info, const kube::Request& request) {
+Outcome<Answer> get_object(Backend& backend, const ResourceInfo& info,
+                           const kube::Request& request) {
   auto version = read_version(request);
   if (!version) return Refusal(version.error());
   if (*version && **version > backend.store.version()) {
@@ -171,7 +185,8 @@ Outcome<Answer> get_object(Backend& backend, const ResourceInfo& info, const kub
   return answer;
 }
 
-Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info, const kube::Request& request) {
+Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
+                             const kube::Request& request) {
   auto selection = read_selection(info, request);
   if (!selection) return Refusal(selection.error());
   auto limit = read_limit(request);
@@ -206,7 +221,8 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info, const k
     if (!selection->matches(*stored)) return true;
     if (*limit > 0 && result.items.size() == static_cast<size_t>(*limit)) {
       more = true;
-      // Only a list without selectors tells how many are left: counting them costs nothing to be exact.
+      // Only a list without selectors tells how many are left: counting them costs nothing to be
+      // exact.
       ++result.remaining;
       return selection->everything();
     }

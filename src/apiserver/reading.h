@@ -21,7 +21,9 @@ Outcome<Selection> read_selection(const ResourceInfo& info, const kube::Request&
 // The version a read asks for; nothing when it does not ask. 400 when it is no version.
 Outcome<std::optional<uint64_t>> read_version(const kube::Request& request);
 
-Outcome<Answer> get_object(Backend& backend, const ResourceInfo& info, const kube::Request& request);
-Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info, const kube::Request& request);
+Outcome<Answer> get_object(Backend& backend, const ResourceInfo& info,
+                           const kube::Request& request);
+Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
+                             const kube::Request& request);
 
 }  // namespace lockstep::apiserver

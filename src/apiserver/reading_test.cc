@@ -19,24 +19,33 @@ std::string names(const ListResult& result) {
 
 void add_configs(TestCluster& cluster, int count) {
   for (int i = 0; i < count; ++i) {
-    cluster.create(resource::config_maps, "default",
-                   fmt::format(R"({{"metadata":{{"name":"c{}","labels":{{"even":"{}"}}}}}})", i, i % 2 == 0));
+    cluster.create(
+        resource::config_maps, "default",
+        fmt::format(R"({{"metadata":{{"name":"c{}","labels":{{"even":"{}"}}}}}})", i, i % 2 == 0));
   }
 }
 
 TEST(Reading, ListSelectsByLabelAndField) {
   TestCluster cluster;
   add_configs(cluster, 4);
-  EXPECT_EQ(names(list(cluster, kube::list(resource::config_maps, "default").with("labelSelector", "even=true"))),
-            "c0 c2 ");
-  EXPECT_EQ(names(list(cluster, kube::list(resource::config_maps).with("fieldSelector", "metadata.name=c3"))), "c3 ");
+  EXPECT_EQ(
+      names(list(cluster,
+                 kube::list(resource::config_maps, "default").with("labelSelector", "even=true"))),
+      "c0 c2 ");
+  EXPECT_EQ(
+      names(list(cluster,
+                 kube::list(resource::config_maps).with("fieldSelector", "metadata.name=c3"))),
+      "c3 ");
   EXPECT_EQ(names(list(cluster, kube::list(resource::config_maps, "kube-system"))), "");
 }
 
 TEST(Reading, BadSelectorsAreRefusedAndNamed) {
   TestCluster cluster;
-  for (auto [key, value] : {std::pair{"labelSelector", "a in (b"}, {"fieldSelector", "spec.nothing=1"},
-                            {"limit", "many"}, {"resourceVersion", "abc"}, {"continue", "%%%"}}) {
+  for (auto [key, value] : {std::pair{"labelSelector", "a in (b"},
+                            {"fieldSelector", "spec.nothing=1"},
+                            {"limit", "many"},
+                            {"resourceVersion", "abc"},
+                            {"continue", "%%%"}}) {
     auto error = cluster.refused(kube::list(resource::config_maps, "default").with(key, value));
     EXPECT_EQ(error.code, 400) << key;
     EXPECT_FALSE(error.message.empty());
@@ -56,7 +65,9 @@ TEST(Reading, PagesAreOneSnapshotWhateverHappensBetweenThem) {
                                   .with("continue", first.continue_token));
   EXPECT_EQ(names(second), "c2 c3 c4 ");
   EXPECT_EQ(second.version, first.version);
-  auto third = list(cluster, kube::list(resource::config_maps, "default").with("continue", second.continue_token));
+  auto third =
+      list(cluster,
+           kube::list(resource::config_maps, "default").with("continue", second.continue_token));
   EXPECT_EQ(names(third), "c5 ");
   EXPECT_TRUE(third.continue_token.empty());
 }
@@ -68,8 +79,8 @@ TEST(Reading, AContinueTokenFromBeforeACompactionIsExpired) {
   add_configs(cluster, 0);
   cluster.create(resource::config_maps, "default", R"({"metadata":{"name":"later"}})");
   cluster.backend.store.compact();
-  auto error =
-      cluster.refused(kube::list(resource::config_maps, "default").with("continue", first.continue_token));
+  auto error = cluster.refused(
+      kube::list(resource::config_maps, "default").with("continue", first.continue_token));
   EXPECT_EQ(error.code, 410);
   EXPECT_EQ(error.reason, "Expired");
 }

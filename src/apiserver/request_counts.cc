@@ -13,8 +13,10 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
     if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out;
 }
@@ -43,9 +45,10 @@ std::string RequestCounts::metrics() const {
       "# TYPE apiserver_request_total counter\n";
   for (const auto& [kind, count] : counts_) {
     fmt::format_to(std::back_inserter(out),
-                   "apiserver_request_total{{client=\"{}\",code=\"{}\",resource=\"{}\",subresource=\"{}\",verb=\"{}\"}} {}\n",
-                   escaped(kind.client), kind.code, escaped(kind.resource), escaped(kind.subresource),
-                   escaped(kind.verb), count);
+                   "apiserver_request_total{{client=\"{}\",code=\"{}\",resource=\"{}\",subresource="
+                   "\"{}\",verb=\"{}\"}} {}\n",
+                   escaped(kind.client), kind.code, escaped(kind.resource),
+                   escaped(kind.subresource), escaped(kind.verb), count);
   }
   return out;
 }

@@ -12,7 +12,8 @@ TEST(RequestCounts, CountsByClientVerbResourceAndCode) {
   counts.add({"lock\"step", "PATCH", "nodes", "status", 409});
   EXPECT_EQ(counts.total(), 3U);
   std::string text = counts.metrics();
-  EXPECT_NE(text.find("apiserver_request_total{client=\"kubectl\",code=\"200\",resource=\"nodes\",subresource=\"\","
+  EXPECT_NE(text.find("apiserver_request_total{client=\"kubectl\",code=\"200\",resource=\"nodes\","
+                      "subresource=\"\","
                       "verb=\"LIST\"} 2\n"),
             std::string::npos)
       << text;
@@ -21,7 +22,8 @@ TEST(RequestCounts, CountsByClientVerbResourceAndCode) {
 
 TEST(RequestCounts, MadeUpClientsDoNotGrowItWithoutEnd) {
   RequestCounts counts;
-  for (int i = 0; i < 20'000; ++i) counts.add({"client-" + std::to_string(i), "GET", "nodes", "", 200});
+  for (int i = 0; i < 20'000; ++i)
+    counts.add({"client-" + std::to_string(i), "GET", "nodes", "", 200});
   EXPECT_EQ(counts.total(), 20'000U);
   EXPECT_LE(counts.counts().size(), 10'001U);
 }

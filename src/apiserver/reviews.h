@@ -7,6 +7,7 @@
 namespace lockstep::apiserver {
 
 bool is_review(const ResourceInfo& info);
-Outcome<Answer> answer_review(const ResourceInfo& info, const kube::Request& request, const Caller& caller);
+Outcome<Answer> answer_review(const ResourceInfo& info, const kube::Request& request,
+                              const Caller& caller);
 
 }  // namespace lockstep::apiserver

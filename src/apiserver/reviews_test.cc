@@ -7,8 +7,10 @@ namespace {
 
 TEST(Reviews, EverybodyMayDoEverythingAndIsTold) {
   TestCluster cluster;
-  ResourceType access{"authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false};
-  Json answer = cluster.create(access, "", R"({"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}})");
+  ResourceType access{"authorization.k8s.io", "v1", "SelfSubjectAccessReview",
+                      "selfsubjectaccessreviews", false};
+  Json answer = cluster.create(
+      access, "", R"({"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}})");
   EXPECT_TRUE(as_bool(find(answer, "status", "allowed")));
   ResourceType who{"authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", false};
   EXPECT_EQ(text_at(cluster.create(who, "", "{}"), "status", "userInfo", "username"), "tester");
@@ -16,9 +18,10 @@ TEST(Reviews, EverybodyMayDoEverythingAndIsTold) {
 
 TEST(Reviews, TheyAreNotStored) {
   TestCluster cluster;
-  ResourceType access{"authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false};
+  ResourceType access{"authorization.k8s.io", "v1", "SelfSubjectAccessReview",
+                      "selfsubjectaccessreviews", false};
   EXPECT_EQ(cluster.refused(kube::list(access)).code, 405);
-  EXPECT_EQ(cluster.refused(kube::create(access, "", json("[]"))).code, 400);
+  EXPECT_EQ(cluster.refused(kube::create(access, "", from_text("[]"))).code, 400);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ std::optional<Prefix> read_prefix(const std::vector<std::string>& path) {
   return std::nullopt;
 }
 
-Outcome<kube::Verb> verb_for(std::string_view method, const kube::Request& request, const ResourceType& type) {
+Outcome<kube::Verb> verb_for(std::string_view method, const kube::Request& request,
+                             const ResourceType& type) {
   bool one = !request.name.empty();
   if (method == "GET" || method == "HEAD") return one ? kube::Verb::get : kube::Verb::list;
   if (method == "POST" && (!one || !request.subresource.empty())) return kube::Verb::create;
@@ -29,7 +30,9 @@ Outcome<kube::Verb> verb_for(std::string_view method, const kube::Request& reque
   return Refusal(method_not_allowed(type, lower(method)));
 }
 
-bool is_namespace_subresource(std::string_view segment) { return segment == "status" || segment == "finalize"; }
+bool is_namespace_subresource(std::string_view segment) {
+  return segment == "status" || segment == "finalize";
+}
 
 }  // namespace
 
@@ -49,19 +52,24 @@ Outcome<Target> parse_target(std::string_view target) {
     if (pair.empty()) continue;
     size_t equals = pair.find('=');
     auto key = url_decode(pair.substr(0, equals), true);
-    auto value = url_decode(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
+    auto value = url_decode(
+        equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
     if (!key || !value) return Refusal(bad_request("the URL's query has a broken % escape"));
     parsed.query.emplace_back(std::move(*key), std::move(*value));
   }
   return parsed;
 }
 
-bool is_resource_path(const std::vector<std::string>& path) { return read_prefix(path).has_value(); }
+bool is_resource_path(const std::vector<std::string>& path) {
+  return read_prefix(path).has_value();
+}
 
-Outcome<Route> route_resource(const ResourceTable& table, std::string_view method, const Target& target) {
+Outcome<Route> route_resource(const ResourceTable& table, std::string_view method,
+                              const Target& target) {
   auto prefix = read_prefix(target.path);
   if (!prefix) return Refusal(path_not_found());
-  std::vector<std::string> rest(target.path.begin() + static_cast<std::ptrdiff_t>(prefix->rest), target.path.end());
+  std::vector<std::string> rest(target.path.begin() + static_cast<std::ptrdiff_t>(prefix->rest),
+                                target.path.end());
   Route route;
   kube::Request& request = route.request;
   // namespaces/x is the namespace; namespaces/x/pods is what is in it.

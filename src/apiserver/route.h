@@ -31,6 +31,7 @@ struct Route {
 // True for /api/v1/… and /apis/GROUP/VERSION/… with a resource behind it.
 bool is_resource_path(const std::vector<std::string>& path);
 // The request (without its body). 404 for what is not served, 405 for a method that does not fit.
-Outcome<Route> route_resource(const ResourceTable& table, std::string_view method, const Target& target);
+Outcome<Route> route_resource(const ResourceTable& table, std::string_view method,
+                              const Target& target);
 
 }  // namespace lockstep::apiserver

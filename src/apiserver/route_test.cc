@@ -48,10 +48,14 @@ TEST(Route, WhatDoesNotFitIsRefused) {
     int code;
   };
   for (const Case& test : {
-           Case{"GET", "/api/v1/nothings", 404}, Case{"GET", "/apis/apps/v9/daemonsets", 404},
-           Case{"GET", "/api/v1/pods/p", 404}, Case{"GET", "/api/v1/namespaces/a/nodes", 404},
-           Case{"GET", "/api/v1/namespaces/a/pods/p/log/more", 404}, Case{"PUT", "/api/v1/nodes", 405},
-           Case{"POST", "/api/v1/nodes/n", 405}, Case{"BREW", "/api/v1/nodes", 405},
+           Case{"GET", "/api/v1/nothings", 404},
+           Case{"GET", "/apis/apps/v9/daemonsets", 404},
+           Case{"GET", "/api/v1/pods/p", 404},
+           Case{"GET", "/api/v1/namespaces/a/nodes", 404},
+           Case{"GET", "/api/v1/namespaces/a/pods/p/log/more", 404},
+           Case{"PUT", "/api/v1/nodes", 405},
+           Case{"POST", "/api/v1/nodes/n", 405},
+           Case{"BREW", "/api/v1/nodes", 405},
        }) {
     auto target = parse_target(test.target);
     ASSERT_TRUE(target);

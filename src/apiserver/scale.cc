@@ -14,12 +14,14 @@ Json scale_of(const Json& object) {
     if (const Json* value = find(object, "metadata", key)) metadata[key] = *value;
   }
   JsonObject status{{"replicas", as_integer(find(object, "status", "replicas"))}};
-  if (auto selector = LabelSelector::from_json(find(object, "spec", "selector"))) status["selector"] = selector->text();
-  return JsonObject{{"kind", "Scale"},
-                    {"apiVersion", "autoscaling/v1"},
-                    {"metadata", std::move(metadata)},
-                    {"spec", JsonObject{{"replicas", as_integer(find(object, "spec", "replicas"), 1)}}},
-                    {"status", std::move(status)}};
+  if (auto selector = LabelSelector::from_json(find(object, "spec", "selector")))
+    status["selector"] = selector->text();
+  return JsonObject{
+      {"kind", "Scale"},
+      {"apiVersion", "autoscaling/v1"},
+      {"metadata", std::move(metadata)},
+      {"spec", JsonObject{{"replicas", as_integer(find(object, "spec", "replicas"), 1)}}},
+      {"status", std::move(status)}};
 }
 
 Answer answer_with_scale(const StoredPtr& stored) {
@@ -30,8 +32,8 @@ Answer answer_with_scale(const StoredPtr& stored) {
 
 }  // namespace
 
-Outcome<Answer> handle_scale(Backend& backend, const ResourceInfo& info, const kube::Request& request,
-                             const Caller& caller) {
+Outcome<Answer> handle_scale(Backend& backend, const ResourceInfo& info,
+                             const kube::Request& request, const Caller& caller) {
   StoredPtr live = backend.store.shelf(info.storage).find(ObjectKey{request.ns, request.name});
   if (!live) return Refusal(not_found(info.type, request.name));
   if (request.verb == kube::Verb::get) return answer_with_scale(live);
@@ -42,7 +44,8 @@ Outcome<Answer> handle_scale(Backend& backend, const ResourceInfo& info, const k
   if (request.verb == kube::Verb::update) {
     scale = *request.body;
   } else if (request.patch_type == kube::PatchType::json) {
-    if (auto ok = apply_json_patch(scale, *request.body); !ok) return Refusal(bad_request(ok.error().text()));
+    if (auto ok = apply_json_patch(scale, *request.body); !ok)
+      return Refusal(bad_request(ok.error().text()));
   } else {
     apply_merge_patch(scale, *request.body);
   }
@@ -57,7 +60,8 @@ Outcome<Answer> handle_scale(Backend& backend, const ResourceInfo& info, const k
       request.verb == kube::Verb::update && !version.empty()) {
     patch["metadata"] = JsonObject{{"resourceVersion", version}};
   }
-  kube::Request inner = kube::patch(info.type, ObjectKey{request.ns, request.name}, kube::PatchType::merge, patch);
+  kube::Request inner =
+      kube::patch(info.type, ObjectKey{request.ns, request.name}, kube::PatchType::merge, patch);
   inner.query = request.query;
   auto changed = patch_object(backend, info, inner, caller);
   if (!changed) return changed;

@@ -5,7 +5,7 @@
 
 namespace lockstep::apiserver {
 
-Outcome<Answer> handle_scale(Backend& backend, const ResourceInfo& info, const kube::Request& request,
-                             const Caller& caller);
+Outcome<Answer> handle_scale(Backend& backend, const ResourceInfo& info,
+                             const kube::Request& request, const Caller& caller);
 
 }  // namespace lockstep::apiserver

@@ -3,6 +3,8 @@
 // OpenAPI.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -36,6 +38,15 @@ struct Schema {
   std::vector<std::pair<std::string, const Schema*>> fields;  // sorted by name
   const Schema* items = nullptr;                              // of an array, or the values of a map
   std::vector<std::string> required;
+  // Of a built-in object: where protobuf has its fields, sorted.
+  struct WireField {
+    int outer = 0;  // the field whose message JSON has inline; 0: none
+    int number = 0;
+    uint16_t field = 0;       // index into `fields`
+    bool is_pointer = false;  // then zero is not "not set"
+    auto operator<=>(const WireField&) const = default;
+  };
+  std::vector<WireField> wire;
 
   // Lists: how server-side apply and strategic merge see them. They differ for a few old types.
   ListKind list_kind = ListKind::atomic;

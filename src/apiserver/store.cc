@@ -27,7 +27,9 @@ const Shelf empty_shelf;
 }  // namespace
 
 Stored::Stored(ObjectKey key, uint64_t version, Json object)
-    : key_(std::move(key)), version_(version), document_(std::make_shared<const Json>(std::move(object))) {}
+    : key_(std::move(key)),
+      version_(version),
+      document_(std::make_shared<const Json>(std::move(object))) {}
 
 const std::string& Stored::bytes() const {
   if (bytes_.empty()) bytes_ = print_json(*document_);
@@ -50,8 +52,9 @@ std::pair<Shelf::Objects::const_iterator, Shelf::Objects::const_iterator> Shelf:
 
 std::optional<uint64_t> Shelf::position_after(uint64_t version) const {
   if (version < compacted_version_) return std::nullopt;
-  auto found = std::upper_bound(log_.begin(), log_.end(), version,
-                                [](uint64_t wanted, const Change& change) { return wanted < change.version; });
+  auto found = std::upper_bound(
+      log_.begin(), log_.end(), version,
+      [](uint64_t wanted, const Change& change) { return wanted < change.version; });
   return first_position_ + static_cast<uint64_t>(found - log_.begin());
 }
 
@@ -61,7 +64,8 @@ std::optional<std::map<ObjectKey, StoredPtr>> Shelf::changed_since(uint64_t vers
   std::map<ObjectKey, StoredPtr> then;
   for (uint64_t at_position = *position; at_position < end_position(); ++at_position) {
     const Change& change = at(at_position);
-    then.emplace(change.object->key(), change.before);  // only the first change tells the state then
+    then.emplace(change.object->key(),
+                 change.before);  // only the first change tells the state then
   }
   return then;
 }

@@ -63,8 +63,8 @@ class Shelf {
   // The position after the last change that `version` includes; nothing when the log no longer
   // reaches back that far.
   std::optional<uint64_t> position_after(uint64_t version) const;
-  // What the objects were at an earlier version: for keys changed since, their state then (null: did
-  // not exist). Nothing when the log does not reach back.
+  // What the objects were at an earlier version: for keys changed since, their state then (null:
+  // did not exist). Nothing when the log does not reach back.
   std::optional<std::map<ObjectKey, StoredPtr>> changed_since(uint64_t version) const;
 
  private:

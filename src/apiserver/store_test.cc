@@ -16,7 +16,8 @@ TEST(Store, EveryChangeGetsItsOwnVersionAndTheObjectCarriesIt) {
   auto first = store.put("pods", {"a", "x"}, object("x"));
   auto second = store.put("pods", {"a", "x"}, object("x"));
   EXPECT_LT(first->version(), second->version());
-  EXPECT_EQ(text_at(second->json(), "metadata", "resourceVersion"), std::to_string(second->version()));
+  EXPECT_EQ(text_at(second->json(), "metadata", "resourceVersion"),
+            std::to_string(second->version()));
   auto removed = store.remove("pods", {"a", "x"});
   EXPECT_GT(removed->version(), second->version());
   EXPECT_EQ(store.shelf("pods").find({"a", "x"}), nullptr);

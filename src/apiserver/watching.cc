@@ -22,7 +22,8 @@ StoredPtr restamped(const StoredPtr& before, uint64_t version) {
 
 }  // namespace
 
-Outcome<WatchFeed> WatchFeed::open(Backend& backend, const ResourceInfo& info, const kube::Request& request) {
+Outcome<WatchFeed> WatchFeed::open(Backend& backend, const ResourceInfo& info,
+                                   const kube::Request& request) {
   auto selection = read_selection(info, request);
   if (!selection) return Refusal(selection.error());
   auto wanted = read_version(request);
@@ -41,9 +42,10 @@ Outcome<WatchFeed> WatchFeed::open(Backend& backend, const ResourceInfo& info, c
   const std::string* send_initial_text = request.find_query("sendInitialEvents");
   bool from_any = !*wanted || **wanted == 0;
   if (send_initial && !feed.bookmarks_) {
-    return Refusal(invalid(ResourceType{"meta.k8s.io", "v1", "ListOptions", "listoptions", false}, "",
-                           {cause_forbidden("allowWatchBookmarks",
-                                            "sendInitialEvents requires setting allowWatchBookmarks to true")}));
+    return Refusal(invalid(
+        ResourceType{"meta.k8s.io", "v1", "ListOptions", "listoptions", false}, "",
+        {cause_forbidden("allowWatchBookmarks",
+                         "sendInitialEvents requires setting allowWatchBookmarks to true")}));
   }
   if (send_initial || (from_any && send_initial_text == nullptr)) {
     auto [at, end] = shelf.range(request.ns);
@@ -61,8 +63,10 @@ Outcome<WatchFeed> WatchFeed::open(Backend& backend, const ResourceInfo& info, c
     return feed;
   }
   auto position = shelf.position_after(**wanted);
-  if (position) feed.position_ = *position;
-  else feed.too_old_ = **wanted;
+  if (position)
+    feed.position_ = *position;
+  else
+    feed.too_old_ = **wanted;
   return feed;
 }
 
@@ -86,7 +90,9 @@ FeedEvent WatchFeed::bookmark() const {
   JsonObject metadata;
   metadata["resourceVersion"] = std::to_string(backend_->store.version());
   metadata["creationTimestamp"] = nullptr;
-  event.note = JsonObject{{"kind", info_->type.kind}, {"apiVersion", info_->type.api_version()}, {"metadata", metadata}};
+  event.note = JsonObject{{"kind", info_->type.kind},
+                          {"apiVersion", info_->type.api_version()},
+                          {"metadata", metadata}};
   return event;
 }
 
@@ -104,7 +110,8 @@ std::optional<FeedEvent> WatchFeed::translate(const Change& change) const {
   } else {
     event.type = kube::WatchEventType::deleted;
     bool removed = change.type == kube::WatchEventType::deleted;
-    event.object = present(*info_, removed ? change.object : restamped(change.before, change.version));
+    event.object =
+        present(*info_, removed ? change.object : restamped(change.before, change.version));
   }
   return event;
 }

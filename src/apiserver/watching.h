@@ -20,7 +20,8 @@ class WatchFeed {
  public:
   // 400 for what is not understood. A version that is too old is no refusal: the first event is the
   // 410, as the real server does it.
-  static Outcome<WatchFeed> open(Backend& backend, const ResourceInfo& info, const kube::Request& request);
+  static Outcome<WatchFeed> open(Backend& backend, const ResourceInfo& info,
+                                 const kube::Request& request);
 
   // What is new since the last call, at most `most` events.
   std::vector<FeedEvent> next(size_t most = 1000);
@@ -38,7 +39,9 @@ class WatchFeed {
   uint64_t position() const { return position_; }
   // Somebody else already read up to here on our behalf.
   void skip_to(uint64_t position) { position_ = position; }
-  bool in_log() const { return initial_.empty() && !announce_initial_end_ && too_old_ == 0 && !ended_; }
+  bool in_log() const {
+    return initial_.empty() && !announce_initial_end_ && too_old_ == 0 && !ended_;
+  }
 
  private:
   WatchFeed() = default;
@@ -54,8 +57,8 @@ class WatchFeed {
   bool announce_initial_end_ = false;
   uint64_t initial_version_ = 0;
   uint64_t position_ = 0;
-  uint64_t too_old_ = 0;                // the version asked for, when the log no longer has it
-  std::vector<StoredPtr> initial_;      // reversed: taken from the back
+  uint64_t too_old_ = 0;            // the version asked for, when the log no longer has it
+  std::vector<StoredPtr> initial_;  // reversed: taken from the back
 };
 
 }  // namespace lockstep::apiserver

@@ -24,12 +24,14 @@ std::string text(const std::vector<FeedEvent>& events) {
 }
 
 void add(TestCluster& cluster, std::string_view name, std::string_view labels = "{}") {
-  cluster.create(resource::config_maps, "default", fmt::format(R"({{"metadata":{{"name":"{}","labels":{}}}}})", name, labels));
+  cluster.create(resource::config_maps, "default",
+                 fmt::format(R"({{"metadata":{{"name":"{}","labels":{}}}}})", name, labels));
 }
 
 void label(TestCluster& cluster, const std::string& name, std::string_view value) {
-  cluster.ok(kube::patch(resource::config_maps, {"default", name}, kube::PatchType::merge,
-                         json(fmt::format(R"({{"metadata":{{"labels":{{"app":"{}"}}}}}})", value))));
+  cluster.ok(
+      kube::patch(resource::config_maps, {"default", name}, kube::PatchType::merge,
+                  from_text(fmt::format(R"({{"metadata":{{"labels":{{"app":"{}"}}}}}})", value))));
 }
 
 TEST(Watching, WithoutAVersionWhatIsThereComesFirst) {
@@ -45,8 +47,8 @@ TEST(Watching, WithoutAVersionWhatIsThereComesFirst) {
 TEST(Watching, FromAVersionOnlyWhatIsNewer) {
   TestCluster cluster;
   add(cluster, "a");
-  auto feed =
-      open(cluster, watch_configs().with("resourceVersion", std::to_string(cluster.backend.store.version())));
+  auto feed = open(cluster, watch_configs().with("resourceVersion",
+                                                 std::to_string(cluster.backend.store.version())));
   label(cluster, "a", "x");
   cluster.ok(kube::remove(resource::config_maps, {"default", "a"}));
   EXPECT_EQ(text(feed.next()), "MODIFIED:a DELETED:a ");
@@ -55,15 +57,17 @@ TEST(Watching, FromAVersionOnlyWhatIsNewer) {
 TEST(Watching, ASelectorTurnsChangesIntoComingAndGoing) {
   TestCluster cluster;
   add(cluster, "a");
-  auto feed = open(cluster, watch_configs()
-                                .with("labelSelector", "app=x")
-                                .with("resourceVersion", std::to_string(cluster.backend.store.version())));
+  auto feed =
+      open(cluster, watch_configs()
+                        .with("labelSelector", "app=x")
+                        .with("resourceVersion", std::to_string(cluster.backend.store.version())));
   label(cluster, "a", "x");
   label(cluster, "a", "y");
   add(cluster, "other");
   auto events = feed.next();
   EXPECT_EQ(text(events), "ADDED:a DELETED:a ");
-  EXPECT_EQ(text_at(events[1].object->json(), "metadata", "labels", "app"), "x") << "the state that was seen";
+  EXPECT_EQ(text_at(events[1].object->json(), "metadata", "labels", "app"), "x")
+      << "the state that was seen";
   EXPECT_GT(events[1].object->version(), events[0].object->version());
 }
 
@@ -76,7 +80,8 @@ TEST(Watching, InitialEventsEndWithAMarkedBookmark) {
                                 .with("allowWatchBookmarks", "true"));
   auto events = feed.next();
   EXPECT_EQ(text(events), "ADDED:a BOOKMARK ");
-  EXPECT_EQ(text_at(events[1].note, "metadata", "annotations", "k8s.io/initial-events-end"), "true");
+  EXPECT_EQ(text_at(events[1].note, "metadata", "annotations", "k8s.io/initial-events-end"),
+            "true");
 }
 
 TEST(Watching, AVersionThatWasCompactedIsGone) {
@@ -97,8 +102,8 @@ TEST(Watching, AWatcherThatFellBehindTheLogIsToldSo) {
   options.log_limit = 2;
   TestCluster cluster(options);
   add(cluster, "a");
-  auto feed =
-      open(cluster, watch_configs().with("resourceVersion", std::to_string(cluster.backend.store.version())));
+  auto feed = open(cluster, watch_configs().with("resourceVersion",
+                                                 std::to_string(cluster.backend.store.version())));
   for (auto value : {"1", "2", "3"}) label(cluster, "a", value);
   EXPECT_EQ(text(feed.next()), "ERROR ");
 }
@@ -108,7 +113,8 @@ TEST(Watching, ABookmarkTellsTheNewestVersion) {
   auto feed = open(cluster, watch_configs().with("allowWatchBookmarks", "true"));
   add(cluster, "a");
   (void)feed.next();
-  EXPECT_EQ(text_at(feed.bookmark().note, "metadata", "resourceVersion"), std::to_string(cluster.backend.store.version()));
+  EXPECT_EQ(text_at(feed.bookmark().note, "metadata", "resourceVersion"),
+            std::to_string(cluster.backend.store.version()));
 }
 
 TEST(Watching, EventsComeInPortions) {

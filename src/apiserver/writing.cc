@@ -21,10 +21,12 @@ struct Write {
 
   FieldManager manager() const {
     FieldManager manager;
-    if (const std::string* name = request.find_query("fieldManager"); name != nullptr && !name->empty()) {
+    if (const std::string* name = request.find_query("fieldManager");
+        name != nullptr && !name->empty()) {
       manager.name = *name;
     } else {
-      manager.name = caller.agent.empty() ? "unknown" : std::string(split(caller.agent, '/').front());
+      manager.name =
+          caller.agent.empty() ? "unknown" : std::string(split(caller.agent, '/').front());
     }
     manager.api_version = info.type.api_version();
     manager.subresource = request.subresource;
@@ -55,16 +57,18 @@ Outcome<void> check_namespace(Write& write) {
   StoredPtr ns = write.backend.store.shelf("namespaces").find(ObjectKey{"", write.request.ns});
   if (!ns) return Refusal(not_found(resource::namespaces, write.request.ns));
   if (is_terminating(ns->json())) {
-    return Refusal(forbidden(write.info.type, object_name(*write.request.body),
-                             fmt::format("unable to create new content in namespace {} because it is being terminated",
-                                         write.request.ns)));
+    return Refusal(forbidden(
+        write.info.type, object_name(*write.request.body),
+        fmt::format("unable to create new content in namespace {} because it is being terminated",
+                    write.request.ns)));
   }
   return {};
 }
 
 // Keeps a new or changed object, or only shows it for a dry run.
 StoredPtr keep(Write& write, const ObjectKey& key, Json object, bool dry_run) {
-  if (dry_run) return std::make_shared<const Stored>(key, write.backend.store.version(), std::move(object));
+  if (dry_run)
+    return std::make_shared<const Stored>(key, write.backend.store.version(), std::move(object));
   return write.backend.store.put(write.info.storage, key, std::move(object));
 }
 
@@ -79,7 +83,8 @@ Outcome<Answer> store_new(Write& write, Json object, bool track) {
   metadata["name"] = *name;
   prepare_create(write.backend, write.info, key, object);
   if (auto ok = admit(write.backend, write.info, object, nullptr); !ok) return Refusal(ok.error());
-  if (write.backend.store.shelf(write.info.storage).find(key)) return Refusal(already_exists(write.info.type, *name));
+  if (write.backend.store.shelf(write.info.storage).find(key))
+    return Refusal(already_exists(write.info.type, *name));
   if (track && write.backend.options.managed_fields) {
     track_update(nullptr, object, write.manager(), write.info.schema, write.backend.loop.now());
   }
@@ -98,11 +103,13 @@ Outcome<Answer> store_change(Write& write, const StoredPtr& live, Json object, b
     return Refusal(ok.error());
   }
   prepare_update(write.info, write.request.subresource, live->json(), object);
-  if (auto ok = admit(write.backend, write.info, object, &live->json()); !ok) return Refusal(ok.error());
+  if (auto ok = admit(write.backend, write.info, object, &live->json()); !ok)
+    return Refusal(ok.error());
   if (same_content(live->json(), object)) return answer_with(write, live, 200);
   bump_generation(write.info, live->json(), object);
   if (track && write.backend.options.managed_fields) {
-    track_update(&live->json(), object, write.manager(), write.info.schema, write.backend.loop.now());
+    track_update(&live->json(), object, write.manager(), write.info.schema,
+                 write.backend.loop.now());
   }
   if (*dry_run) return answer_with(write, keep(write, live->key(), std::move(object), true), 200);
   StoredPtr stored = rewrite(write.backend, write.info.storage, live, std::move(object));
@@ -117,7 +124,8 @@ Outcome<Json> patched(Write& write, const Json& live) {
   const Json& patch = *write.request.body;
   auto unprocessable = [&](const Error& error) {
     StatusError status = invalid(write.info.type, write.request.name, {});
-    status.message = fmt::format("the server rejected our request due to an error in our request: {}", error.text());
+    status.message = fmt::format(
+        "the server rejected our request due to an error in our request: {}", error.text());
     return Refusal(std::move(status));
   };
   switch (write.request.patch_type) {
@@ -125,21 +133,24 @@ Outcome<Json> patched(Write& write, const Json& live) {
       if (auto ok = apply_json_patch(object, patch); !ok) return unprocessable(ok.error());
       break;
     case kube::PatchType::merge:
-      if (!patch.is_object()) return Refusal(bad_request("a merge patch of an object must be an object"));
+      if (!patch.is_object())
+        return Refusal(bad_request("a merge patch of an object must be an object"));
       apply_merge_patch(object, patch);
       break;
     case kube::PatchType::strategic: {
       if (write.info.custom) {
-        return Refusal(unsupported_media_type(
-            content_type(kube::PatchType::strategic),
-            {"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"}));
+        return Refusal(
+            unsupported_media_type(content_type(kube::PatchType::strategic),
+                                   {"application/json-patch+json", "application/merge-patch+json",
+                                    "application/apply-patch+yaml"}));
       }
       if (auto ok = apply_strategic_patch(object, patch, SchemaMerge(write.info.schema)); !ok) {
         return Refusal(bad_request(ok.error().text()));
       }
       break;
     }
-    case kube::PatchType::apply: break;  // has its own path
+    case kube::PatchType::apply:
+      break;  // has its own path
   }
   if (!object.is_object()) return Refusal(bad_request("the patched object must be an object"));
   if (object.get_object().contains("metadata") && !object.get_object().at("metadata").is_object()) {
@@ -150,19 +161,21 @@ Outcome<Json> patched(Write& write, const Json& live) {
 
 Outcome<Answer> apply_object(Write& write, const StoredPtr& live) {
   if (write.request.find_query("fieldManager") == nullptr) {
-    return Refusal(invalid(ResourceType{"meta.k8s.io", "v1", "PatchOptions", "patchoptions", false}, "",
-                           {cause_required("fieldManager", "is required for apply patch")}));
+    return Refusal(invalid(ResourceType{"meta.k8s.io", "v1", "PatchOptions", "patchoptions", false},
+                           "", {cause_required("fieldManager", "is required for apply patch")}));
   }
   Json applied = *write.request.body;
   if (auto ok = check_header(write.info, applied, write.request); !ok) return Refusal(ok.error());
-  if (auto ok = check_fields(write.info, applied, write.request, write.warnings); !ok) return Refusal(ok.error());
-  if (const Json* managed = find(applied, "metadata", "managedFields"); managed != nullptr && !managed->is_null()) {
+  if (auto ok = check_fields(write.info, applied, write.request, write.warnings); !ok)
+    return Refusal(ok.error());
+  if (const Json* managed = find(applied, "metadata", "managedFields");
+      managed != nullptr && !managed->is_null()) {
     return Refusal(bad_request("metadata.managedFields must be nil"));
   }
   const std::string* force = write.request.find_query("force");
   auto merged = server_side_apply(live ? &live->json() : nullptr, applied, write.manager(),
-                                  force != nullptr && *force == "true", write.info.schema, write.info.type,
-                                  write.backend.loop.now());
+                                  force != nullptr && *force == "true", write.info.schema,
+                                  write.info.type, write.backend.loop.now());
   if (!merged) return Refusal(merged.error());
   if (live) return store_change(write, live, std::move(*merged), false);
   ensure_object(merged->as_object(), "metadata")["name"] = write.request.name;
@@ -171,7 +184,8 @@ Outcome<Answer> apply_object(Write& write, const StoredPtr& live) {
 
 }  // namespace
 
-StoredPtr rewrite(Backend& backend, const std::string& storage, const StoredPtr& live, Json object) {
+StoredPtr rewrite(Backend& backend, const std::string& storage, const StoredPtr& live,
+                  Json object) {
   if (same_content(live->json(), object)) return live;
   if (is_terminating(object) && may_vanish(storage, object)) {
     // The last finalizer went: this write is the end of it.
@@ -181,41 +195,45 @@ StoredPtr rewrite(Backend& backend, const std::string& storage, const StoredPtr&
   return backend.store.put(storage, live->key(), std::move(object));
 }
 
-Outcome<Answer> create_object(Backend& backend, const ResourceInfo& info, const kube::Request& request,
-                              const Caller& caller) {
+Outcome<Answer> create_object(Backend& backend, const ResourceInfo& info,
+                              const kube::Request& request, const Caller& caller) {
   Write write{backend, info, request, caller, {}};
   Json object = *request.body;
   if (auto ok = check_header(info, object, request); !ok) return Refusal(ok.error());
-  if (auto ok = check_fields(info, object, request, write.warnings); !ok) return Refusal(ok.error());
+  if (auto ok = check_fields(info, object, request, write.warnings); !ok)
+    return Refusal(ok.error());
   if (auto version = text_at(object, "metadata", "resourceVersion"); !version.empty()) {
     return Refusal(bad_request("resourceVersion should not be set on objects to be created"));
   }
   return store_new(write, std::move(object), true);
 }
 
-Outcome<Answer> update_object(Backend& backend, const ResourceInfo& info, const kube::Request& request,
-                              const Caller& caller) {
+Outcome<Answer> update_object(Backend& backend, const ResourceInfo& info,
+                              const kube::Request& request, const Caller& caller) {
   Write write{backend, info, request, caller, {}};
   Json object = *request.body;
   if (auto ok = check_header(info, object, request); !ok) return Refusal(ok.error());
-  if (auto ok = check_fields(info, object, request, write.warnings); !ok) return Refusal(ok.error());
+  if (auto ok = check_fields(info, object, request, write.warnings); !ok)
+    return Refusal(ok.error());
   StoredPtr live = backend.store.shelf(info.storage).find(ObjectKey{request.ns, request.name});
   if (!live) {
     // As the real server, whose leases a client may create by putting them.
-    bool upsert = info.type.full_name() == "leases.coordination.k8s.io" && request.subresource.empty() &&
+    bool upsert = info.type.full_name() == "leases.coordination.k8s.io" &&
+                  request.subresource.empty() &&
                   text_at(object, "metadata", "resourceVersion").empty();
     if (upsert) return store_new(write, std::move(object), true);
     return Refusal(not_found(info.type, request.name));
   }
   if (info.custom && text_at(object, "metadata", "resourceVersion").empty()) {
-    return Refusal(invalid(info.type, request.name,
-                           {cause_invalid("metadata.resourceVersion", 0, "must be specified for an update")}));
+    return Refusal(
+        invalid(info.type, request.name,
+                {cause_invalid("metadata.resourceVersion", 0, "must be specified for an update")}));
   }
   return store_change(write, present(info, live), std::move(object), true);
 }
 
-Outcome<Answer> patch_object(Backend& backend, const ResourceInfo& info, const kube::Request& request,
-                             const Caller& caller) {
+Outcome<Answer> patch_object(Backend& backend, const ResourceInfo& info,
+                             const kube::Request& request, const Caller& caller) {
   Write write{backend, info, request, caller, {}};
   StoredPtr live = backend.store.shelf(info.storage).find(ObjectKey{request.ns, request.name});
   if (live) live = present(info, live);
@@ -224,7 +242,8 @@ Outcome<Answer> patch_object(Backend& backend, const ResourceInfo& info, const k
   auto object = patched(write, live->json());
   if (!object) return Refusal(object.error());
   if (auto ok = check_header(info, *object, request); !ok) return Refusal(ok.error());
-  if (auto ok = check_fields(info, *object, request, write.warnings); !ok) return Refusal(ok.error());
+  if (auto ok = check_fields(info, *object, request, write.warnings); !ok)
+    return Refusal(ok.error());
   return store_change(write, live, std::move(*object), true);
 }
 
@@ -236,24 +255,28 @@ Outcome<Answer> bind_pod(Backend& backend, const ResourceInfo& info, const kube:
   ResourceType binding{"", "v1", "Binding", "bindings", true};
   if (node.empty()) return Refusal(invalid(binding, request.name, {cause_required("target.name")}));
   if (!kind.empty() && kind != "Node") {
-    return Refusal(invalid(binding, request.name, {cause_unsupported("target.kind", Json(kind), {"Node"})}));
+    return Refusal(
+        invalid(binding, request.name, {cause_unsupported("target.kind", Json(kind), {"Node"})}));
   }
   if (auto bound = text_at(live->json(), "spec", "nodeName"); !bound.empty()) {
-    return Refusal(conflict(binding, request.name,
-                            fmt::format("pod {} is already assigned to node \"{}\"", request.name, bound)));
+    return Refusal(
+        conflict(binding, request.name,
+                 fmt::format("pod {} is already assigned to node \"{}\"", request.name, bound)));
   }
   if (is_terminating(live->json())) {
-    return Refusal(conflict(binding, request.name,
-                            fmt::format("pod {} is being deleted, cannot be assigned to a host", request.name)));
+    return Refusal(conflict(
+        binding, request.name,
+        fmt::format("pod {} is being deleted, cannot be assigned to a host", request.name)));
   }
   Json object = live->json();
   ensure_object(object.as_object(), "spec")["nodeName"] = node;
   JsonObject& status = ensure_object(object.as_object(), "status");
   if (!status["conditions"].is_array()) status["conditions"] = JsonArray{};
-  status["conditions"].as_array().push_back(JsonObject{{"type", "PodScheduled"},
-                                                       {"status", "True"},
-                                                       {"lastProbeTime", nullptr},
-                                                       {"lastTransitionTime", format_rfc3339(backend.loop.now())}});
+  status["conditions"].as_array().push_back(
+      JsonObject{{"type", "PodScheduled"},
+                 {"status", "True"},
+                 {"lastProbeTime", nullptr},
+                 {"lastTransitionTime", format_rfc3339(backend.loop.now())}});
   rewrite(backend, info.storage, live, std::move(object));
   Answer answer;
   answer.code = 201;

@@ -5,12 +5,12 @@
 
 namespace lockstep::apiserver {
 
-Outcome<Answer> create_object(Backend& backend, const ResourceInfo& info, const kube::Request& request,
-                              const Caller& caller);
-Outcome<Answer> update_object(Backend& backend, const ResourceInfo& info, const kube::Request& request,
-                              const Caller& caller);
-Outcome<Answer> patch_object(Backend& backend, const ResourceInfo& info, const kube::Request& request,
-                             const Caller& caller);
+Outcome<Answer> create_object(Backend& backend, const ResourceInfo& info,
+                              const kube::Request& request, const Caller& caller);
+Outcome<Answer> update_object(Backend& backend, const ResourceInfo& info,
+                              const kube::Request& request, const Caller& caller);
+Outcome<Answer> patch_object(Backend& backend, const ResourceInfo& info,
+                             const kube::Request& request, const Caller& caller);
 // POST pods/NAME/binding.
 Outcome<Answer> bind_pod(Backend& backend, const ResourceInfo& info, const kube::Request& request);
 

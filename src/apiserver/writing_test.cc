@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view a_node = R"({"metadata":{"name":"gpu-1","labels":{"a":"1"}},"spec":{}})";
 
 kube::Request patch_node(kube::PatchType type, std::string_view text) {
-  return kube::patch(resource::nodes, {"", "gpu-1"}, type, json(text));
+  return kube::patch(resource::nodes, {"", "gpu-1"}, type, from_text(text));
 }
 
 TEST(Writing, CreateFillsInWhatOnlyTheServerKnows) {
@@ -23,24 +23,26 @@ TEST(Writing, CreateFillsInWhatOnlyTheServerKnows) {
 
 TEST(Writing, GenerateNameMakesANameAndNoNameIsRefused) {
   TestCluster cluster;
-  Json made = cluster.create(resource::config_maps, "default", R"({"metadata":{"generateName":"web-"}})");
+  Json made =
+      cluster.create(resource::config_maps, "default", R"({"metadata":{"generateName":"web-"}})");
   EXPECT_EQ(text_at(made, "metadata", "name").substr(0, 4), "web-");
   EXPECT_EQ(text_at(made, "metadata", "name").size(), 9U);
-  auto error = cluster.refused(kube::create(resource::config_maps, "default", json("{}")));
+  auto error = cluster.refused(kube::create(resource::config_maps, "default", from_text("{}")));
   EXPECT_EQ(error.code, 422);
 }
 
 TEST(Writing, TheSameNameTwiceAlreadyExists) {
   TestCluster cluster;
   cluster.create(resource::nodes, "", a_node);
-  auto error = cluster.refused(kube::create(resource::nodes, "", json(a_node)));
+  auto error = cluster.refused(kube::create(resource::nodes, "", from_text(a_node)));
   EXPECT_EQ(error.code, 409);
   EXPECT_EQ(error.reason, "AlreadyExists");
 }
 
 TEST(Writing, ANamespaceMustExist) {
   TestCluster cluster;
-  auto error = cluster.refused(kube::create(resource::config_maps, "nowhere", json(R"({"metadata":{"name":"x"}})")));
+  auto error = cluster.refused(
+      kube::create(resource::config_maps, "nowhere", from_text(R"({"metadata":{"name":"x"}})")));
   EXPECT_EQ(error.code, 404);
   EXPECT_EQ(error.message, "namespaces \"nowhere\" not found");
 }
@@ -59,7 +61,8 @@ TEST(Writing, APatchMayCarryTheVersionItIsBasedOn) {
   TestCluster cluster;
   Json node = cluster.create(resource::nodes, "", a_node);
   std::string version(text_at(node, "metadata", "resourceVersion"));
-  std::string patch = fmt::format(R"({{"metadata":{{"resourceVersion":"{}","labels":{{"b":"2"}}}}}})", version);
+  std::string patch =
+      fmt::format(R"({{"metadata":{{"resourceVersion":"{}","labels":{{"b":"2"}}}}}})", version);
   cluster.ok(patch_node(kube::PatchType::merge, patch));
   EXPECT_EQ(cluster.refused(patch_node(kube::PatchType::merge, patch)).code, 409);
 }
@@ -67,8 +70,10 @@ TEST(Writing, APatchMayCarryTheVersionItIsBasedOn) {
 TEST(Writing, AWriteThatChangesNothingMakesNoVersion) {
   TestCluster cluster;
   Json node = cluster.create(resource::nodes, "", a_node);
-  Json same = cluster.ok(patch_node(kube::PatchType::merge, R"({"metadata":{"labels":{"a":"1"}}})"));
-  EXPECT_EQ(text_at(node, "metadata", "resourceVersion"), text_at(same, "metadata", "resourceVersion"));
+  Json same =
+      cluster.ok(patch_node(kube::PatchType::merge, R"({"metadata":{"labels":{"a":"1"}}})"));
+  EXPECT_EQ(text_at(node, "metadata", "resourceVersion"),
+            text_at(same, "metadata", "resourceVersion"));
 }
 
 TEST(Writing, AllFourPatches) {
@@ -83,7 +88,8 @@ TEST(Writing, AllFourPatches) {
                                R"({"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}})"));
   node = cluster.ok(patch_node(kube::PatchType::strategic,
                                R"({"spec":{"taints":[{"key":"b","effect":"NoSchedule"}]}})"));
-  EXPECT_EQ(find(node, "spec", "taints")->as_array().size(), 1U) << "taints are replaced, as the real API does";
+  EXPECT_EQ(find(node, "spec", "taints")->as_array().size(), 1U)
+      << "taints are replaced, as the real API does";
   node = cluster.ok(patch_node(kube::PatchType::apply, R"({"metadata":{"labels":{"owned":"yes"}}})")
                         .with("fieldManager", "tests"));
   EXPECT_EQ(text_at(node, "metadata", "labels", "owned"), "yes");
@@ -91,10 +97,12 @@ TEST(Writing, AllFourPatches) {
 
 TEST(Writing, StrategicPatchMergesContainersByName) {
   TestCluster cluster;
-  cluster.create(resource::pods, "default",
-                 R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"1"},{"name":"b","image":"1"}]}})");
-  Json pod = cluster.ok(kube::patch(resource::pods, {"default", "p"}, kube::PatchType::strategic,
-                                    json(R"({"spec":{"containers":[{"name":"b","image":"2"}]}})")));
+  cluster.create(
+      resource::pods, "default",
+      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"1"},{"name":"b","image":"1"}]}})");
+  Json pod =
+      cluster.ok(kube::patch(resource::pods, {"default", "p"}, kube::PatchType::strategic,
+                             from_text(R"({"spec":{"containers":[{"name":"b","image":"2"}]}})")));
   const auto& containers = find(pod, "spec", "containers")->as_array();
   ASSERT_EQ(containers.size(), 2U);
   EXPECT_EQ(text_at(containers[0], "image"), "1");
@@ -104,9 +112,15 @@ TEST(Writing, StrategicPatchMergesContainersByName) {
 TEST(Writing, ABrokenPatchIsRefusedAndChangesNothing) {
   TestCluster cluster;
   Json node = cluster.create(resource::nodes, "", a_node);
-  EXPECT_EQ(cluster.refused(patch_node(kube::PatchType::json, R"([{"op":"remove","path":"/no/such"}])")).code, 422);
+  EXPECT_EQ(
+      cluster.refused(patch_node(kube::PatchType::json, R"([{"op":"remove","path":"/no/such"}])"))
+          .code,
+      422);
   EXPECT_EQ(cluster.refused(patch_node(kube::PatchType::merge, "[]")).code, 400);
-  EXPECT_EQ(cluster.refused(patch_node(kube::PatchType::json, R"([{"op":"replace","path":"/metadata","value":3}])")).code,
+  EXPECT_EQ(cluster
+                .refused(patch_node(kube::PatchType::json,
+                                    R"([{"op":"replace","path":"/metadata","value":3}])"))
+                .code,
             400);
   EXPECT_EQ(text_at(cluster.get(resource::nodes, {"", "gpu-1"}), "metadata", "resourceVersion"),
             text_at(node, "metadata", "resourceVersion"));
@@ -119,25 +133,31 @@ TEST(Writing, ApplyWithoutAManagerIsRefused) {
 
 TEST(Writing, ApplyCreatesWhatIsNotThere) {
   TestCluster cluster;
-  auto answer = cluster.send(patch_node(kube::PatchType::apply, a_node).with("fieldManager", "tests"));
+  auto answer =
+      cluster.send(patch_node(kube::PatchType::apply, a_node).with("fieldManager", "tests"));
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->code, 201);
 }
 
 TEST(Writing, DryRunChecksEverythingAndKeepsNothing) {
   TestCluster cluster;
-  cluster.ok(kube::create(resource::nodes, "", json(a_node)).with("dryRun", "All"));
+  cluster.ok(kube::create(resource::nodes, "", from_text(a_node)).with("dryRun", "All"));
   EXPECT_FALSE(cluster.exists(resource::nodes, {"", "gpu-1"}));
-  EXPECT_EQ(cluster.refused(kube::create(resource::nodes, "", json(a_node)).with("dryRun", "Some")).code, 422);
+  EXPECT_EQ(
+      cluster.refused(kube::create(resource::nodes, "", from_text(a_node)).with("dryRun", "Some"))
+          .code,
+      422);
 }
 
 TEST(Writing, AnUnknownFieldIsRefusedWhenStrictAndWarnedOfOtherwise) {
   TestCluster cluster;
   constexpr std::string_view text = R"({"metadata":{"name":"n"},"spec":{"unschedulabel":true}})";
-  auto strict = cluster.refused(kube::create(resource::nodes, "", json(text)).with("fieldValidation", "Strict"));
+  auto strict = cluster.refused(
+      kube::create(resource::nodes, "", from_text(text)).with("fieldValidation", "Strict"));
   EXPECT_EQ(strict.code, 400);
-  EXPECT_NE(strict.message.find("unknown field \"spec.unschedulabel\""), std::string::npos) << strict.message;
-  auto warned = cluster.send(kube::create(resource::nodes, "", json(text)));
+  EXPECT_NE(strict.message.find("unknown field \"spec.unschedulabel\""), std::string::npos)
+      << strict.message;
+  auto warned = cluster.send(kube::create(resource::nodes, "", from_text(text)));
   ASSERT_TRUE(warned);
   ASSERT_EQ(warned->warnings.size(), 1U);
   EXPECT_EQ(find(std::get<StoredPtr>(warned->body)->json(), "spec", "unschedulabel"), nullptr);
@@ -146,12 +166,14 @@ TEST(Writing, AnUnknownFieldIsRefusedWhenStrictAndWarnedOfOtherwise) {
 TEST(Writing, StatusAndSpecAreWrittenThroughTheirOwnDoors) {
   TestCluster cluster;
   cluster.add_pod("p");
-  Json pod = cluster.ok(kube::patch(resource::pods, {"default", "p"}, kube::PatchType::merge,
-                                    json(R"({"metadata":{"labels":{"x":"y"}},"status":{"phase":"Failed"}})")));
+  Json pod = cluster.ok(
+      kube::patch(resource::pods, {"default", "p"}, kube::PatchType::merge,
+                  from_text(R"({"metadata":{"labels":{"x":"y"}},"status":{"phase":"Failed"}})")));
   EXPECT_EQ(text_at(pod, "status", "phase"), "Running");
   EXPECT_EQ(text_at(pod, "metadata", "labels", "x"), "y");
-  kube::Request status = kube::patch(resource::pods, {"default", "p"}, kube::PatchType::merge,
-                                     json(R"({"spec":{"nodeName":"other"},"status":{"phase":"Failed"}})"));
+  kube::Request status =
+      kube::patch(resource::pods, {"default", "p"}, kube::PatchType::merge,
+                  from_text(R"({"spec":{"nodeName":"other"},"status":{"phase":"Failed"}})"));
   status.subresource = "status";
   pod = cluster.ok(status);
   EXPECT_EQ(text_at(pod, "status", "phase"), "Failed");
@@ -160,23 +182,27 @@ TEST(Writing, StatusAndSpecAreWrittenThroughTheirOwnDoors) {
 
 TEST(Writing, GenerationCountsChangesOfTheSpecOnly) {
   TestCluster cluster;
-  Json set = cluster.create(resource::daemon_sets, "default",
-                            R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},
+  Json set =
+      cluster.create(resource::daemon_sets, "default",
+                     R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},
       "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"1"}]}}}})");
   EXPECT_EQ(as_integer(find(set, "metadata", "generation")), 1);
   set = cluster.ok(kube::patch(resource::daemon_sets, {"default", "d"}, kube::PatchType::merge,
-                               json(R"({"metadata":{"labels":{"x":"y"}}})")));
+                               from_text(R"({"metadata":{"labels":{"x":"y"}}})")));
   EXPECT_EQ(as_integer(find(set, "metadata", "generation")), 1);
-  set = cluster.ok(kube::patch(resource::daemon_sets, {"default", "d"}, kube::PatchType::strategic,
-                               json(R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"2"}]}}}})")));
+  set = cluster.ok(kube::patch(
+      resource::daemon_sets, {"default", "d"}, kube::PatchType::strategic,
+      from_text(R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"2"}]}}}})")));
   EXPECT_EQ(as_integer(find(set, "metadata", "generation")), 2);
 }
 
 TEST(Writing, APodIsBoundOnce) {
   TestCluster cluster;
-  cluster.create(resource::pods, "default", R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
-  kube::Request bind = kube::create(resource::pods, "default",
-                                    json(R"({"kind":"Binding","target":{"kind":"Node","name":"gpu-1"}})"));
+  cluster.create(resource::pods, "default",
+                 R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  kube::Request bind =
+      kube::create(resource::pods, "default",
+                   from_text(R"({"kind":"Binding","target":{"kind":"Node","name":"gpu-1"}})"));
   bind.name = "p";
   bind.subresource = "binding";
   cluster.ok(bind);
@@ -186,14 +212,16 @@ TEST(Writing, APodIsBoundOnce) {
 
 TEST(Writing, RemovingTheLastFinalizerOfATerminatingObjectEndsIt) {
   TestCluster cluster;
-  cluster.create(resource::config_maps, "default", R"({"metadata":{"name":"c","finalizers":["a.b/c"]}})");
+  cluster.create(resource::config_maps, "default",
+                 R"({"metadata":{"name":"c","finalizers":["a.b/c"]}})");
   cluster.ok(kube::remove(resource::config_maps, {"default", "c"}));
   ASSERT_TRUE(cluster.exists(resource::config_maps, {"default", "c"}));
-  auto added = cluster.refused(kube::patch(resource::config_maps, {"default", "c"}, kube::PatchType::merge,
-                                           json(R"({"metadata":{"finalizers":["a.b/c","d.e/f"]}})")));
+  auto added =
+      cluster.refused(kube::patch(resource::config_maps, {"default", "c"}, kube::PatchType::merge,
+                                  from_text(R"({"metadata":{"finalizers":["a.b/c","d.e/f"]}})")));
   EXPECT_EQ(added.code, 422);
   cluster.ok(kube::patch(resource::config_maps, {"default", "c"}, kube::PatchType::merge,
-                         json(R"({"metadata":{"finalizers":[]}})")));
+                         from_text(R"({"metadata":{"finalizers":[]}})")));
   EXPECT_FALSE(cluster.exists(resource::config_maps, {"default", "c"}));
 }
 

@@ -21,12 +21,14 @@ bool is_loopback(const std::string& address) {
 
 int run_apiserver(const ApiserverFlags& flags) {
   if (!flags.tls && !is_loopback(flags.address)) {
-    return report(Error{ErrorKind::invalid,
-                        "plain HTTP lets everybody in and is for loopback only: add --tls, or listen on 127.0.0.1",
-                        "--address " + flags.address});
+    return report(Error{
+        ErrorKind::invalid,
+        "plain HTTP lets everybody in and is for loopback only: add --tls, or listen on 127.0.0.1",
+        "--address " + flags.address});
   }
   if (!flags.token.empty() && !flags.tls) {
-    return report(Error{ErrorKind::invalid, "a token sent without TLS protects nothing: add --tls", "--token"});
+    return report(Error{ErrorKind::invalid, "a token sent without TLS protects nothing: add --tls",
+                        "--token"});
   }
   block_signals();
   apiserver::EmbeddedOptions options;
@@ -46,9 +48,11 @@ int run_apiserver(const ApiserverFlags& flags) {
     if (!written) return report(written.error().at("--kubeconfig-out"));
   }
   fmt::print("Kubernetes API at {}\n", (*server)->url());
-  if (!flags.kubeconfig_out.empty()) fmt::print("  kubectl --kubeconfig {} get nodes\n", flags.kubeconfig_out);
+  if (!flags.kubeconfig_out.empty())
+    fmt::print("  kubectl --kubeconfig {} get nodes\n", flags.kubeconfig_out);
   fmt::print(
-      "Everything is kept in memory and is gone when this ends: for demos, simulations and tests. Ctrl-C ends it.\n");
+      "Everything is kept in memory and is gone when this ends: for demos, simulations and tests. "
+      "Ctrl-C ends it.\n");
   std::fflush(stdout);
   wait_for_signal();
   if (!flags.kubeconfig_out.empty()) (void)files.remove(flags.kubeconfig_out);

@@ -1,9 +1,8 @@
 #include "cli/demo_command.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -65,12 +64,15 @@ Result<void> show(Processes& processes, const std::string& kubectl, const std::s
   return {};
 }
 
-Result<void> show_fleet(Processes& processes, const std::string& kubectl, const std::string& kubeconfig) {
-  LOCKSTEP_CHECK(show(processes, kubectl, kubeconfig, {"get", "nodes", "-L", "nvidia.com/gpu.product"}));
-  LOCKSTEP_CHECK(show(processes, kubectl, kubeconfig,
-                      {"get", "node", "-l", "nvidia.com/gpu.present",
-                       "-ojsonpath={range .items[*]}{.metadata.name}{\"\\t\"}{.metadata.labels.nvidia\\.com/"
-                       "gpu-driver-upgrade-state}{\"\\n\"}{end}"}));
+Result<void> show_fleet(Processes& processes, const std::string& kubectl,
+                        const std::string& kubeconfig) {
+  LOCKSTEP_CHECK(
+      show(processes, kubectl, kubeconfig, {"get", "nodes", "-L", "nvidia.com/gpu.product"}));
+  LOCKSTEP_CHECK(
+      show(processes, kubectl, kubeconfig,
+           {"get", "node", "-l", "nvidia.com/gpu.present",
+            "-ojsonpath={range .items[*]}{.metadata.name}{\"\\t\"}{.metadata.labels.nvidia\\.com/"
+            "gpu-driver-upgrade-state}{\"\\n\"}{end}"}));
   LOCKSTEP_CHECK(show(processes, kubectl, kubeconfig, {"get", "daemonsets", "-n", "gpu-operator"}));
   return show(processes, kubectl, kubeconfig, {"get", "pods", "-n", "ml-training", "-o", "wide"});
 }
@@ -88,9 +90,10 @@ int run_demo(const DemoFlags& flags) {
   fmt::print("Loaded {} GPU nodes with their driver DaemonSet and a training job.\n", flags.nodes);
 
   const char* directory = std::getenv("TMPDIR");
-  TemporaryFile kubeconfig(
-      fmt::format("{}/lockstep-demo-{}.kubeconfig", directory == nullptr ? "/tmp" : directory, getpid()));
-  if (auto written = SystemFiles().write(kubeconfig.path(), (*server)->kubeconfig(), 0600); !written) {
+  TemporaryFile kubeconfig(fmt::format("{}/lockstep-demo-{}.kubeconfig",
+                                       directory == nullptr ? "/tmp" : directory, getpid()));
+  if (auto written = SystemFiles().write(kubeconfig.path(), (*server)->kubeconfig(), 0600);
+      !written) {
     return report(written.error());
   }
   SystemProcesses processes;
@@ -104,7 +107,8 @@ int run_demo(const DemoFlags& flags) {
     report(error);
   }
   if (flags.keep) {
-    fmt::print("\nLook around; Ctrl-C ends it:\n  kubectl --kubeconfig {} get nodes\n", kubeconfig.path());
+    fmt::print("\nLook around; Ctrl-C ends it:\n  kubectl --kubeconfig {} get nodes\n",
+               kubeconfig.path());
     std::fflush(stdout);
     wait_for_signal();
   }

@@ -1,5 +1,5 @@
-// The objects of the demo's GPU fleet: nodes as the GPU operator labels them, the driver's DaemonSet
-// and its pods, the DRA plugin, some work.
+// The objects of the demo's GPU fleet: nodes as the GPU operator labels them, the driver's
+// DaemonSet and its pods, the DRA plugin, some work.
 #pragma once
 
 #include <vector>

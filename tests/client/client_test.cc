@@ -27,7 +27,9 @@ using apiserver::HttpRequest;
 
 constexpr Duration patience = seconds(30);
 
-bool is_watch(const HttpRequest& request) { return request.target.find("watch=true") != std::string::npos; }
+bool is_watch(const HttpRequest& request) {
+  return request.target.find("watch=true") != std::string::npos;
+}
 
 HttpAnswer status_answer(int code, std::string_view reason, std::optional<int> retry_after = {}) {
   apiserver::StatusError error;
@@ -76,7 +78,8 @@ struct ClientTest : testing::Test {
     kube::ReflectorOptions options;
     options.page_size = page_size;
     options.backoff = {milliseconds(5), milliseconds(50), 2.0, 1.0};
-    nodes = std::make_unique<kube::CachedResource<Node>>(*limited, loop, random, log, context, options);
+    nodes =
+        std::make_unique<kube::CachedResource<Node>>(*limited, loop, random, log, context, options);
     nodes->reflector.start();
   }
 
@@ -94,7 +97,8 @@ struct ClientTest : testing::Test {
     });
   }
   void add_node(const std::string& name) {
-    in_store(kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", name}}}}));
+    in_store(
+        kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", name}}}}));
   }
   void remove_node(const std::string& name) { in_store(kube::remove(resource::nodes, {"", name})); }
 
@@ -114,7 +118,8 @@ struct ClientTest : testing::Test {
       }
       return true;
     };
-    EXPECT_TRUE(loop.run_until(equal, patience)) << nodes->cache.size() << " of " << truth.size() << " nodes";
+    EXPECT_TRUE(loop.run_until(equal, patience))
+        << nodes->cache.size() << " of " << truth.size() << " nodes";
   }
 
   EventLoop loop;
@@ -132,17 +137,20 @@ struct ClientTest : testing::Test {
 };
 
 TEST_F(ClientTest, EveryVerbOverHttp) {
-  auto made = call(kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "gpu-1"}}}}));
+  auto made = call(
+      kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "gpu-1"}}}}));
   ASSERT_TRUE(made);
   EXPECT_EQ(made->code, 201);
-  auto patched = kube::document_of(call(kube::patch(resource::nodes, {"", "gpu-1"}, kube::PatchType::strategic,
-                                                    JsonObject{{"spec", JsonObject{{"unschedulable", true}}}})));
+  auto patched = kube::document_of(
+      call(kube::patch(resource::nodes, {"", "gpu-1"}, kube::PatchType::strategic,
+                       JsonObject{{"spec", JsonObject{{"unschedulable", true}}}})));
   ASSERT_TRUE(patched) << patched.error().text();
   EXPECT_TRUE(as_bool(find(**patched, "spec", "unschedulable")));
   Json whole = **patched;
   whole.as_object()["spec"].as_object()["unschedulable"] = false;
   EXPECT_EQ(call(kube::update(resource::nodes, {"", "gpu-1"}, whole))->code, 200);
-  EXPECT_EQ(call(kube::update(resource::nodes, {"", "gpu-1"}, whole))->error().kind, ErrorKind::conflict);
+  EXPECT_EQ(call(kube::update(resource::nodes, {"", "gpu-1"}, whole))->error().kind,
+            ErrorKind::conflict);
   EXPECT_EQ(call(kube::list(resource::nodes))->code, 200);
   EXPECT_EQ(call(kube::remove(resource::nodes, {"", "gpu-1"}))->code, 200);
   EXPECT_EQ(call(kube::get(resource::nodes, {"", "gpu-1"}))->error().kind, ErrorKind::not_found);
@@ -164,7 +172,8 @@ TEST_F(ClientTest, ADroppedWatchIsResumedWithoutListingAgain) {
   expect_cache_equals_truth();
   auto watches_begun = [&] {
     uint64_t begun = 0;
-    for (const auto& [kind, count] : server->counts().counts()) begun += kind.verb == "WATCH" ? count : 0;
+    const auto counts = server->counts();
+    for (const auto& [kind, count] : counts.counts()) begun += kind.verb == "WATCH" ? count : 0;
     return begun;
   };
   for (uint64_t i = 0; i < 3; ++i) {
@@ -203,7 +212,8 @@ TEST_F(ClientTest, A429IsWaitedOutAsTheServerAsked) {
     }
   });
   // What was refused was not done: here the disturbance came after the fact, so it exists already.
-  auto made = call(kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "gpu-1"}}}}));
+  auto made = call(
+      kube::create(resource::nodes, "", JsonObject{{"metadata", JsonObject{{"name", "gpu-1"}}}}));
   ASSERT_TRUE(made) << made.error().text();
   EXPECT_EQ(refused, 2);
   EXPECT_EQ(made->error().kind, ErrorKind::exists);
@@ -252,7 +262,8 @@ TEST_F(ClientTest, ABodyThatBreaksOffIsAnErrorAndTriedAgain) {
     if (!answer.more || is_watch(request) || broken >= 2) return;
     ++broken;
     answer.more = nullptr;
-    answer.body = R"({"kind":"NodeList","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"na)";
+    answer.body =
+        R"({"kind":"NodeList","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"na)";
   });
   begin_watching();
   expect_cache_equals_truth();
@@ -303,7 +314,8 @@ TEST_F(ClientTest, AnExpiredTokenIsReadAnewFromItsFile) {
   ASSERT_NE(user, std::string::npos);
   size_t line = config.rfind('\n', user) + 1;
   size_t end = config.find('\n', config.find("client-key-data")) + 1;
-  config = config.substr(0, line) + std::string(user - line, ' ') + "tokenFile: /token\n" + config.substr(end);
+  config = config.substr(0, line) + std::string(user - line, ' ') + "tokenFile: /token\n" +
+           config.substr(end);
   ASSERT_TRUE(files.write("/token", "first"));
   connect(config);
   ASSERT_EQ(call(kube::list(resource::nodes))->code, 200);

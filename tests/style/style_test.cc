@@ -17,7 +17,8 @@ std::vector<SourceFile> project_files() {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       const auto& path = entry.path();
       if (path.string().find("node_modules") != std::string::npos) continue;
-      if (!entry.is_regular_file() || (path.extension() != ".cc" && path.extension() != ".h")) continue;
+      if (!entry.is_regular_file() || (path.extension() != ".cc" && path.extension() != ".h"))
+        continue;
       std::ifstream stream(path);
       std::stringstream text;
       text << stream.rdbuf();
@@ -36,8 +37,9 @@ TEST(Style, TheWholeTreeFollowsTheRules) {
 }
 
 TEST(Style, PureFoldersUseNoClockThreadRandomEnvironmentOrUnorderedIteration) {
-  for (const char* line : {"auto t = std::chrono::system_clock::now();", "std::thread t;", "std::random_device d;",
-                           "auto home = getenv(\"HOME\");", "std::unordered_map<int, int> m;"}) {
+  for (const char* line :
+       {"auto t = std::chrono::system_clock::now();", "std::thread t;", "std::random_device d;",
+        "auto home = getenv(\"HOME\");", "std::unordered_map<int, int> m;"}) {
     EXPECT_EQ(check_purity({"src/base/x.cc", line}).size(), 1U) << line;
     EXPECT_TRUE(check_purity({"src/world/x.cc", line}).empty()) << line;
     EXPECT_TRUE(check_purity({"src/base/x_test.cc", line}).empty()) << line;
@@ -60,7 +62,8 @@ TEST(Style, NoTabsTrailingSpaceOrLongLines) {
 
 TEST(Style, EverySourceHasItsTestAndEveryTestAsserts) {
   EXPECT_EQ(check_tests({{"src/data/x.cc", ""}}).size(), 1U);
-  EXPECT_TRUE(check_tests({{"src/data/x.cc", ""}, {"src/data/x_test.cc", "EXPECT_TRUE(a);"}}).empty());
+  EXPECT_TRUE(
+      check_tests({{"src/data/x.cc", ""}, {"src/data/x_test.cc", "EXPECT_TRUE(a);"}}).empty());
   EXPECT_EQ(check_tests({{"src/data/x.cc", ""}, {"src/data/x_test.cc", "f();"}}).size(), 1U);
   EXPECT_TRUE(check_tests({{"src/cli/x.cc", ""}}).empty());
 }

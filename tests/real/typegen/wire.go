@@ -113,15 +113,15 @@ func (f *wireFacts) readPointers(folder, name string) {
 func (f *wireFacts) numbers(name string, properties map[string]schema) map[string]string {
 	numbers := map[string]string{}
 	for _, field := range f.messages[name] {
-		if _, known := properties[field.name]; known {
-			numbers[field.name] = field.number
+		if property := propertyOf(field, properties); property != "" {
+			numbers[property] = field.number
 			continue
 		}
 		for _, inner := range f.messages[field.message] {
-			if _, known := properties[inner.name]; known {
-				numbers[inner.name] = field.number + "." + inner.number
-				if f.pointers[field.message+"."+inner.name] {
-					f.pointers[name+"."+inner.name] = true
+			if property := propertyOf(inner, properties); property != "" {
+				numbers[property] = field.number + "." + inner.number
+				if f.pointers[field.message+"."+property] {
+					f.pointers[name+"."+property] = true
 				}
 			}
 		}
@@ -132,4 +132,14 @@ func (f *wireFacts) numbers(name string, properties map[string]schema) map[strin
 		}
 	}
 	return numbers
+}
+
+// A few old messages write their fields with a capital.
+func propertyOf(field wireField, properties map[string]schema) string {
+	for property := range properties {
+		if strings.EqualFold(property, field.name) {
+			return property
+		}
+	}
+	return ""
 }
