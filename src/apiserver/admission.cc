@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apiserver/quality_of_service.h"
 #include "apiserver/writing.h"
 #include "base/strings.h"
 
@@ -37,9 +38,7 @@ const JsonObject& metadata_of(const Json& object) {
   return object.as_object().at("metadata").as_object();
 }
 
-JsonObject pending_pod_status() {
-  return JsonObject{{"phase", "Pending"}, {"qosClass", "BestEffort"}};
-}
+JsonObject pending_pod_status() { return JsonObject{{"phase", "Pending"}}; }
 
 // Kinds whose creator may set the status at once, as the real server allows.
 bool keeps_status_on_create(const ResourceInfo& info) {
@@ -245,6 +244,10 @@ Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, co
     if (info.schema != nullptr) apply_defaults(*info.schema, object);
   } else {
     default_builtin(info, object);
+    // Only now its requests are known.
+    if (before == nullptr && info.storage == "pods") {
+      ensure_object(object.as_object(), "status")["qosClass"] = quality_of_service(object);
+    }
   }
   std::vector<StatusCause> causes = validate_builtin(info, object, before);
   if (info.custom && info.schema != nullptr) {

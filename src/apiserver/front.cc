@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "apiserver/discovery.h"
+#include "apiserver/openapi_protobuf.h"
+#include "apiserver/protobuf.h"
 #include "apiserver/table.h"
 #include "base/strings.h"
 #include "data/yaml.h"
@@ -145,8 +147,14 @@ std::optional<HttpAnswer> Front::answer_about(const HttpRequest& request, const 
   }
   std::string key = request.target.substr(0, request.target.find('?'));
   if (path[0] == "openapi") {
-    if (openapi_v2_wanted)
-      return document(cached(key, [&] { return openapi_v2(table, backend_.schemas); }), *wanted);
+    if (openapi_v2_wanted) {
+      const Json& json = cached(key, [&] { return openapi_v2(table, backend_.schemas); });
+      if (!is_openapi_protobuf(request.accept)) return document(json, *wanted);
+      HttpAnswer answer;
+      answer.content_type = request.accept;
+      answer.body = openapi_protobuf(json);
+      return answer;
+    }
     if (path.size() == 2 && path[1] == "v3")
       return document(cached(key, [&] { return openapi_v3_index(table); }), *wanted);
     bool core = path.size() == 4 && path[1] == "v3" && path[2] == "api";
@@ -212,7 +220,9 @@ HttpAnswer Front::answer_resource(const HttpRequest& request, const Target& targ
     if (!type) return counted(refuse(type.error()));
     route->request.patch_type = *type;
   }
-  auto body = read_body(request.body, request.content_type, is_patch);
+  auto body = is_protobuf(request.content_type) && !request.body.empty()
+                  ? read_protobuf_body(request.body)
+                  : read_body(request.body, request.content_type, is_patch);
   if (!body) return counted(refuse(body.error()));
   route->request.body = std::move(*body);
   HttpAnswer answer = render(handle(backend_, route->request, request.caller), *wanted);
@@ -221,6 +231,12 @@ HttpAnswer Front::answer_resource(const HttpRequest& request, const Target& targ
     answer.more = nullptr;
   }
   return counted(std::move(answer));
+}
+
+Outcome<Document> Front::read_protobuf_body(const std::string& body) const {
+  auto object = read_protobuf(body, backend_.schemas);
+  if (!object) return Refusal(object.error());
+  return std::make_shared<const Json>(std::move(*object));
 }
 
 HttpAnswer Front::answer_watch(const HttpRequest&, Route& route, const Wanted& wanted) {

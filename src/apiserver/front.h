@@ -80,6 +80,7 @@ class Front {
  private:
   HttpAnswer answer_resource(const HttpRequest& request, const Target& target);
   HttpAnswer answer_watch(const HttpRequest& request, Route& route, const Wanted& wanted);
+  Outcome<Document> read_protobuf_body(const std::string& body) const;
   std::optional<HttpAnswer> answer_about(const HttpRequest& request, const Target& target);
   HttpAnswer render(Outcome<Answer> outcome, const Wanted& wanted);
   HttpAnswer render_list(const ResourceInfo& info, ListResult list, const Wanted& wanted);

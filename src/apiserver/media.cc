@@ -1,5 +1,6 @@
 #include "apiserver/media.h"
 
+#include "apiserver/protobuf.h"
 #include "base/strings.h"
 #include "data/yaml.h"
 
@@ -92,6 +93,10 @@ Outcome<Wanted> negotiate(std::string_view accept, const kube::Request* request)
     }
   }
   return *wanted;
+}
+
+bool is_protobuf(std::string_view content_type) {
+  return parse_media_type(content_type).name == protobuf_media_type;
 }
 
 Outcome<kube::PatchType> patch_type_of(std::string_view content_type) {

@@ -24,6 +24,9 @@ struct Wanted {
 // From Accept and the query; 406 when the client takes nothing that we have.
 Outcome<Wanted> negotiate(std::string_view accept, const kube::Request* request);
 
+// A body in Kubernetes' protobuf, which read_body does not take.
+bool is_protobuf(std::string_view content_type);
+
 // The patch type of a PATCH; 415 for another content type.
 Outcome<kube::PatchType> patch_type_of(std::string_view content_type);
 

@@ -140,13 +140,9 @@ Outcome<Selection> read_selection(const ResourceInfo& info, const kube::Request&
   Selection selection;
   selection.ns = request.ns;
   auto labels = LabelSelector::parse(query(request, "labelSelector"));
-  if (!labels)
-    return Refusal(
-        bad_request(fmt::format("unable to parse requirement: {}", labels.error().text())));
+  if (!labels) return Refusal(bad_request(labels.error().text()));
   auto fields = FieldSelector::parse(query(request, "fieldSelector"));
-  if (!fields)
-    return Refusal(
-        bad_request(fmt::format("unable to parse field selector: {}", fields.error().text())));
+  if (!fields) return Refusal(bad_request(fields.error().text()));
   for (const auto& requirement : fields->requirements()) {
     if (!field_is_selectable(info, requirement.path)) {
       return Refusal(bad_request(fmt::format("field label not supported: {}", requirement.path)));

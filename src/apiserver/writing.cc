@@ -86,7 +86,14 @@ Outcome<Answer> store_new(Write& write, Json object, bool track) {
   if (write.backend.store.shelf(write.info.storage).find(key))
     return Refusal(already_exists(write.info.type, *name));
   if (track && write.backend.options.managed_fields) {
+    // Who creates an object does not own the status that it begins with.
+    Json status;
+    if (Json* begun = object.as_object().if_contains("status"); begun && write.info.has("status")) {
+      status = std::move(*begun);
+      erase_key(object.as_object(), "status");
+    }
     track_update(nullptr, object, write.manager(), write.info.schema, write.backend.loop.now());
+    if (!status.is_null()) object.as_object()["status"] = std::move(status);
   }
   StoredPtr stored = keep(write, key, std::move(object), *dry_run);
   if (!*dry_run && write.info.storage == "customresourcedefinitions.apiextensions.k8s.io") {
@@ -119,22 +126,32 @@ Outcome<Answer> store_change(Write& write, const StoredPtr& live, Json object, b
   return answer_with(write, stored, 200);
 }
 
+// The real server keeps to itself which operation of a JSON patch failed.
+StatusError patch_failed() {
+  StatusError error;
+  error.code = 422;
+  error.reason = "Invalid";
+  error.message = "the server rejected our request due to an error in our request";
+  return error;
+}
+
+// As Go's decoder complains.
+std::string not_readable_as(const Json& value, std::string_view type) {
+  const std::string_view name = value.is_bool() ? "bool" : json_type_name(value);
+  return fmt::format("json: cannot unmarshal {} into Go value of type {}",
+                     name == "integer" ? "number" : name, type);
+}
+
 Outcome<Json> patched(Write& write, const Json& live) {
   Json object = live;
   const Json& patch = *write.request.body;
-  auto unprocessable = [&](const Error& error) {
-    StatusError status = invalid(write.info.type, write.request.name, {});
-    status.message = fmt::format(
-        "the server rejected our request due to an error in our request: {}", error.text());
-    return Refusal(std::move(status));
-  };
   switch (write.request.patch_type) {
     case kube::PatchType::json:
-      if (auto ok = apply_json_patch(object, patch); !ok) return unprocessable(ok.error());
+      if (!patch.is_array()) return Refusal(bad_request(not_readable_as(patch, "jsonpatch.Patch")));
+      if (!apply_json_patch(object, patch)) return Refusal(patch_failed());
       break;
     case kube::PatchType::merge:
-      if (!patch.is_object())
-        return Refusal(bad_request("a merge patch of an object must be an object"));
+      if (!patch.is_object()) return Refusal(bad_request("Invalid JSON Patch"));
       apply_merge_patch(object, patch);
       break;
     case kube::PatchType::strategic: {
@@ -143,6 +160,9 @@ Outcome<Json> patched(Write& write, const Json& live) {
             unsupported_media_type(content_type(kube::PatchType::strategic),
                                    {"application/json-patch+json", "application/merge-patch+json",
                                     "application/apply-patch+yaml"}));
+      }
+      if (!patch.is_object()) {
+        return Refusal(bad_request(not_readable_as(patch, "map[string]interface {}")));
       }
       if (auto ok = apply_strategic_patch(object, patch, SchemaMerge(write.info.schema)); !ok) {
         return Refusal(bad_request(ok.error().text()));
@@ -171,6 +191,10 @@ Outcome<Answer> apply_object(Write& write, const StoredPtr& live) {
   if (const Json* managed = find(applied, "metadata", "managedFields");
       managed != nullptr && !managed->is_null()) {
     return Refusal(bad_request("metadata.managedFields must be nil"));
+  }
+  // What the endpoint does not change cannot be owned through it.
+  if (write.info.has("status")) {
+    erase_key(applied.as_object(), write.request.subresource == "status" ? "spec" : "status");
   }
   const std::string* force = write.request.find_query("force");
   auto merged = server_side_apply(live ? &live->json() : nullptr, applied, write.manager(),

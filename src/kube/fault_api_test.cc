@@ -209,29 +209,6 @@ TEST(FaultApi, LateEventsKeepTheirOrder) {
   }
 }
 
-TEST(FaultApi, RandomFaultsComeAsOftenAsTheyShould) {
-  VirtualLoop loop(1);
-  SeededRandom random(1);
-  FakeApi inner(loop);
-  RandomFaults faults(FaultWeights::everything(1.0), random);
-  FaultApi api(inner, loop, faults);
-  for (int i = 0; i < 1000; ++i) {
-    api.call(list(resource::nodes), [](Reply) {});
-    api.call(patch(resource::nodes, {"", "a"}, PatchType::merge, JsonObject{}), [](Reply) {});
-  }
-  loop.run_for(hours(1));
-  for (Fault fault : {Fault::request_lost, Fault::request_late, Fault::reply_lost, Fault::conflict,
-                      Fault::expired, Fault::throttled, Fault::server_error}) {
-    SCOPED_TRACE(to_string(fault));
-    EXPECT_GT(api.injected().at(fault), 20u);
-  }
-  faults.weights = {};
-  auto before = api.injected();
-  for (int i = 0; i < 100; ++i) api.call(list(resource::nodes), [](Reply) {});
-  loop.run_for(minutes(1));
-  EXPECT_EQ(api.injected(), before);
-}
-
 TEST(FaultApi, MayGoBeforeItsWatchesAndReplies) {
   VirtualLoop loop(1);
   FakeApi inner(loop);

@@ -49,8 +49,7 @@ class CaseRunner {
       : transcript_(transcript),
         options_(options),
         embedded_(options.kubeconfig.empty()),
-        namespace_(embedded_ ? "default" : "kubectl-" + transcript.name),
-        setting_({options.version, embedded_ ? "embedded" : "real"}, namespace_) {}
+        setting_({options.version, embedded_ ? "embedded" : "real"}) {}
 
   Verdict run() {
     if (!setting_.holds(transcript_.only)) {
@@ -100,19 +99,16 @@ class CaseRunner {
     if (auto ok = files_.write(home_.file("kubeconfig"), kubeconfig, 0600); !ok) {
       return give_up("cannot write the kubeconfig", ok.error().text());
     }
-    if (embedded_) return true;
-    const std::string setup = fmt::format(
-        "kubectl create namespace {0} && kubectl config set-context --current --namespace {0}",
-        namespace_);
-    auto made = processes_.run(spec(setup));
-    if (!made) return give_up(setup, made.error().text());
-    if (made->exit_code != 0) return give_up(setup, made->error);
     return true;
   }
 
+  // All cases work in the namespace "default": the next one must find it empty.
   void clean_up() {
     for (const std::string& command : transcript_.clean_up) (void)processes_.run(spec(command));
-    (void)processes_.run(spec("kubectl delete namespace --wait=false " + namespace_));
+    (void)processes_.run(
+        spec("kubectl delete deployments,daemonsets,replicasets,statefulsets,jobs,cronjobs,pods,"
+             "configmaps,secrets,poddisruptionbudgets,resourcequotas,roles,rolebindings,events "
+             "--all --grace-period=0 --force; kubectl delete services -l '!provider'"));
   }
 
   bool give_up(std::string command, std::string message) {
@@ -184,9 +180,8 @@ class CaseRunner {
     job->output_file = home_.file(step.name + ".out");
     job->error_file = home_.file(step.name + ".err");
     job->processes = std::make_unique<SystemProcesses>();
-    // exec: the signal that ends it reaches kubectl itself.
     ProcessSpec process =
-        spec(fmt::format("exec {} >{} 2>{}", step.command, job->output_file, job->error_file));
+        spec(fmt::format("{{ {}; }} >{} 2>{}", step.command, job->output_file, job->error_file));
     process.limit = options_.limit * 4;
     job->processes->start(
         std::move(process), loop_,
@@ -226,9 +221,8 @@ class CaseRunner {
 
   // Empty when all is as expected.
   std::string compare(const Step& step, const Observed& observed) const {
-    std::string text = difference(expected_lines(step.output, setting_), observed.output, setting_);
-    const std::string error =
-        difference(expected_lines(step.error, setting_), observed.error, setting_);
+    std::string text = difference(expected_lines(step.output, setting_), observed.output);
+    const std::string error = difference(expected_lines(step.error, setting_), observed.error);
     if (!error.empty()) text += "    standard error:\n" + error;
     if (observed.exit_code != step.exit_code) {
       text += fmt::format("    exit code {}, expected {}\n", observed.exit_code, step.exit_code);
@@ -275,7 +269,6 @@ class CaseRunner {
   const Transcript& transcript_;
   const RunOptions& options_;
   const bool embedded_;
-  const std::string namespace_;
   const Setting setting_;
   TemporaryDirectory home_;
   SystemFiles files_;

@@ -1,5 +1,5 @@
-// Runs one case with one kubectl: a home of its own, a server of its own (or a namespace of its own
-// on a server that is there already), every command bounded in time.
+// Runs one case with one kubectl: a home of its own, a server of its own (or one
+// that is there already), every command bounded in time.
 #pragma once
 
 #include <map>

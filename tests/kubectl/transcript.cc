@@ -53,7 +53,7 @@ struct Pattern {
   bool has_placeholder = false;
 };
 
-Pattern pattern_of(std::string_view line, const Setting& setting) {
+Pattern pattern_of(std::string_view line) {
   Pattern pattern;
   while (!line.empty()) {
     const size_t open = line.find('<');
@@ -62,9 +62,7 @@ Pattern pattern_of(std::string_view line, const Setting& setting) {
     std::string_view word = line.substr(open + 1, close - open - 1);
     std::string expression;
     size_t end = close + 1;
-    if (word == "namespace") {
-      expression = escaped(setting.ns());
-    } else if (word.starts_with("re:")) {
+    if (word.starts_with("re:")) {
       // To the last '>' of the line: an expression may hold one itself.
       const size_t last = line.rfind('>');
       expression = "(?:" + std::string(line.substr(open + 4, last - open - 4)) + ")";
@@ -250,17 +248,15 @@ class Parser {
 };
 
 bool matches_from(const std::vector<std::string>& expected, size_t at_expected,
-                  const std::vector<std::string>& actual, size_t at_actual,
-                  const Setting& setting) {
+                  const std::vector<std::string>& actual, size_t at_actual) {
   while (at_expected < expected.size()) {
     if (expected[at_expected] == "...") {
       for (size_t skip = at_actual; skip <= actual.size(); ++skip) {
-        if (matches_from(expected, at_expected + 1, actual, skip, setting)) return true;
+        if (matches_from(expected, at_expected + 1, actual, skip)) return true;
       }
       return false;
     }
-    if (at_actual == actual.size() ||
-        !line_matches(expected[at_expected], actual[at_actual], setting)) {
+    if (at_actual == actual.size() || !line_matches(expected[at_expected], actual[at_actual])) {
       return false;
     }
     ++at_expected;
@@ -275,7 +271,8 @@ std::string with_placeholders(const std::string& line) {
       {std::regex(date), "<date>"},
       {std::regex(uid), "<uid>"},
       {std::regex(R"((resourceVersion"?: "?)\d+)"), "$1<version>"},
-      {std::regex(R"((^|\s)(?:\d+[smhd]){1,2}(?=\s|$))"), "$1<age>"},
+      {std::regex(R"((Resource Version: +)\d+)"), "$1<version>"},
+      {std::regex(R"((^|\s)(?:\d+[smhd]){1,2}(?=[\s)]|$))"), "$1<age>"},
   };
   std::string result = line;
   for (const auto& [expression, replacement] : varying) {
@@ -317,34 +314,31 @@ std::vector<std::string> tidy_lines(std::string_view text) {
   return lines;
 }
 
-bool line_matches(const std::string& expected, const std::string& actual, const Setting& setting) {
+bool line_matches(const std::string& expected, const std::string& actual) {
   if (expected == actual) return true;
   if (expected.find('<') == std::string::npos) return false;
-  const Pattern pattern = pattern_of(expected, setting);
+  const Pattern pattern = pattern_of(expected);
   if (!pattern.has_placeholder) return false;
   return std::regex_match(actual, std::regex(pattern.expression));
 }
 
-bool output_matches(const std::vector<std::string>& expected, const std::string& actual,
-                    const Setting& setting) {
-  return matches_from(expected, 0, tidy_lines(actual), 0, setting);
+bool output_matches(const std::vector<std::string>& expected, const std::string& actual) {
+  return matches_from(expected, 0, tidy_lines(actual), 0);
 }
 
-std::string difference(const std::vector<std::string>& expected, const std::string& actual,
-                       const Setting& setting) {
-  if (output_matches(expected, actual, setting)) return {};
+std::string difference(const std::vector<std::string>& expected, const std::string& actual) {
+  if (output_matches(expected, actual)) return {};
   const std::vector<std::string> lines = tidy_lines(actual);
   // What agrees from the top and from the bottom is context; the rest differs.
   size_t top = 0;
   while (top < expected.size() && top < lines.size() && expected[top] != "..." &&
-         line_matches(expected[top], lines[top], setting)) {
+         line_matches(expected[top], lines[top])) {
     ++top;
   }
   size_t bottom = 0;
   while (bottom < expected.size() - top && bottom < lines.size() - top &&
          expected[expected.size() - 1 - bottom] != "..." &&
-         line_matches(expected[expected.size() - 1 - bottom], lines[lines.size() - 1 - bottom],
-                      setting)) {
+         line_matches(expected[expected.size() - 1 - bottom], lines[lines.size() - 1 - bottom])) {
     ++bottom;
   }
   std::string text;

@@ -54,35 +54,30 @@ Result<Transcript> parse_transcript(std::string_view name, std::string_view text
 // The words that hold in one run: the kubectl's version ("1.36") and "embedded" or "real".
 class Setting {
  public:
-  Setting(std::set<std::string> words, std::string ns)
-      : words_(std::move(words)), namespace_(std::move(ns)) {}
+  explicit Setting(std::set<std::string> words) : words_(std::move(words)) {}
 
   // Versions are alternatives of each other, and so are servers; both must hold.
   bool holds(const std::vector<std::string>& only) const;
-  const std::string& ns() const { return namespace_; }
 
  private:
   std::set<std::string> words_;
-  std::string namespace_;
 };
 
 // The expected lines that hold in the setting.
 std::vector<std::string> expected_lines(const std::vector<Line>& lines, const Setting& setting);
 
-// Placeholders: <age> <uid> <version> <time> <date> <number> <word> <any> <namespace> and
-// <re:EXPRESSION>. In a line that has one, any white space stands for any other.
-bool line_matches(const std::string& expected, const std::string& actual, const Setting& setting);
+// Placeholders: <age> <uid> <version> <time> <date> <number> <word> <any> and <re:EXPRESSION>. In a
+// line that has one, any white space stands for any other.
+bool line_matches(const std::string& expected, const std::string& actual);
 // "..." alone in a line stands for any number of lines. White space at the ends of lines and empty
 // lines at the end do not count.
-bool output_matches(const std::vector<std::string>& expected, const std::string& actual,
-                    const Setting& setting);
+bool output_matches(const std::vector<std::string>& expected, const std::string& actual);
 
 // Text as lines, without white space at their ends and without empty lines at the end.
 std::vector<std::string> tidy_lines(std::string_view text);
 
 // "-" lines were expected, "+" lines came instead. Empty when they match.
-std::string difference(const std::vector<std::string>& expected, const std::string& actual,
-                       const Setting& setting);
+std::string difference(const std::vector<std::string>& expected, const std::string& actual);
 
 // What a command said, in the words of a case: placeholders for what varies.
 std::vector<std::string> as_expectation(const std::string& output, const std::string& error,
