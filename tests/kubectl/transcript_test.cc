@@ -145,7 +145,7 @@ TEST(Update, WritesPlaceholdersAndReadsItsOwnWords) {
   for (const std::string& line : lines) text += line + "\n";
   const Transcript transcript = parsed(text);
   ASSERT_EQ(transcript.steps.size(), 1u);
-  EXPECT_TRUE(output_matches(expected_lines(transcript.steps[0].output), output, here));
+  EXPECT_TRUE(output_matches(expected_lines(transcript.steps[0].output, here), output));
   EXPECT_EQ(transcript.steps[0].exit_code, 1);
 }
 

@@ -1,0 +1,164 @@
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "kube/http_api.h"
+#include "kube/http_api_test_util.h"
+
+namespace lockstep::kube {
+namespace {
+
+using testing::Client;
+using testing::Gate;
+using testing::ReceivedRequest;
+using testing::ScriptedServer;
+using testing::ServerConnection;
+
+Request get_node(const std::string& name = "n") { return get(resource::nodes, {"", name}); }
+
+ScriptedServer::Script always(int code, std::string body, std::string headers = {}) {
+  return [code, body = std::move(body), headers = std::move(headers)](
+             const ReceivedRequest&, ServerConnection& connection) {
+    connection.answer(code, body, headers);
+  };
+}
+
+struct SentCase {
+  Request request;
+  std::string method;
+  std::string target;
+  std::string content_type;
+  std::string body;
+};
+
+TEST(HttpTransferTest, AnswerInPieces) {
+  ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
+    connection.begin_stream();
+    for (char byte : std::string(R"({"kind":"Node"})")) connection.chunk(std::string(1, byte));
+    connection.end_stream();
+  });
+  Client client(server.url());
+  const auto document = document_of(client.call(get_node()));
+  ASSERT_TRUE(document.has_value()) << document.error().text();
+  EXPECT_EQ(text_at(**document, "kind"), "Node");
+}
+
+TEST(HttpTransferTest, AnswerCompressed) {
+  const std::string zipped(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\xca\xce\xcc\x4b\x51\xb2\x52\xf2\xcb\x4f\x49"
+      "\x55\xaa\x05\x00\x0b\x8d\x58\x18\x0f\x00\x00\x00",
+      35);
+  ScriptedServer server(always(200, zipped, "Content-Encoding: gzip\r\n"));
+  Client client(server.url());
+  const auto document = document_of(client.call(get_node()));
+  ASSERT_TRUE(document.has_value()) << document.error().text();
+  EXPECT_EQ(text_at(**document, "kind"), "Node");
+}
+
+TEST(HttpTransferTest, CompressionCanBeOff) {
+  ScriptedServer server(always(200, "{}"));
+  Client client(server.url());
+  client.config.cluster.disable_compression = true;
+  ASSERT_TRUE(client.call(get_node()).has_value());
+  EXPECT_EQ(server.requests().at(0).header("accept-encoding"), "");
+}
+
+TEST(HttpTransferTest, ARefusalIsAnAnswerAndIsNotRetried) {
+  ScriptedServer server(always(429,
+                               R"({"kind":"Status","reason":"TooManyRequests","message":"slow"})",
+                               "Retry-After: 7\r\n"));
+  Client client(server.url());
+  const Reply reply = client.call(get_node());
+  ASSERT_TRUE(reply.has_value()) << reply.error().text();
+  EXPECT_EQ(reply->code, 429);
+  EXPECT_EQ(reply->retry_after, seconds(7));
+  EXPECT_EQ(reply->error().kind, ErrorKind::throttled);
+  EXPECT_EQ(server.requests().size(), 1U);
+}
+
+TEST(HttpTransferTest, RedirectsAreNotFollowed) {
+  ScriptedServer server(always(302, "", "Location: /elsewhere\r\n"));
+  Client client(server.url());
+  EXPECT_EQ(client.call(get_node())->code, 302);
+  EXPECT_EQ(server.requests().size(), 1U);
+}
+
+TEST(HttpTransferTest, NobodyThere) {
+  std::string url;
+  {
+    url = ScriptedServer(always(200, "")).url();
+  }
+  Client client(url);
+  const Reply reply = client.call(get_node());
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().kind, ErrorKind::unreachable);
+  EXPECT_EQ(reply.error().place, "get nodes/n");
+  EXPECT_NE(reply.error().message.find(url.substr(7) + ": connection refused: is the API server"),
+            std::string::npos)
+      << reply.error().text();
+}
+
+TEST(HttpTransferTest, DroppedInTheMiddle) {
+  ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
+    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"half\":");
+    connection.drop();
+  });
+  Client client(server.url());
+  const Reply reply = client.call(get_node());
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().kind, ErrorKind::unreachable);
+  EXPECT_NE(reply.error().message.find("connection was lost"), std::string::npos);
+}
+
+TEST(HttpTransferTest, DroppedWithoutAnAnswer) {
+  ScriptedServer server(
+      [](const ReceivedRequest&, ServerConnection& connection) { connection.drop(); });
+  Client client(server.url());
+  EXPECT_EQ(client.call(get_node()).error().kind, ErrorKind::unreachable);
+}
+
+TEST(HttpTransferTest, NotHttp) {
+  ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
+    connection.send("SSH-2.0-OpenSSH_9.2\r\n\r\n");
+    connection.drop();
+  });
+  Client client(server.url());
+  const Reply reply = client.call(get_node());
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_NE(reply.error().message.find("does not speak HTTP"), std::string::npos)
+      << reply.error().text();
+}
+
+TEST(HttpTransferTest, NoAnswerInTime) {
+  Gate over;
+  ScriptedServer server([&](const ReceivedRequest&, ServerConnection& connection) {
+    EXPECT_TRUE(connection.wait_for_close()) << "giving up closes the connection";
+    over.open();
+  });
+  Client client(server.url());
+  Request request = get_node();
+  request.limit = milliseconds(50);
+  const Reply reply = client.call(request);
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().kind, ErrorKind::timed_out);
+  EXPECT_NE(reply.error().message.find("did not answer within 50ms"), std::string::npos)
+      << reply.error().text();
+  EXPECT_TRUE(over.wait());
+}
+
+TEST(HttpTransferTest, AnAnswerOverTheLimit) {
+  ScriptedServer server(always(200, std::string(1001, ' ')));
+  Client client(server.url());
+  client.config.answer_limit = 1000;
+  EXPECT_EQ(client.call(get_node()).error().kind, ErrorKind::too_large);
+}
+
+TEST(HttpTransferTest, AnAnswerAtTheLimit) {
+  ScriptedServer server(always(200, std::string(1000, ' ')));
+  Client client(server.url());
+  client.config.answer_limit = 1000;
+  EXPECT_TRUE(client.call(get_node()).has_value());
+}
+
+}  // namespace
+}  // namespace lockstep::kube
