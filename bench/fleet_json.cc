@@ -108,7 +108,8 @@ std::string annotations_of(size_t number) {
   for (std::string_view feature : cpu_features) features += fmt::format(",cpu-cpuid.{}", feature);
   for (const auto& [key, value] : machine_features) features += fmt::format(",{}", key);
   return fmt::format(
-      R"("csi.volume.kubernetes.io/nodeid":"{{\"disk.csi.example.com\":\"computeinstance-{0:017x}\"}}")"
+      R"("csi.volume.kubernetes.io/nodeid":"{{\"disk.csi.example.com\":\"computeinstanc)"
+      R"(e-{0:017x}\"}}")"
       R"(,"kubeadm.alpha.kubernetes.io/cri-socket":"unix:///var/run/containerd/containerd.sock")"
       R"(,"nfd.node.kubernetes.io/feature-labels":"{1}")"
       R"(,"node.alpha.kubernetes.io/ttl":"300","nvidia.com/gpu-driver-upgrade-enabled":"true")"
@@ -135,10 +136,10 @@ std::string conditions_of() {
   std::string text;
   for (const Kind& kind : kinds) {
     if (!text.empty()) text += ',';
-    text += fmt::format(
-        R"({{"lastHeartbeatTime":"2026-11-15T04:20:11Z","lastTransitionTime":"2026-10-01T09:00:02Z")"
-        R"(,"message":"{}","reason":"{}","status":"{}","type":"{}"}})",
-        kind.message, kind.reason, kind.status, kind.type);
+    text += fmt::format(R"({{"lastHeartbeatTime":"2026-11-15T04:20:11Z",)"
+                        R"("lastTransitionTime":"2026-10-01T09:00:02Z")"
+                        R"(,"message":"{}","reason":"{}","status":"{}","type":"{}"}})",
+                        kind.message, kind.reason, kind.status, kind.type);
   }
   return text;
 }
@@ -168,20 +169,26 @@ std::string managed_fields_of() {
         R"(,"operation":"Update"{},"time":"2026-11-15T04:20:11Z"}})",
         fields, manager, status ? R"(,"subresource":"status")" : "");
   };
-  return entry(
-             "kubelet",
-             R"("f:metadata":{"f:annotations":{".":{},"f:volumes.kubernetes.io/controller-managed-attach-detach":{}},"f:labels":{".":{},"f:kubernetes.io/arch":{},"f:kubernetes.io/hostname":{},"f:kubernetes.io/os":{}}})",
-             false) +
+  return entry("kubelet",
+               R"("f:metadata":{"f:annotations":{".":{},)"
+               R"("f:volumes.kubernetes.io/controller-managed-attach-detach":{}},)"
+               R"("f:labels":{".":{},"f:kubernetes.io/arch":{},)"
+               R"("f:kubernetes.io/hostname":{},"f:kubernetes.io/os":{}}})",
+               false) +
          "," +
-         entry(
-             "gpu-operator",
-             R"("f:metadata":{"f:labels":{"f:nvidia.com/gpu.deploy.driver":{},"f:nvidia.com/gpu.deploy.device-plugin":{},"f:nvidia.com/gpu.present":{}}})",
-             false) +
+         entry("gpu-operator",
+               R"("f:metadata":{"f:labels":{"f:nvidia.com/gpu.deploy.driver":{},)"
+               R"("f:nvidia.com/gpu.deploy.device-plugin":{},)"
+               R"("f:nvidia.com/gpu.present":{}}})",
+               false) +
          "," +
-         entry(
-             "kubelet",
-             R"("f:status":{"f:allocatable":{"f:memory":{},"f:nvidia.com/gpu":{}},"f:conditions":{"k:{\"type\":\"DiskPressure\"}":{"f:lastHeartbeatTime":{}},"k:{\"type\":\"MemoryPressure\"}":{"f:lastHeartbeatTime":{}},"k:{\"type\":\"Ready\"}":{"f:lastHeartbeatTime":{},"f:message":{},"f:reason":{},"f:status":{}}},"f:images":{}})",
-             true);
+         entry("kubelet",
+               R"("f:status":{"f:allocatable":{"f:memory":{},"f:nvidia.com/gpu":{}},)"
+               R"("f:conditions":{"k:{\"type\":\"DiskPressure\"}":{"f:lastHeartbeatTime":)"
+               R"({}},"k:{\"type\":\"MemoryPressure\"}":{"f:lastHeartbeatTime":{}},)"
+               R"("k:{\"type\":\"Ready\"}":{"f:lastHeartbeatTime":{},"f:message":{},)"
+               R"("f:reason":{},"f:status":{}}},"f:images":{}})",
+               true);
 }
 
 struct Role {
@@ -206,22 +213,24 @@ constexpr std::array<Role, pods_per_node> roles = {
 std::string container_of(const Role& role, std::string_view name, std::string_view digest) {
   std::string gpus = role.gpus == 0 ? "" : fmt::format(R"("nvidia.com/gpu":"{}",)", role.gpus);
   return fmt::format(
-      R"({{"name":"{0}","image":"{1}","imagePullPolicy":"IfNotPresent","env":[{{"name":"NODE_NAME",)"
+      R"({{"name":"{0}","image":"{1}","imagePullPolicy":"IfNotPresent",)"
+      R"("env":[{{"name":"NODE_NAME",)"
       R"("valueFrom":{{"fieldRef":{{"apiVersion":"v1","fieldPath":"spec.nodeName"}}}}}},)"
       R"({{"name":"DRIVER_CONFIG_DIGEST","value":"{2}"}},{{"name":"LOG_LEVEL","value":"info"}}],)"
       R"("resources":{{"limits":{{{3}"cpu":"4","memory":"32Gi"}},)"
       R"("requests":{{{3}"cpu":"2","memory":"16Gi"}}}},"securityContext":{{"privileged":true}},)"
       R"("terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File",)"
       R"("volumeMounts":[{{"mountPath":"/run/nvidia","name":"run-nvidia"}},{{"mountPath":)"
-      R"("/var/run/secrets/kubernetes.io/serviceaccount","name":"kube-api-access","readOnly":true}}]}})",
+      R"("/var/run/secrets/kubernetes.io/serviceaccount","name":"kube-api-access",)"
+      R"("readOnly":true}}]}})",
       name, role.image, digest, gpus);
 }
 
 std::string status_of(const Role& role, std::string_view name, bool finished) {
-  std::string state =
-      finished
-          ? R"({"terminated":{"containerID":"containerd://aa","exitCode":0,"finishedAt":"2026-11-01T10:00:05Z","reason":"Completed","startedAt":"2026-11-01T10:00:03Z"}})"
-          : R"({"running":{"startedAt":"2026-11-01T10:00:07Z"}})";
+  std::string state = finished ? R"({"terminated":{"containerID":"containerd://aa","exitCode":0,)"
+                                 R"("finishedAt":"2026-11-01T10:00:05Z","reason":"Completed",)"
+                                 R"("startedAt":"2026-11-01T10:00:03Z"}})"
+                               : R"({"running":{"startedAt":"2026-11-01T10:00:07Z"}})";
   return fmt::format(
       R"({{"containerID":"containerd://{2:064x}","image":"{0}","imageID":"{0}@sha256:{2:064x}",)"
       R"("lastState":{{}},"name":"{1}","ready":true,"restartCount":0,"started":{4},"state":{3}}})",
@@ -235,15 +244,18 @@ std::string node_name(size_t number) { return fmt::format("gpu-node-{:05}", numb
 std::string node_json(size_t number, const NodeShape& shape) {
   constexpr std::string_view amounts =
       R"("cpu":"192","ephemeral-storage":"1845501032Ki","hugepages-1Gi":"0","hugepages-2Mi":"0",)"
-      R"("memory":"2113406248Ki","nvidia.com/gpu":"8","pods":"110","rdma/hca_shared_devices_a":"63")";
+      R"("memory":"2113406248Ki","nvidia.com/gpu":"8","pods":"110",)"
+      R"("rdma/hca_shared_devices_a":"63")";
   return fmt::format(
       R"({{"metadata":{{"annotations":{{{0}}},"creationTimestamp":"2026-10-01T09:00:00Z",)"
       R"("labels":{{{1}}}{2},"name":"{3}","resourceVersion":"{4}","uid":"{5}"}},)"
       R"("spec":{{"podCIDR":"10.244.{6}.0/24","podCIDRs":["10.244.{6}.0/24"],"providerID":)"
       R"("example://computeinstance-{7:017x}","taints":[{{"effect":"NoSchedule","key":)"
-      R"("nvidia.com/gpu","value":"present"}}]}},"status":{{"addresses":[{{"address":"10.{8}.{9}.{6}",)"
+      R"("nvidia.com/gpu","value":"present"}}]}},)"
+      R"("status":{{"addresses":[{{"address":"10.{8}.{9}.{6}",)"
       R"("type":"InternalIP"}},{{"address":"{3}","type":"Hostname"}}],"allocatable":{{{10}}},)"
-      R"("capacity":{{{10}}},"conditions":[{11}],"daemonEndpoints":{{"kubeletEndpoint":{{"Port":10250}}}},)"
+      R"("capacity":{{{10}}},"conditions":[{11}],)"
+      R"("daemonEndpoints":{{"kubeletEndpoint":{{"Port":10250}}}},)"
       R"("images":[{12}],"nodeInfo":{{"architecture":"amd64","bootID":"{13}",)"
       R"("containerRuntimeVersion":"containerd://2.1.4","kernelVersion":"5.15.0-119-generic",)"
       R"("kubeProxyVersion":"v1.34.1","kubeletVersion":"v1.34.1","machineID":"{7:032x}",)"
@@ -271,25 +283,36 @@ std::string pod_json(size_t number) {
       R"("generation":1,"labels":{{"app":"{3}","app.kubernetes.io/component":"{3}",)"
       R"("app.kubernetes.io/managed-by":"gpu-operator","controller-revision-hash":"6f7c9d8b5d",)"
       R"("helm.sh/chart":"gpu-operator-v25.10.0","pod-template-generation":"3"}},"managedFields":)"
-      R"([{{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{{"f:metadata":{{"f:generateName":{{}},)"
-      R"("f:labels":{{".":{{}},"f:app":{{}},"f:controller-revision-hash":{{}}}},"f:ownerReferences":{{}}}},)"
-      R"("f:spec":{{"f:containers":{{}},"f:dnsPolicy":{{}},"f:tolerations":{{}},"f:volumes":{{}}}}}},)"
-      R"("manager":"kube-controller-manager","operation":"Update","time":"2026-11-01T10:00:00Z"}}],)"
+      R"([{{"apiVersion":"v1","fieldsType":"FieldsV1",)"
+      R"("fieldsV1":{{"f:metadata":{{"f:generateName":{{}},)"
+      R"("f:labels":{{".":{{}},"f:app":{{}},"f:controller-revision-hash":{{}}}},)"
+      R"("f:ownerReferences":{{}}}},)"
+      R"("f:spec":{{"f:containers":{{}},"f:dnsPolicy":{{}},"f:tolerations":{{}},)"
+      R"("f:volumes":{{}}}}}},)"
+      R"("manager":"kube-controller-manager","operation":"Update",)"
+      R"("time":"2026-11-01T10:00:00Z"}}],)"
       R"("name":"{4}","namespace":"{5}","ownerReferences":[{{"apiVersion":"apps/v1",)"
       R"("blockOwnerDeletion":true,"controller":true,"kind":"{6}","name":"{7}","uid":"{8}"}}],)"
-      R"("resourceVersion":"{9}","uid":"{10}"}},"spec":{{"containers":[{11}],"initContainers":[{12}],)"
-      R"("dnsPolicy":"ClusterFirst","enableServiceLinks":true,"nodeName":"{13}","priority":2000001000,)"
+      R"("resourceVersion":"{9}","uid":"{10}"}},"spec":{{"containers":[{11}],)"
+      R"("initContainers":[{12}],)"
+      R"("dnsPolicy":"ClusterFirst","enableServiceLinks":true,"nodeName":"{13}",)"
+      R"("priority":2000001000,)"
       R"("restartPolicy":"Always","runtimeClassName":"nvidia","schedulerName":"default-scheduler",)"
-      R"("serviceAccountName":"default","terminationGracePeriodSeconds":60,"tolerations":[{{"effect":)"
+      R"("serviceAccountName":"default","terminationGracePeriodSeconds":60,)"
+      R"("tolerations":[{{"effect":)"
       R"("NoSchedule","key":"nvidia.com/gpu","operator":"Exists"}},{{"effect":"NoExecute","key":)"
       R"("node.kubernetes.io/not-ready","operator":"Exists"}}],"volumes":[{{"hostPath":{{"path":)"
-      R"("/run/nvidia","type":"DirectoryOrCreate"}},"name":"run-nvidia"}},{{"emptyDir":{{}},"name":)"
-      R"("scratch"}},{{"name":"kube-api-access","projected":{{"defaultMode":420,"sources":[]}}}}]}},)"
-      R"("status":{{"conditions":[{{"lastProbeTime":null,"lastTransitionTime":"2026-11-01T10:00:05Z",)"
+      R"("/run/nvidia","type":"DirectoryOrCreate"}},"name":"run-nvidia"}},)"
+      R"({{"emptyDir":{{}},"name":)"
+      R"("scratch"}},{{"name":"kube-api-access","projected":{{"defaultMode":420,)"
+      R"("sources":[]}}}}]}},)"
+      R"("status":{{"conditions":[{{"lastProbeTime":null,)"
+      R"("lastTransitionTime":"2026-11-01T10:00:05Z",)"
       R"("status":"True","type":"Initialized"}},{{"lastProbeTime":null,"lastTransitionTime":)"
       R"("2026-11-01T10:00:09Z","status":"True","type":"Ready"}},{{"lastProbeTime":null,)"
       R"("lastTransitionTime":"2026-11-01T10:00:09Z","status":"True","type":"ContainersReady"}},)"
-      R"({{"lastProbeTime":null,"lastTransitionTime":"2026-11-01T10:00:00Z","status":"True","type":)"
+      R"({{"lastProbeTime":null,"lastTransitionTime":"2026-11-01T10:00:00Z",)"
+      R"("status":"True","type":)"
       R"("PodScheduled"}}],"containerStatuses":[{14}],"hostIP":"10.64.{1}.{2}",)"
       R"("initContainerStatuses":[{15}],"phase":"Running","podIP":"192.168.{1}.{2}",)"
       R"("qosClass":"Burstable","startTime":"2026-11-01T10:00:00Z"}}}})",
@@ -310,9 +333,9 @@ size_t pod_in_list_order(size_t position, size_t nodes) {
 
 std::string list_json(std::string_view kind, std::string_view api_version, size_t count,
                       const std::function<std::string(size_t)>& item) {
-  std::string text = fmt::format(
-      R"({{"kind":"{}List","apiVersion":"{}","metadata":{{"resourceVersion":"99000000"}},"items":[)",
-      kind, api_version);
+  std::string text = fmt::format(R"({{"kind":"{}List","apiVersion":"{}",)"
+                                 R"("metadata":{{"resourceVersion":"99000000"}},"items":[)",
+                                 kind, api_version);
   for (size_t i = 0; i < count; ++i) {
     std::string one = item(i);
     if (i == 0) text.reserve(text.size() + count * (one.size() + one.size() / 16 + 64));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "apiserver/quality_of_service.h"
 #include "apiserver/writing.h"
@@ -63,6 +64,47 @@ bool equal_without(const JsonObject& a, const JsonObject& b, std::string_view wi
     });
   };
   return covered(a, b) && covered(b, a);
+}
+
+// As Go's %+v writes a value that it knows nothing about.
+std::string go_value(const Json& value) {
+  if (value.is_string()) return std::string(as_text(&value));
+  if (value.is_null()) return "<nil>";
+  std::string text;
+  if (value.is_object()) {
+    std::map<std::string_view, const Json*> sorted;
+    for (const auto& [key, field] : value.get_object()) {
+      sorted[std::string_view(key.data(), key.size())] = &field;
+    }
+    for (const auto& [key, field] : sorted) {
+      text += fmt::format("{}{}:{}", text.empty() ? "" : " ", key, go_value(*field));
+    }
+    return "map[" + text + "]";
+  }
+  if (!value.is_array()) return print_json(value);
+  for (const Json& item : value.get_array()) text += (text.empty() ? "" : " ") + go_value(item);
+  return "[" + text + "]";
+}
+
+bool is_plain_patch(const kube::Request& request) {
+  return request.verb == kube::Verb::patch && request.patch_type != kube::PatchType::apply;
+}
+
+// What could not be read: the body of a create or update (400), or an object after a patch (422).
+StatusError unreadable(const ResourceInfo& info, const Json& object, const kube::Request& request,
+                       const std::string& why) {
+  if (!is_plain_patch(request)) {
+    return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}",
+                                   info.type.kind, info.type.version, info.type.kind, why));
+  }
+  const bool strategic = request.patch_type == kube::PatchType::strategic;
+  StatusError error;
+  error.code = 422;
+  error.reason = "Invalid";
+  error.causes = {
+      cause_invalid("patch", Json(strategic ? go_value(*request.body) : print_json(object)), why)};
+  error.message = fmt::format(" \"\" is invalid: patch: {}", error.causes[0].message);
+  return error;
 }
 
 }  // namespace
@@ -128,25 +170,14 @@ Outcome<void> check_fields(const ResourceInfo& info, Json& object, const kube::R
     for (const auto& path : unknown) messages.push_back(fmt::format("unknown field \"{}\"", path));
     if (mode == "Strict") {
       std::string all = join(messages, ", ");
-      if (info.custom) {
-        return Refusal(bad_request(
-            fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
-                        info.type.kind, info.type.version, info.type.kind, all)));
-      }
-      return Refusal(bad_request(
-          fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
-                      info.type.kind, info.type.version, info.type.kind, all)));
+      return Refusal(unreadable(info, object, request, "strict decoding error: " + all));
     }
     for (auto& message : messages) warnings.push_back(std::move(message));
   }
   if (!info.custom) {
     // A typed server cannot even read a value of the wrong type.
-    auto causes = validate(*info.schema, object);
-    for (const auto& cause : causes) {
-      if (cause.reason != "FieldValueTypeInvalid") continue;
-      return Refusal(bad_request(
-          fmt::format("{} in version \"{}\" cannot be handled as a {}: {}: {}", info.type.kind,
-                      info.type.version, info.type.kind, cause.field, cause.message)));
+    if (auto error = decode_error(*info.schema, object)) {
+      return Refusal(unreadable(info, object, request, *error));
     }
   }
   prune(*info.schema, object);

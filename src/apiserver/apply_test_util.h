@@ -118,11 +118,12 @@ inline FieldManager by(std::string name, std::string subresource = "") {
 
 // {"apiVersion":…,"kind":"Thing","metadata":{"name":"x"}, …}
 inline Json thing(std::string_view rest) {
+  constexpr std::string_view metadata = "\"metadata\":{";
   const std::string header =
       R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x")";
-  return json(rest.starts_with("\"metadata\"") || rest.empty()
-                  ? header + (rest.empty() ? "" : "," + std::string(rest.substr(12))) + "}"
-                  : header + "}," + std::string(rest) + "}");
+  if (rest.empty()) return json(header + "}}");
+  if (!rest.starts_with(metadata)) return json(header + "}," + std::string(rest) + "}");
+  return json(header + "," + std::string(rest.substr(metadata.size())) + "}");
 }
 
 // ".spec.replicas .spec.containers[name=\"c\"]"

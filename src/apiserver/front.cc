@@ -151,7 +151,7 @@ std::optional<HttpAnswer> Front::answer_about(const HttpRequest& request, const 
       const Json& json = cached(key, [&] { return openapi_v2(table, backend_.schemas); });
       if (!is_openapi_protobuf(request.accept)) return document(json, *wanted);
       HttpAnswer answer;
-      answer.content_type = request.accept;
+      answer.content_type = openapi_protobuf_type;
       answer.body = openapi_protobuf(json);
       return answer;
     }

@@ -9,6 +9,11 @@
 
 namespace lockstep::apiserver {
 
+// As the real server names it in its answers.
+inline constexpr std::string_view openapi_protobuf_type =
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+// Clients ask for it under that name, or under an older one that is no proper media type.
 bool is_openapi_protobuf(std::string_view accept);
 
 // The document without its paths, which no client reads from this form.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "apiserver/testing.h"
+#include "apiserver/schema_test_util.h"
 
 namespace lockstep::apiserver {
 namespace {
