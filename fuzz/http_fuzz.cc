@@ -1,7 +1,7 @@
-// HTTP requests as a hostile client sends them, through the front of the embedded server: any method,
-// target, content type and body. Promises: no crash; whatever is refused is refused by a Status object
-// with the same code; whatever is accepted is answered with valid JSON; the store's objects keep their
-// metadata.
+// HTTP requests as a hostile client sends them, through the front of the embedded server: any
+// method, target, content type and body. Promises: no crash; whatever is refused is refused by a
+// Status object with the same code; whatever is accepted is answered with valid JSON; the store's
+// objects keep their metadata.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -40,9 +40,10 @@ struct Server {
   Front front;
 };
 
-[[noreturn]] void broken(const char* promise, const HttpRequest& request, const std::string& answer) {
-  std::fprintf(stderr, "%s\n%s %s\n%s\n%s\n", promise, request.method.c_str(), request.target.c_str(),
-               request.body.c_str(), answer.c_str());
+[[noreturn]] void broken(const char* promise, const HttpRequest& request,
+                         const std::string& answer) {
+  std::fprintf(stderr, "%s\n%s %s\n%s\n%s\n", promise, request.method.c_str(),
+               request.target.c_str(), request.body.c_str(), answer.c_str());
   std::abort();
 }
 
@@ -60,7 +61,8 @@ const std::vector<std::string> accepts = {
 
 }  // namespace
 
-// The first three bytes choose method and types, the first line is the target, the rest is the body.
+// The first three bytes choose method and types, the first line is the target, the rest is the
+// body.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static auto server = std::make_unique<Server>();
   if (size < 4) return 0;
@@ -83,11 +85,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (answer.code >= 400) {
     auto status = parse_json(answer.body);
-    if (!status || text_at(*status, "kind") != "Status" || as_integer(find(*status, "code")) != answer.code) {
+    if (!status || text_at(*status, "kind") != "Status" ||
+        as_integer(find(*status, "code")) != answer.code) {
       broken("a refusal without its Status", request, answer.body);
     }
-  } else if (answer.content_type == "application/json" && request.method != "HEAD" && !answer.watch &&
-             !parse_json(answer.body)) {
+  } else if (answer.content_type == "application/json" && request.method != "HEAD" &&
+             !answer.watch && !parse_json(answer.body)) {
     broken("an answer that is no JSON", request, answer.body);
   }
   server->loop.run_for(milliseconds(1));

@@ -17,14 +17,16 @@ struct FieldManager {
   std::string subresource;  // "status", or empty
 };
 
-// Merges `applied` (a partial object) into `live` (null pointer: it does not exist yet) for a manager.
-// The result carries the new managedFields. A conflict with another manager, unless `force`, is a 409
-// with a cause per field, in Kubernetes' words.
-Outcome<Json> server_side_apply(const Json* live, const Json& applied, const FieldManager& manager, bool force,
-                                const Schema* schema, const ResourceType& type, Time now);
+// Merges `applied` (a partial object) into `live` (null pointer: it does not exist yet) for a
+// manager. The result carries the new managedFields. A conflict with another manager, unless
+// `force`, is a 409 with a cause per field, in Kubernetes' words.
+Outcome<Json> server_side_apply(const Json* live, const Json& applied, const FieldManager& manager,
+                                bool force, const Schema* schema, const ResourceType& type,
+                                Time now);
 
 // After a create, update or patch by a manager: `after` gets managedFields in which the fields that
 // changed belong to it (operation Update). `before` is null on create.
-void track_update(const Json* before, Json& after, const FieldManager& manager, const Schema* schema, Time now);
+void track_update(const Json* before, Json& after, const FieldManager& manager,
+                  const Schema* schema, Time now);
 
 }  // namespace lockstep::apiserver

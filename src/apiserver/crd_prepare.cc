@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::string_view approval_annotation = "api-approved.kubernetes.io";
 
-void set_if_empty(JsonObject& object, std::string_view key, std::string value) {
+void set_if_empty(JsonObject& object, std::string_view key, const std::string& value) {
   if (value.empty()) return;
   Json& current = object[key];
-  if (as_text(&current).empty()) current = std::move(value);
+  if (as_text(&current).empty()) current = value;
 }
 
 void set_defaults(JsonObject& crd) {

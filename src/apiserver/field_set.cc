@@ -179,16 +179,34 @@ Json FieldSet::encode() const {
   return fields;
 }
 
+namespace {
+
+// What an encoded set has at an element: null when nothing.
+const Json* encoded_below(const Json& fields_v1, const PathElement& element) {
+  const Json* found = find(fields_v1, element.encoded());
+  return found == nullptr || !found->is_object() ? nullptr : found;
+}
+
+bool is_encoded_member(const Json& node) {
+  return node.get_object().empty() || node.get_object().contains(".");
+}
+
+}  // namespace
+
 bool FieldSet::overlaps(const Json& fields_v1) const {
-  if (!fields_v1.is_object()) return false;
-  for (const FieldNode& node : nodes_) {
-    const Json* theirs = find(fields_v1, node.element.encoded());
-    if (theirs == nullptr || !theirs->is_object()) continue;
-    const JsonObject& object = theirs->get_object();
-    if (node.is_member && (object.empty() || object.contains("."))) return true;
-    if (node.below.overlaps(*theirs)) return true;
-  }
-  return false;
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const FieldNode& node) {
+    const Json* theirs = encoded_below(fields_v1, node.element);
+    if (theirs == nullptr) return false;
+    return (node.is_member && is_encoded_member(*theirs)) || node.below.overlaps(*theirs);
+  });
+}
+
+bool FieldSet::is_within(const Json& fields_v1) const {
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const FieldNode& node) {
+    const Json* theirs = encoded_below(fields_v1, node.element);
+    if (theirs == nullptr || (node.is_member && !is_encoded_member(*theirs))) return false;
+    return node.below.is_within(*theirs);
+  });
 }
 
 }  // namespace lockstep::apiserver

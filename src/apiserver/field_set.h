@@ -57,6 +57,8 @@ class FieldSet {
   // Whether the encoded set has a member in common with this one. Reads only what is on our paths:
   // most managers have no stake in most changes.
   bool overlaps(const Json& fields_v1) const;
+  // Whether the encoded set has every member of this one; likewise.
+  bool is_within(const Json& fields_v1) const;
 
   // A level's own members first, then what is below them.
   void for_each(const std::function<void(const FieldPath&)>& visit) const;

@@ -128,6 +128,8 @@ RC_GTEST_PROP(FieldSet, SetAlgebra, ()) {
   whole.unite(both);
   RC_ASSERT(whole == a);
   RC_ASSERT(a.overlaps(b.encode()) == !both.empty());
+  RC_ASSERT(a.is_within(b.encode()) == only_a.empty());
+  RC_ASSERT(a.is_within(either.encode()));
   a.for_each([&](const FieldPath& path) { RC_ASSERT(either.has(path)); });
   a.for_each([&](const FieldPath& path) { RC_ASSERT(only_a.has(path) != b.has(path)); });
 }

@@ -88,8 +88,6 @@ const FieldSet& ManagedEntry::fields() {
   return *fields_;
 }
 
-const FieldSet& ManagedEntry::fields() const { return *fields_; }
-
 void ManagedEntry::set_fields(FieldSet fields) { fields_ = std::move(fields); }
 
 bool ManagedEntry::overlaps(const FieldSet& fields) const {
@@ -97,6 +95,13 @@ bool ManagedEntry::overlaps(const FieldSet& fields) const {
   FieldSet shared = *fields_;
   shared.intersect(fields);
   return !shared.empty();
+}
+
+bool ManagedEntry::contains(const FieldSet& fields) const {
+  if (!fields_) return fields.is_within(encoded_);
+  FieldSet missing = fields;
+  missing.subtract(*fields_);
+  return missing.empty();
 }
 
 bool ManagedEntry::is_empty() const {

@@ -36,9 +36,9 @@ class ManagedEntry {
   bool is_same_manager(const ManagedEntry& other) const;
 
   const FieldSet& fields();
-  const FieldSet& fields() const;  // must have been decoded
   void set_fields(FieldSet fields);
   bool overlaps(const FieldSet& fields) const;
+  bool contains(const FieldSet& fields) const;
   bool is_empty() const;
 
  private:

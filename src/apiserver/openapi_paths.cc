@@ -151,7 +151,7 @@ class PathWriter {
   }
 
   JsonObject operation(std::string_view action, std::string_view verb, std::string_view suffix,
-                       JsonArray parameters, JsonObject schema) const {
+                       JsonArray parameters, const JsonObject& schema) const {
     const ResourceType& type = info_->type;
     JsonObject result;
     result["operationId"] = fmt::format("{}{}{}{}{}{}", verb, group_word(type.group),

@@ -19,7 +19,7 @@ FieldSet identity_fields() {
 }
 
 void subtract(ManagedEntry& entry, const FieldSet& fields) {
-  if (!entry.overlaps(fields)) return;
+  if (fields.empty() || !entry.overlaps(fields)) return;
   FieldSet rest = entry.fields();
   rest.subtract(fields);
   entry.set_fields(std::move(rest));
@@ -29,10 +29,13 @@ void subtract(ManagedEntry& entry, const FieldSet& fields) {
 // read, else those of the live object, so that clients that know nothing of them do not lose them.
 ManagedFields starting_fields(const Json* before, Json given, const FieldManager& manager) {
   const Json* live = before == nullptr ? nullptr : find(*before, "metadata", "managedFields");
+  // Nearly always: the object was read, changed and sent back.
+  if (live != nullptr && same_value(*live, given)) {
+    return ManagedFields::decode(std::move(given), true).value_or(ManagedFields());
+  }
   if (manager.subresource.empty()) {
     if (is_reset(&given)) return {};
-    const bool is_unchanged = live != nullptr && same_value(*live, given);
-    auto managed = ManagedFields::decode(std::move(given), is_unchanged);
+    auto managed = ManagedFields::decode(std::move(given), false);
     if (managed && !managed->empty()) return std::move(*managed);
   }
   if (live == nullptr) return {};
@@ -50,7 +53,7 @@ void disown(ManagedFields& managed, const FieldChanges& changes, const ManagedEn
   for (ManagedEntry& entry : managed.entries()) {
     if (&entry == except) continue;
     for (const FieldSet* fields : {&changes.modified, &changes.added, &changes.removed}) {
-      if (!fields->empty()) subtract(entry, *fields);
+      subtract(entry, *fields);
     }
   }
 }
@@ -58,20 +61,30 @@ void disown(ManagedFields& managed, const FieldChanges& changes, const ManagedEn
 void record_update(ManagedFields& managed, const Json* before, const Json& after,
                    const FieldManager& manager, const Schema* schema, Time now) {
   static const Json nothing = JsonObject();
-  FieldChanges changes = changed_fields(before == nullptr ? nothing : *before, after, schema);
-  // The manager's own earlier claim too: what it changed comes back below.
-  disown(managed, changes, nullptr);
-  managed.drop_empty();
-  FieldSet taken = std::move(changes.modified);
+  const FieldChanges changes = changed_fields(before == nullptr ? nothing : *before, after, schema);
+  FieldSet taken = changes.modified;
   taken.unite(changes.added);
+  FieldSet unowned = taken;
   strip_identity(taken);
+  unowned.subtract(taken);
+
+  ManagedEntry own(manager, false);
+  ManagedEntry* earlier = managed.find(own);
+  disown(managed, changes, earlier);
+  if (earlier != nullptr) {
+    // What it changed again stays its own: mostly that is all, and its set need not be read.
+    subtract(*earlier, changes.removed);
+    subtract(*earlier, unowned);
+  }
+  managed.drop_empty();
   if (taken.empty()) return;
-  ManagedEntry entry(manager, false);
-  ManagedEntry* existing = managed.find(entry);
-  if (existing == nullptr) existing = &managed.put(std::move(entry));
-  taken.unite(existing->fields());
-  existing->set_fields(std::move(taken));
-  existing->set_time(now);
+  earlier = managed.find(own);
+  if (earlier == nullptr) earlier = &managed.put(std::move(own));
+  if (!earlier->contains(taken)) {
+    taken.unite(earlier->fields());
+    earlier->set_fields(std::move(taken));
+  }
+  earlier->set_time(now);
 }
 
 void track_update(const Json* before, Json& after, const FieldManager& manager,

@@ -10,7 +10,7 @@ namespace lockstep::apiserver {
 // Fields that identify an object or belong to the server: apiVersion, metadata.name, …
 void strip_identity(FieldSet& fields);
 
-// Takes what changed away from every manager but `except` (null: from all).
+// Takes what changed away from every manager but `except` (which may be null).
 void disown(ManagedFields& managed, const FieldChanges& changes, const ManagedEntry* except);
 
 // Ownership after a manager turned `before` (null: nothing) into `after` by an update.

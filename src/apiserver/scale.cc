@@ -64,8 +64,8 @@ Json scale_of(const ResourceInfo& info, const Json& object) {
     spec["replicas"] = as_integer(wanted);
   }
   JsonObject status{{"replicas", as_integer(value_at(object, paths.status_replicas))}};
-  if (std::string selector = selector_of(info, paths, object); !selector.empty()) {
-    status["selector"] = std::move(selector);
+  if (const std::string selector = selector_of(info, paths, object); !selector.empty()) {
+    status["selector"] = selector;
   }
   return JsonObject{{"kind", "Scale"},
                     {"apiVersion", "autoscaling/v1"},

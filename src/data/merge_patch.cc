@@ -31,7 +31,7 @@ JsonObject difference(const JsonObject& before, const JsonObject& after) {
 
 void apply_merge_patch(Json& document, const Json& patch) {
   if (&document == &patch) {
-    const Json copy = patch;
+    const Json copy = patch;  // NOLINT: the patch changes while it is applied
     return apply_merge_patch(document, copy);
   }
   if (!patch.is_object()) {

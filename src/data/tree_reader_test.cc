@@ -45,8 +45,8 @@ TEST(TreeReader, ReadsWhatTheByteReaderReads) {
 }
 
 TEST(TreeReader, AnotherTypeIsAnError) {
-  for (const char* text : {R"({"text":1})", R"({"number":"1"})", R"({"flag":"yes"})",
-                           R"({"list":{}})", "[]", "3"}) {
+  for (const char* text :
+       {R"({"text":1})", R"({"number":"1"})", R"({"flag":"yes"})", R"({"list":{}})", "[]", "3"}) {
     Json tree = *parse_json(text);
     TreeReader walk(tree);
     EXPECT_EQ(describe(walk).rfind("failed", 0), 0U) << text;

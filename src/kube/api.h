@@ -1,6 +1,6 @@
 // Talking to a Kubernetes API, whichever it is: over HTTP (HttpApi), or in this process
-// (apiserver/InProcessApi). Asynchronous on one Loop: callbacks run on it, later, never inside call().
-// Decorators (faults, limits, counters) are Apis that hold an Api.
+// (apiserver/InProcessApi). Asynchronous on one Loop: callbacks run on it, later, never inside
+// call(). Decorators (faults, limits, counters) are Apis that hold an Api.
 #pragma once
 
 #include <cstdint>
@@ -116,7 +116,8 @@ class Api {
  public:
   virtual ~Api() = default;
   virtual void call(Request request, ReplyCallback done) = 0;
-  [[nodiscard]] virtual std::unique_ptr<Watch> watch(WatchRequest request, WatchHandler handler) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Watch> watch(WatchRequest request,
+                                                     WatchHandler handler) = 0;
 };
 
 // Shorthands.

@@ -60,7 +60,7 @@ class CaseRunner {
     if (prepare()) {
       // Expectations are rewritten from the end, so that line numbers before them stay true.
       for (const Step& step : transcript_.steps) {
-        if (setting_.holds(step.only)) perform(step);
+        if (setting_.holds(step.only)) measure(step);
         if (abandoned_) break;
       }
     }
@@ -129,6 +129,14 @@ class CaseRunner {
         {"KUBERC", "off"},
     };
     return process;
+  }
+
+  void measure(const Step& step) {
+    const Duration began = loop_.uptime();
+    perform(step);
+    const Duration took = loop_.uptime() - began;
+    if (!options_.timing || took < seconds(1)) return;
+    fmt::print("{:6.2f} s    {}.test:{}\n", in_seconds(took), transcript_.name, step.line);
   }
 
   void perform(const Step& step) {

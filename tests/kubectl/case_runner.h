@@ -18,6 +18,7 @@ struct RunOptions {
   std::string version;     // "1.36"
   std::string kubeconfig;  // of a server that is there already; empty: an embedded one per case
   Duration limit = seconds(60);  // of one command, and of one wait
+  bool timing = false;           // tells which steps were slow
 };
 
 struct Failure {

@@ -117,8 +117,13 @@ int run_suite(const Flags& flags) {
       return 1;
     }
     size_t ran = 0;
+    size_t failed_here = 0;
     for (const Transcript& transcript : *cases) {
-      const RunOptions options{kubectl, *version, flags.kubeconfig};
+      RunOptions options;
+      options.kubectl = kubectl;
+      options.version = *version;
+      options.kubeconfig = flags.kubeconfig;
+      options.timing = flags.timing;
       const auto began = std::chrono::steady_clock::now();
       const Verdict verdict = run_case(transcript, options);
       const double took =
@@ -127,7 +132,7 @@ int run_suite(const Flags& flags) {
       ++ran;
       if (flags.timing) std::printf("%6.2f s  %s\n", took, transcript.name.c_str());
       if (verdict.failures.empty()) continue;
-      ++failed;
+      ++failed_here;
       std::printf("FAILED: %s with kubectl %s\n", transcript.name.c_str(), version->c_str());
       print_failures(verdict);
       std::fflush(stdout);
@@ -138,7 +143,8 @@ int run_suite(const Flags& flags) {
         }
       }
     }
-    std::printf("kubectl %s: %zu cases, %zu failed\n", version->c_str(), ran, failed);
+    std::printf("kubectl %s: %zu cases, %zu failed\n", version->c_str(), ran, failed_here);
+    failed += failed_here;
   }
   return failed == 0 ? 0 : 1;
 }

@@ -213,7 +213,10 @@ int run(const std::string& script) {
                package.string());
     return skipped_code;
   }
-  auto server = EmbeddedServer::start({});
+  // client-node refuses plain HTTP.
+  apiserver::EmbeddedOptions options;
+  options.tls = true;
+  auto server = EmbeddedServer::start(std::move(options));
   if (!server) {
     fmt::print("FAILED: {}\n", server.error().text());
     return 1;
