@@ -132,7 +132,7 @@ void priority_class_cells(const Json& object, Time now, JsonArray& cells) {
   cells.push_back(as_integer(find(object, "value")));
   cells.push_back(as_bool(find(object, "globalDefault")));
   cells.push_back(age_cell(object, now));
-  cells.push_back(text_cell(text_at(object, "preemptionPolicy")));
+  cells.push_back(text_or(text_at(object, "preemptionPolicy"), "PreemptLowerPriority"));
 }
 
 std::vector<Column> event_columns() {

@@ -29,6 +29,8 @@ TEST(TableCore, Rows) {
       {"", "scheduling.k8s.io", "PriorityClass",
        R"("value":1000,"globalDefault":true,"preemptionPolicy":"Never")",
        R"(["x",1000,true,"24h","Never"])"},
+      {"by default", "scheduling.k8s.io", "PriorityClass", R"("value":1)",
+       R"(["x",1,false,"24h","PreemptLowerPriority"])"},
   });
 }
 

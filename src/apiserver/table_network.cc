@@ -101,7 +101,7 @@ std::string slice_ports(const Json& slice) {
     if (number != nullptr && !number->is_null()) {
       ports.push_back(std::to_string(as_integer(number)));
     } else {
-      ports.emplace_back(name.empty() ? "*" : name);
+      ports.emplace_back(name);
     }
   }
   return first_three(ports, "<unset>");

@@ -54,7 +54,7 @@ void persistent_volume_cells(const Json& volume, Time now, JsonArray& cells) {
   cells.push_back(text_or(text_at(volume, "spec", "volumeAttributesClassName"), "<unset>"));
   cells.push_back(text_cell(text_at(volume, "status", "reason")));
   cells.push_back(age_cell(volume, now));
-  cells.push_back(text_or(text_at(volume, "spec", "volumeMode"), "<unset>"));
+  cells.push_back(text_or(text_at(volume, "spec", "volumeMode"), "Filesystem"));
 }
 
 void persistent_volume_claim_cells(const Json& claim, Time now, JsonArray& cells) {
@@ -69,7 +69,7 @@ void persistent_volume_claim_cells(const Json& claim, Time now, JsonArray& cells
   cells.push_back(text_cell(storage_class(claim)));
   cells.push_back(text_or(text_at(claim, "spec", "volumeAttributesClassName"), "<unset>"));
   cells.push_back(age_cell(claim, now));
-  cells.push_back(text_or(text_at(claim, "spec", "volumeMode"), "<unset>"));
+  cells.push_back(text_or(text_at(claim, "spec", "volumeMode"), "Filesystem"));
 }
 
 bool is_default_class(const Json& storage) {

@@ -116,14 +116,11 @@ void job_cells(const Json& object, Time now, JsonArray& cells) {
 }
 
 void cron_job_cells(const Json& object, Time now, JsonArray& cells) {
-  const Json* suspend = find(object, "spec", "suspend");
   const Json* last = find(object, "status", "lastScheduleTime");
   cells.push_back(name_cell(object));
   cells.push_back(text_cell(text_at(object, "spec", "schedule")));
   cells.push_back(text_or(text_at(object, "spec", "timeZone"), "<none>"));
-  cells.push_back(text_cell(suspend == nullptr || suspend->is_null() ? "<unset>"
-                            : as_bool(suspend)                       ? "True"
-                                                                     : "False"));
+  cells.push_back(text_cell(as_bool(find(object, "spec", "suspend")) ? "True" : "False"));
   cells.push_back(count_of(find(object, "status", "active")));
   cells.push_back(text_cell(last == nullptr || last->is_null() ? "<none>" : age_of(last, now)));
   cells.push_back(age_cell(object, now));

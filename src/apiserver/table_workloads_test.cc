@@ -81,7 +81,7 @@ TEST(TableWorkloads, Batch) {
           "status":{"active":[{}],"lastScheduleTime":"2026-03-02T11:00:00Z"})",
        R"(["x","0 * * * *","Etc/UTC","False",1,"60m","24h","c","i","<none>"])"},
       {"never ran", "batch", "CronJob", R"("spec":{"schedule":"@daily"})",
-       R"(["x","@daily","<none>","<unset>",0,"<none>","24h","","","<none>"])"},
+       R"(["x","@daily","<none>","False",0,"<none>","24h","","","<none>"])"},
       {"percent", "policy", "PodDisruptionBudget",
        R"("spec":{"maxUnavailable":"20%"},"status":{"disruptionsAllowed":2})",
        R"(["x","N/A","20%",2,"24h"])"},
