@@ -7,6 +7,11 @@
 # Every x.cc in the folder is compiled; every x_test.cc becomes part of the test <folder>_test.
 function(lockstep_folder name)
   cmake_parse_arguments(ARG "" "" "USES;PARTS;TEST_USES;TEST_PARTS" ${ARGN})
+  foreach(used ${ARG_USES})
+    if(NOT TARGET ${used})
+      message(FATAL_ERROR "src/${name} uses ${used}, which does not stand above it in src/CMakeLists.txt")
+    endif()
+  endforeach()
   set(folder ${PROJECT_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
   set(tests ${sources})
