@@ -34,6 +34,35 @@ TEST(Scale, ShowsAndSetsTheReplicas) {
       7);
 }
 
+TEST(Scale, OfACustomResourceIsWhereItsDefinitionSays) {
+  TestCluster cluster;
+  cluster.create(resource::custom_resource_definitions, "", R"({
+      "metadata":{"name":"rollouts.example.com"},
+      "spec":{"group":"example.com","scope":"Namespaced",
+              "names":{"kind":"Rollout","plural":"rollouts"},
+              "versions":[{"name":"v1","served":true,"storage":true,
+                "schema":{"openAPIV3Schema":{"type":"object",
+                  "x-kubernetes-preserve-unknown-fields":true}},
+                "subresources":{"scale":{"specReplicasPath":".spec.width",
+                  "statusReplicasPath":".status.width","labelSelectorPath":".status.selector"}}}]}})");
+  const ResourceType rollouts{"example.com", "v1", "Rollout", "rollouts", true};
+  cluster.create(rollouts, "default",
+                 R"({"metadata":{"name":"web"},"spec":{"width":2},
+                     "status":{"width":1,"selector":"a=b"}})");
+  kube::Request request = scale_request(kube::Verb::get);
+  request.type = rollouts;
+  Json scale = cluster.ok(request);
+  EXPECT_EQ(as_integer(find(scale, "spec", "replicas")), 2);
+  EXPECT_EQ(as_integer(find(scale, "status", "replicas")), 1);
+  EXPECT_EQ(text_at(scale, "status", "selector"), "a=b");
+  request = scale_request(kube::Verb::update, R"({"spec":{"replicas":5}})");
+  request.type = rollouts;
+  cluster.ok(request);
+  Json rollout = cluster.get(rollouts, {"default", "web"});
+  EXPECT_EQ(as_integer(find(rollout, "spec", "width")), 5);
+  EXPECT_EQ(find(rollout, "spec", "replicas"), nullptr);
+}
+
 TEST(Scale, BadNumbersAndOldVersionsAreRefused) {
   TestCluster cluster;
   add_deployment(cluster);

@@ -126,6 +126,34 @@ TEST(Writing, ABrokenPatchIsRefusedAndChangesNothing) {
             text_at(node, "metadata", "resourceVersion"));
 }
 
+TEST(Writing, ABrokenPatchIsRefusedInTheWordsOfTheRealServer) {
+  TestCluster cluster;
+  cluster.create(resource::nodes, "", a_node);
+  auto message = [&](kube::PatchType type, std::string_view patch) {
+    return cluster.refused(patch_node(type, patch)).message;
+  };
+  EXPECT_EQ(message(kube::PatchType::json, R"([{"op":"remove","path":"/no/such"}])"),
+            "the server rejected our request due to an error in our request");
+  EXPECT_EQ(message(kube::PatchType::merge, "3"), "Invalid JSON Patch");
+  EXPECT_EQ(message(kube::PatchType::strategic, R"("text")"),
+            "json: cannot unmarshal string into Go value of type map[string]interface {}");
+  EXPECT_EQ(
+      message(kube::PatchType::strategic, R"({"spec":{"unschedulable":"yes"}})"),
+      " \"\" is invalid: patch: Invalid value: \"map[spec:map[unschedulable:yes]]\": json: "
+      "cannot unmarshal string into Go struct field NodeSpec.spec.unschedulable of type bool");
+}
+
+TEST(Writing, WhoCreatesAnObjectDoesNotOwnItsStatus) {
+  TestCluster cluster;
+  Json pod = cluster.create(resource::pods, "default", R"({"metadata":{"name":"p"},
+      "spec":{"containers":[{"name":"c","image":"i"}]}})");
+  EXPECT_EQ(text_at(pod, "status", "phase"), "Pending");
+  EXPECT_EQ(text_at(pod, "status", "qosClass"), "BestEffort");
+  const Json& entry = find(pod, "metadata", "managedFields")->as_array().at(0);
+  EXPECT_NE(find(entry, "fieldsV1", "f:spec"), nullptr);
+  EXPECT_EQ(find(entry, "fieldsV1", "f:status"), nullptr);
+}
+
 TEST(Writing, ApplyWithoutAManagerIsRefused) {
   TestCluster cluster;
   EXPECT_EQ(cluster.refused(patch_node(kube::PatchType::apply, a_node)).code, 422);

@@ -1,5 +1,6 @@
 // A genuine informer (tests/tools/informer.mjs) against the embedded server, while its connections
 // are cut and the server forgets its history. Whatever happens, it must end with the truth.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -186,7 +187,9 @@ class InformerTest {
     for (const auto& [name, version] : seen.now) {
       if (!wanted.contains(name)) fmt::print("  + {} {}: is gone\n", name, version);
     }
-    fmt::print("{}", files_.read(error_).value_or(""));
+    const std::string error = files_.read(error_).value_or("");
+    constexpr size_t enough = 2000;
+    fmt::print("{}", error.substr(error.size() - std::min(error.size(), enough)));
     return false;
   }
 
@@ -238,7 +241,7 @@ int run(const std::string& script) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   if (argc != 2) {
-    fmt::print(stderr, "usage: informer_test tests/tools/informer.mjs\n");
+    fmt::print(stderr, "usage: informer_suite tests/tools/informer.mjs\n");
     return 2;
   }
   return lockstep::suite::run(argv[1]);

@@ -326,6 +326,22 @@ bool output_matches(const std::vector<std::string>& expected, const std::string&
   return matches_from(expected, 0, tidy_lines(actual), 0);
 }
 
+std::string without_log_lines(std::string_view text) {
+  auto is_log_line = [](std::string_view line) {
+    return line.size() > 20 && std::string_view("IWEF").find(line[0]) != std::string_view::npos &&
+           std::all_of(line.begin() + 1, line.begin() + 5,
+                       [](char c) { return c >= '0' && c <= '9'; }) &&
+           line[5] == ' ' && line[8] == ':' && line[11] == ':';
+  };
+  std::string kept;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1);
+    if (!is_log_line(text.substr(0, end))) kept += text.substr(0, end + 1);
+    text.remove_prefix(end + 1);
+  }
+  return kept;
+}
+
 std::string difference(const std::vector<std::string>& expected, const std::string& actual) {
   if (output_matches(expected, actual)) return {};
   const std::vector<std::string> lines = tidy_lines(actual);

@@ -76,6 +76,10 @@ bool output_matches(const std::vector<std::string>& expected, const std::string&
 // Text as lines, without white space at their ends and without empty lines at the end.
 std::vector<std::string> tidy_lines(std::string_view text);
 
+// Standard error without kubectl's log of itself ("E1115 06:45:32.249523 13643 reflector.go:227]
+// …"): whether it gets to say that depends on who is faster.
+std::string without_log_lines(std::string_view text);
+
 // "-" lines were expected, "+" lines came instead. Empty when they match.
 std::string difference(const std::vector<std::string>& expected, const std::string& actual);
 

@@ -126,6 +126,15 @@ TEST(Match, DotsStandForLines) {
   EXPECT_TRUE(output_matches({"a"}, "a  \n\n"));
 }
 
+TEST(Match, KubectlsLogOfItselfIsLeftOut) {
+  EXPECT_EQ(
+      without_log_lines("E1115 06:45:32.249523   13643 reflector.go:227] \"Failed to watch\"\n"
+                        "error: timed out\n"),
+      "error: timed out\n");
+  EXPECT_EQ(without_log_lines("Error from server\nE12 is no log line\nlast"),
+            "Error from server\nE12 is no log line\nlast");
+}
+
 TEST(Match, DifferenceShowsWhatDiffersOnly) {
   EXPECT_EQ(difference({"a", "b", "c"}, "a\nx\nc\n"), "      a\n    - b\n    + x\n      c\n");
   EXPECT_EQ(difference({"a"}, "a\n"), "");

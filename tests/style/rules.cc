@@ -85,7 +85,7 @@ std::vector<Finding> check_purity(const SourceFile& file) {
       {"<fstream>", "opens files"},
       {"<sys/socket.h>", "opens sockets"},
       {"std::unordered_", "iterates in an order that is not defined"},
-      {"std::rand", "draws from hidden state"},
+      {"std::rand(", "draws from hidden state"},
       {"srand(", "draws from hidden state"},
   }};
   each_line(file.text, [&](int number, std::string_view line) {

@@ -21,7 +21,7 @@ informer.on('connect', () => say('connect'));
 // A lost connection is reported as an error; going on is the program's business, as in every operator.
 informer.on('error', (error) => {
   process.stderr.write(`${error}\n`);
-  setImmediate(() => informer.start());
+  setTimeout(() => informer.start(), 20);
 });
 await informer.start();
 setTimeout(() => process.exit(1), 240_000);
