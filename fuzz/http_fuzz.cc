@@ -83,14 +83,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (answer.watch) {
     while (answer.watch->ready()) (void)server->front.next_events(*answer.watch);
   }
+  if (request.method == "HEAD") return 0;  // has no body to judge
   if (answer.code >= 400) {
     auto status = parse_json(answer.body);
     if (!status || text_at(*status, "kind") != "Status" ||
         as_integer(find(*status, "code")) != answer.code) {
       broken("a refusal without its Status", request, answer.body);
     }
-  } else if (answer.content_type == "application/json" && request.method != "HEAD" &&
-             !answer.watch && !parse_json(answer.body)) {
+  } else if (answer.content_type == "application/json" && !answer.watch &&
+             !parse_json(answer.body)) {
     broken("an answer that is no JSON", request, answer.body);
   }
   server->loop.run_for(milliseconds(1));

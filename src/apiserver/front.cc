@@ -236,6 +236,8 @@ HttpAnswer Front::answer_resource(const HttpRequest& request, const Target& targ
 Outcome<Document> Front::read_protobuf_body(const std::string& body) const {
   auto object = read_protobuf(body, backend_.schemas);
   if (!object) return Refusal(object.error());
+  if (!is_valid_utf8(print_json(*object)))
+    return Refusal(bad_request("the body is no valid UTF-8"));
   return std::make_shared<const Json>(std::move(*object));
 }
 

@@ -19,6 +19,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "apiserver/gzip.h"
+#include "base/strings.h"
 
 namespace lockstep::apiserver {
 
@@ -332,7 +333,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       if (!caller) return send(Front::refuse(caller.error()));
       request.caller = std::move(*caller);
     }
-    request.caller.agent = std::move(agent);
+    if (is_valid_utf8(agent)) request.caller.agent = std::move(agent);
     HttpAnswer answer;
     try {
       answer = server_->front().answer(request);

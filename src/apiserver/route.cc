@@ -44,6 +44,7 @@ Outcome<Target> parse_target(std::string_view target) {
     if (segment.empty()) continue;
     auto decoded = url_decode(segment, false);
     if (!decoded) return Refusal(bad_request("the URL's path has a broken % escape"));
+    if (!is_valid_utf8(*decoded)) return Refusal(bad_request("the URL's path is no valid UTF-8"));
     parsed.path.push_back(std::move(*decoded));
   }
   if (mark == std::string_view::npos) return parsed;
@@ -55,6 +56,10 @@ Outcome<Target> parse_target(std::string_view target) {
     auto value = url_decode(
         equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
     if (!key || !value) return Refusal(bad_request("the URL's query has a broken % escape"));
+    // A field manager's name, say, ends up in an object: it must be text.
+    if (!is_valid_utf8(*key) || !is_valid_utf8(*value)) {
+      return Refusal(bad_request("the URL's query is no valid UTF-8"));
+    }
     parsed.query.emplace_back(std::move(*key), std::move(*value));
   }
   return parsed;

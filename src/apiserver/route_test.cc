@@ -72,6 +72,8 @@ TEST(Route, EscapesAreDecodedAndBrokenOnesRefused) {
   EXPECT_EQ(target->query[1].second, "x y");
   EXPECT_FALSE(parse_target("/api/%zz"));
   EXPECT_FALSE(parse_target("/api?x=%2"));
+  EXPECT_FALSE(parse_target("/api/%ff")) << "no UTF-8";
+  EXPECT_FALSE(parse_target("/api?x=%ff")) << "no UTF-8";
 }
 
 TEST(Route, AWatchOfOneObjectIsANarrowedWatchOfAll) {
