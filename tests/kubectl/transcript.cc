@@ -225,7 +225,10 @@ class Parser {
     while (++at_ < transcript_.lines.size() && transcript_.lines[at_] != ">>>") {
       step.command += transcript_.lines[at_] + "\n";
     }
-    if (at_ >= transcript_.lines.size()) return fail(ErrorKind::invalid, "the file has no >>>");
+    if (at_ >= transcript_.lines.size()) {
+      at_ = transcript_.lines.size() - 1;  // the last line there is, not the one after it
+      return fail(ErrorKind::invalid, "the file has no >>>");
+    }
     transcript_.steps.push_back(std::move(step));
     return {};
   }

@@ -73,7 +73,7 @@ TEST(Transcript, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(refusal("output first\n"), "case:1: output without a command before it");
   EXPECT_EQ(refusal("$ a\n\n$sleep 5\n"), "case:3: there is no instruction $sleep");
   EXPECT_EQ(refusal("$stop watch\n"), "case:1: no command was started as watch");
-  EXPECT_EQ(refusal("<<< a.yaml\nkind: Pod\n"), "case:3: the file has no >>>");
+  EXPECT_EQ(refusal("<<< a.yaml\nkind: Pod\n"), "case:2: the file has no >>>");
   EXPECT_EQ(refusal("<<< ../a.yaml\n>>>\n"), "case:1: <<< wants a plain file name");
   EXPECT_EQ(refusal("$ a\n? many\n"), "case:2: an exit code must be a number");
 }
