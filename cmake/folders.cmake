@@ -2,7 +2,7 @@
 # of no other: each folder's headers are reached through an include directory of its own that holds a
 # single link, and links are PRIVATE, so nothing leaks from one folder to the next.
 #
-#   lockstep_folder(kube USES base data objects world PARTS CURL::libcurl)
+#   lockstep_folder(kube USES base data objects world PARTS OpenSSL::Crypto)
 #
 # Every x.cc in the folder is compiled; every x_test.cc becomes part of the test <folder>_test.
 function(lockstep_folder name)

@@ -1,4 +1,7 @@
-# Third-party parts, all from Debian 12 (scripts/packages.txt).
+# Third-party parts, all from Debian 12 (scripts/packages.txt). Small ones are linked statically, as each
+# shared library costs every start of the program; libcurl is loaded when it is needed (kube/lazy_curl.cc).
+set(Boost_USE_STATIC_LIBS ON)
+set(ZLIB_USE_STATIC_LIBS ON)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
@@ -9,6 +12,8 @@ find_package(spdlog REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(tl-expected REQUIRED)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+find_library(LOCKSTEP_YAML libyaml.a REQUIRED)
+set_target_properties(PkgConfig::YAML PROPERTIES INTERFACE_LINK_LIBRARIES ${LOCKSTEP_YAML})
 if(LOCKSTEP_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck QUIET)

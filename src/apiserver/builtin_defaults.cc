@@ -95,14 +95,20 @@ void default_stateful_set(JsonObject& spec) {
   set_default(ensure_object(strategy, "rollingUpdate"), "partition", 0);
 }
 
+// Where the map is missing or holds nothing: Go knows no difference.
+void set_labels(JsonObject& in, std::string_view key, const Json& labels) {
+  const JsonObject* present = object_in(in, key);
+  if (present == nullptr || present->empty()) in[key] = labels;
+}
+
 void default_replication_controller(JsonObject& object, JsonObject& spec) {
   JsonObject* pod = object_in(spec, "template");
   JsonObject* metadata = pod == nullptr ? nullptr : object_in(*pod, "metadata");
   const Json* labels = metadata == nullptr ? nullptr : metadata->if_contains("labels");
   if (labels == nullptr) return;
   Json copy = *labels;
-  set_default(spec, "selector", copy);
-  set_default(ensure_object(object, "metadata"), "labels", copy);
+  set_labels(spec, "selector", copy);
+  set_labels(ensure_object(object, "metadata"), "labels", copy);
 }
 
 // A job without a selector of its own gets one by its uid, and its pods the labels for it.

@@ -49,6 +49,15 @@ TEST_F(BuiltinDefaultsTest, FieldsOfOtherKinds) {
        "subjects",
        "[{'kind':'User','name':'a','apiGroup':'rbac.authorization.k8s.io'},{'kind':'ServiceAccount'"
        ",'name':'b'}]"},
+      {"", "replicationcontrollers",
+       "{'spec':{'selector':{},'template':{'metadata':{'labels':{'a':'b'}}}}}", "spec.selector",
+       "{'a':'b'}"},
+      {"", "replicationcontrollers",
+       "{'metadata':{'labels':{}},'spec':{'template':{'metadata':{'labels':{'a':'b'}}}}}",
+       "metadata.labels", "{'a':'b'}"},
+      {"", "replicationcontrollers",
+       "{'spec':{'selector':{'c':'d'},'template':{'metadata':{'labels':{'a':'b'}}}}}",
+       "spec.selector", "{'c':'d'}"},
       {"storage.k8s.io", "storageclasses", "{}", "reclaimPolicy", "'Delete'"},
   };
   for (const Case& each : cases) {

@@ -98,6 +98,10 @@ Answer answer_with_scale(const ResourceInfo& info, const StoredPtr& stored) {
 
 }  // namespace
 
+int64_t wanted_replicas(const ResourceInfo& info, const Json& object) {
+  return as_integer(value_at(object, paths_of(info).spec_replicas));
+}
+
 Outcome<Answer> handle_scale(Backend& backend, const ResourceInfo& info,
                              const kube::Request& request, const Caller& caller) {
   StoredPtr live = backend.store.shelf(info.storage).find(ObjectKey{request.ns, request.name});

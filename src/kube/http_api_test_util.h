@@ -14,6 +14,16 @@
 
 namespace lockstep::kube::testing {
 
+inline Request get_node(const std::string& name = "n") { return get(resource::nodes, {"", name}); }
+
+// The same answer to everybody.
+inline ScriptedServer::Script always(int code, std::string body, std::string headers = {}) {
+  return [code, body = std::move(body), headers = std::move(headers)](
+             const ReceivedRequest&, ServerConnection& connection) {
+    connection.answer(code, body, headers);
+  };
+}
+
 // Answers as scripted; counts.
 class ScriptedProcesses final : public Processes {
  public:

@@ -8,28 +8,13 @@
 namespace lockstep::kube {
 namespace {
 
+using testing::always;
 using testing::Client;
 using testing::Gate;
+using testing::get_node;
 using testing::ReceivedRequest;
 using testing::ScriptedServer;
 using testing::ServerConnection;
-
-Request get_node(const std::string& name = "n") { return get(resource::nodes, {"", name}); }
-
-ScriptedServer::Script always(int code, std::string body, std::string headers = {}) {
-  return [code, body = std::move(body), headers = std::move(headers)](
-             const ReceivedRequest&, ServerConnection& connection) {
-    connection.answer(code, body, headers);
-  };
-}
-
-struct SentCase {
-  Request request;
-  std::string method;
-  std::string target;
-  std::string content_type;
-  std::string body;
-};
 
 TEST(HttpTransferTest, AnswerInPieces) {
   ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {

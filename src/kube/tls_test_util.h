@@ -1,7 +1,6 @@
 // Certificates made on the spot, and the server's side of TLS, for tests.
 #pragma once
 
-#include <dlfcn.h>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -15,16 +14,12 @@
 
 namespace lockstep::kube::testing {
 
-// libssl is in the process because libcurl brings it; nothing of ours links it.
-#define LOCKSTEP_LIBSSL(function) \
-  (*reinterpret_cast<decltype(&(function))>(dlsym(RTLD_DEFAULT, #function)))
-
 struct FreeOpenSsl {
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(SSL* session) const { LOCKSTEP_LIBSSL(SSL_free)(session); }
-  void operator()(SSL_CTX* context) const { LOCKSTEP_LIBSSL(SSL_CTX_free)(context); }
+  void operator()(SSL* session) const { SSL_free(session); }
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 template <typename T>
 using OpenSslPointer = std::unique_ptr<T, FreeOpenSsl>;
@@ -93,22 +88,20 @@ inline TestCertificate make_certificate(const CertificateRequest& request,
 class TlsSession {
  public:
   explicit TlsSession(OpenSslPointer<SSL> session) : session_(std::move(session)) {}
-  ~TlsSession() { LOCKSTEP_LIBSSL(SSL_shutdown)(session_.get()); }
+  ~TlsSession() { SSL_shutdown(session_.get()); }
 
   int read(char* into, size_t size) {
-    return LOCKSTEP_LIBSSL(SSL_read)(session_.get(), into, static_cast<int>(size));
+    return SSL_read(session_.get(), into, static_cast<int>(size));
   }
   int write(std::string_view bytes) {
-    return LOCKSTEP_LIBSSL(SSL_write)(session_.get(), bytes.data(), static_cast<int>(bytes.size()));
+    return SSL_write(session_.get(), bytes.data(), static_cast<int>(bytes.size()));
   }
   std::string server_name() const {
-    const char* name =
-        LOCKSTEP_LIBSSL(SSL_get_servername)(session_.get(), TLSEXT_NAMETYPE_host_name);
+    const char* name = SSL_get_servername(session_.get(), TLSEXT_NAMETYPE_host_name);
     return name == nullptr ? "" : name;
   }
   std::string client_subject() const {
-    const OpenSslPointer<X509> certificate(
-        LOCKSTEP_LIBSSL(SSL_get1_peer_certificate)(session_.get()));
+    const OpenSslPointer<X509> certificate(SSL_get1_peer_certificate(session_.get()));
     if (!certificate) return "";
     char name[256] = {};
     X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name,
@@ -125,24 +118,23 @@ class TlsServer {
   // With `client_authority` only clients with a certificate of that authority get in.
   explicit TlsServer(const TestCertificate& identity,
                      const TestCertificate* client_authority = nullptr)
-      : context_(LOCKSTEP_LIBSSL(SSL_CTX_new)(LOCKSTEP_LIBSSL(TLS_server_method)())) {
-    LOCKSTEP_LIBSSL(SSL_CTX_use_certificate)(context_.get(), identity.certificate.get());
-    LOCKSTEP_LIBSSL(SSL_CTX_use_PrivateKey)(context_.get(), identity.key.get());
+      : context_(SSL_CTX_new(TLS_server_method())) {
+    SSL_CTX_use_certificate(context_.get(), identity.certificate.get());
+    SSL_CTX_use_PrivateKey(context_.get(), identity.key.get());
     if (client_authority == nullptr) return;
-    X509_STORE_add_cert(LOCKSTEP_LIBSSL(SSL_CTX_get_cert_store)(context_.get()),
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context_.get()),
                         client_authority->certificate.get());
-    LOCKSTEP_LIBSSL(SSL_CTX_set_verify)(context_.get(),
-                                        SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
     // A session that is resumed must belong to this server, or OpenSSL refuses it.
-    LOCKSTEP_LIBSSL(SSL_CTX_set_session_id_context)(
-        context_.get(), reinterpret_cast<const unsigned char*>("test"), 4);
+    SSL_CTX_set_session_id_context(context_.get(), reinterpret_cast<const unsigned char*>("test"),
+                                   4);
   }
 
   // Null when the handshake fails.
   std::unique_ptr<TlsSession> accept(int descriptor) {
-    OpenSslPointer<SSL> session(LOCKSTEP_LIBSSL(SSL_new)(context_.get()));
-    LOCKSTEP_LIBSSL(SSL_set_fd)(session.get(), descriptor);
-    if (LOCKSTEP_LIBSSL(SSL_accept)(session.get()) != 1) return nullptr;
+    OpenSslPointer<SSL> session(SSL_new(context_.get()));
+    SSL_set_fd(session.get(), descriptor);
+    if (SSL_accept(session.get()) != 1) return nullptr;
     return std::make_unique<TlsSession>(std::move(session));
   }
 
