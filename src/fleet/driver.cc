@@ -1,0 +1,110 @@
+#include "fleet/driver.h"
+
+#include <algorithm>
+
+#include "fleet/keys.h"
+
+namespace lockstep::fleet {
+
+namespace {
+
+bool has_driver_labels(const StringMap& labels) {
+  return labels.get("app") == "nvidia-driver-daemonset" ||
+         labels.get("app.kubernetes.io/component") == "nvidia-driver";
+}
+
+std::string version_of(const PodSpec& spec) {
+  for (const Container& container : spec.containers) {
+    std::string version = version_of_image(container.image);
+    if (!version.empty()) return version;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_driver_daemon_set(const DaemonSet& set) {
+  return has_driver_labels(set.meta.labels) || has_driver_labels(set.pod_template.labels);
+}
+
+bool is_driver_pod(const Pod& pod) { return has_driver_labels(pod.meta.labels); }
+
+bool wants_pod_on(const DaemonSet& set, const Node& node) {
+  return std::all_of(set.pod_template.node_selector.begin(), set.pod_template.node_selector.end(),
+                     [&](const StringMap::Entry& entry) {
+                       const Text* value = node.meta.labels.find(entry.first);
+                       return value != nullptr && *value == entry.second;
+                     });
+}
+
+const ControllerRevision* newest_revision(
+    const std::vector<std::shared_ptr<const ControllerRevision>>& revisions) {
+  const ControllerRevision* newest = nullptr;
+  for (const auto& revision : revisions) {
+    if (newest == nullptr || revision->revision > newest->revision ||
+        (revision->revision == newest->revision && revision->meta.name < newest->meta.name)) {
+      newest = revision.get();
+    }
+  }
+  return newest;
+}
+
+bool DriverView::is_orphan() const {
+  if (pod == nullptr) return false;
+  const OwnerReference* owner = pod->meta.controller();
+  return owner == nullptr || set == nullptr || owner->uid != set->meta.uid;
+}
+
+bool DriverView::is_in_sync() const {
+  return pod != nullptr && !is_orphan() && !newest_revision.empty() &&
+         pod->meta.labels.get(revision_label) == newest_revision;
+}
+
+bool DriverView::is_out_of_sync() const {
+  return pod != nullptr && !is_orphan() && !newest_revision.empty() &&
+         pod->meta.labels.get(revision_label) != newest_revision;
+}
+
+bool is_running_and_ready(const Pod& pod) {
+  if (pod.meta.is_deleting() || pod.phase != PodPhase::running || pod.container_statuses.empty()) {
+    return false;
+  }
+  return std::all_of(pod.container_statuses.begin(), pod.container_statuses.end(),
+                     [](const ContainerStatus& status) { return status.ready; });
+}
+
+bool DriverView::is_settled() const { return is_in_sync() && is_running_and_ready(*pod); }
+
+bool DriverView::is_cosmetic_change() const {
+  if (set == nullptr || pod == nullptr || is_orphan()) return false;
+  const Text* running = pod->spec.find_environment("DRIVER_CONFIG_DIGEST");
+  const Text* wanted_digest = set->pod_template.spec.find_environment("DRIVER_CONFIG_DIGEST");
+  return running != nullptr && wanted_digest != nullptr && !running->empty() &&
+         *running == *wanted_digest;
+}
+
+std::string DriverView::version() const { return pod == nullptr ? "" : version_of(pod->spec); }
+
+std::string DriverView::newest_version() const {
+  return set == nullptr ? "" : version_of(set->pod_template.spec);
+}
+
+std::string version_of_image(std::string_view image) {
+  // A digest names bytes, not a version; a port's colon stands before a slash.
+  if (auto at = image.find('@'); at != std::string_view::npos) image = image.substr(0, at);
+  auto colon = image.rfind(':');
+  if (colon == std::string_view::npos || image.find('/', colon) != std::string_view::npos) {
+    return {};
+  }
+  std::string_view tag = image.substr(colon + 1);
+  size_t end = 0;
+  bool dotted = false;
+  while (end < tag.size() && (tag[end] == '.' || (tag[end] >= '0' && tag[end] <= '9'))) {
+    dotted = dotted || tag[end] == '.';
+    ++end;
+  }
+  if (!dotted || end == 0 || tag[0] == '.' || (end < tag.size() && tag[end] != '-')) return {};
+  return std::string(tag.substr(0, end));
+}
+
+}  // namespace lockstep::fleet

@@ -1,0 +1,55 @@
+// The driver of a node as the cluster shows it: the DaemonSet that brings it, the pod that runs it,
+// and how the one stands to the other.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "objects/daemon_set.h"
+#include "objects/node.h"
+#include "objects/pod.h"
+
+namespace lockstep::fleet {
+
+// By the labels of GPU Operator: a ClusterPolicy's or an NVIDIADriver's.
+bool is_driver_daemon_set(const DaemonSet& set);
+bool is_driver_pod(const Pod& pod);
+
+// The DaemonSet's node selector matches the node. (Taints are not asked: drivers tolerate all.)
+bool wants_pod_on(const DaemonSet& set, const Node& node);
+
+// The one with the highest number; of equal numbers the first by name. Null when there is none.
+const ControllerRevision* newest_revision(
+    const std::vector<std::shared_ptr<const ControllerRevision>>& revisions);
+
+struct DriverView {
+  std::shared_ptr<const DaemonSet> set;  // null: no DaemonSet wants a driver here
+  Text newest_revision;                  // its hash; empty: not known yet
+  std::shared_ptr<const Pod> pod;        // null: none at the moment
+
+  bool wanted() const { return set != nullptr || pod != nullptr; }
+  // The pod's DaemonSet is gone.
+  bool is_orphan() const;
+  // Of the newest revision.
+  bool is_in_sync() const;
+  // Known to be of an older revision. Neither this nor in sync while something is missing.
+  bool is_out_of_sync() const;
+  // In sync, Running, not on its way out, every container ready.
+  bool is_settled() const;
+  // Pod and template carry the same configuration digest: the change does not touch the driver.
+  bool is_cosmetic_change() const;
+  // The version in the image's tag ("580.126.20" of "driver:580.126.20-ubuntu24.04"); empty when
+  // the tag does not say.
+  std::string version() const;
+  // What the template would bring.
+  std::string newest_version() const;
+};
+
+// The same for any image reference.
+std::string version_of_image(std::string_view image);
+
+bool is_running_and_ready(const Pod& pod);
+
+}  // namespace lockstep::fleet

@@ -1,0 +1,192 @@
+#include "fleet/driver.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::fleet {
+namespace {
+
+std::shared_ptr<DaemonSet> make_set() {
+  auto set = std::make_shared<DaemonSet>();
+  set->meta.uid = "uid-set";
+  set->meta.labels = {{"app", "nvidia-driver-daemonset"}};
+  return set;
+}
+
+std::shared_ptr<Pod> make_pod(std::string_view revision) {
+  auto pod = std::make_shared<Pod>();
+  pod->meta.labels = {{"app", "nvidia-driver-daemonset"},
+                      {"controller-revision-hash", Text(revision)}};
+  pod->meta.owners = {{"apps/v1", "DaemonSet", "driver", "uid-set", true}};
+  pod->phase = PodPhase::running;
+  ContainerStatus status;
+  status.ready = true;
+  pod->container_statuses = {status};
+  return pod;
+}
+
+std::shared_ptr<const ControllerRevision> revision(int64_t number, std::string_view name) {
+  auto made = std::make_shared<ControllerRevision>();
+  made->revision = number;
+  made->meta.name = Text(name);
+  return made;
+}
+
+TEST(Driver, IsKnownByTheLabelsOfClusterPolicyAndNvidiaDriver) {
+  DaemonSet set;
+  Pod pod;
+  EXPECT_FALSE(is_driver_daemon_set(set));
+  EXPECT_FALSE(is_driver_pod(pod));
+  for (const StringMap& labels : {StringMap{{"app", "nvidia-driver-daemonset"}},
+                                  StringMap{{"app.kubernetes.io/component", "nvidia-driver"},
+                                            {"app", "nvidia-gpu-driver"}}}) {
+    set.meta.labels = labels;
+    EXPECT_TRUE(is_driver_daemon_set(set));
+    set.meta.labels = {};
+    set.pod_template.labels = labels;
+    EXPECT_TRUE(is_driver_daemon_set(set)) << "by its template";
+    pod.meta.labels = labels;
+    EXPECT_TRUE(is_driver_pod(pod));
+  }
+  pod.meta.labels = {{"app", "nvidia-operator-validator"}};
+  EXPECT_FALSE(is_driver_pod(pod));
+}
+
+TEST(Driver, IsWantedWhereTheWholeNodeSelectorMatches) {
+  DaemonSet set;
+  Node node;
+  EXPECT_TRUE(wants_pod_on(set, node));
+  set.pod_template.node_selector = {{"gpu", "true"}, {"zone", "a"}};
+  EXPECT_FALSE(wants_pod_on(set, node));
+  node.meta.labels = {{"gpu", "true"}, {"zone", "b"}};
+  EXPECT_FALSE(wants_pod_on(set, node));
+  node.meta.labels = {{"gpu", "true"}, {"zone", "a"}, {"x", "y"}};
+  EXPECT_TRUE(wants_pod_on(set, node));
+}
+
+TEST(Driver, TheNewestRevisionHasTheHighestNumber) {
+  EXPECT_EQ(newest_revision({}), nullptr);
+  EXPECT_EQ(newest_revision({revision(9, "a"), revision(10, "b"), revision(2, "c")})->meta.name,
+            "b");
+  EXPECT_EQ(newest_revision({revision(3, "b"), revision(3, "a")})->meta.name, "a");
+  EXPECT_EQ(newest_revision({revision(3, "a"), revision(3, "b")})->meta.name, "a");
+}
+
+TEST(Driver, APodOfTheNewestRevisionIsInSync) {
+  DriverView view{make_set(), "new", make_pod("new")};
+  EXPECT_TRUE(view.is_in_sync());
+  EXPECT_FALSE(view.is_out_of_sync());
+  EXPECT_TRUE(view.is_settled());
+  view.pod = make_pod("old");
+  EXPECT_FALSE(view.is_in_sync());
+  EXPECT_TRUE(view.is_out_of_sync());
+  EXPECT_FALSE(view.is_settled());
+}
+
+TEST(Driver, IsNeitherInNorOutOfSyncWhileSomethingIsMissing) {
+  for (const DriverView& view :
+       {DriverView{}, DriverView{make_set(), "new", nullptr},
+        DriverView{make_set(), "", make_pod("old")}, DriverView{nullptr, "", make_pod("old")}}) {
+    EXPECT_FALSE(view.is_in_sync());
+    EXPECT_FALSE(view.is_out_of_sync());
+    EXPECT_FALSE(view.is_settled());
+    EXPECT_FALSE(view.is_cosmetic_change());
+  }
+  EXPECT_FALSE(DriverView{}.wanted());
+  EXPECT_FALSE(DriverView{}.is_orphan());
+  EXPECT_EQ(DriverView{}.version(), "");
+  EXPECT_EQ(DriverView{}.newest_version(), "");
+}
+
+TEST(Driver, APodWhoseDaemonSetIsGoneIsAnOrphan) {
+  DriverView view{make_set(), "new", make_pod("new")};
+  EXPECT_FALSE(view.is_orphan());
+  view.set = nullptr;
+  EXPECT_TRUE(view.is_orphan());
+  EXPECT_TRUE(view.wanted());
+  view.set = make_set();
+  auto pod = make_pod("new");
+  pod->meta.owners[0].uid = "uid-of-one-that-was-made-again";
+  view.pod = pod;
+  EXPECT_TRUE(view.is_orphan());
+  EXPECT_FALSE(view.is_in_sync());
+  pod->meta.owners.clear();
+  EXPECT_TRUE(view.is_orphan());
+  EXPECT_FALSE(view.is_out_of_sync());
+}
+
+TEST(Driver, IsReadyWhenItRunsAndEveryContainerIs) {
+  EXPECT_TRUE(is_running_and_ready(*make_pod("a")));
+  auto pod = make_pod("a");
+  pod->container_statuses.emplace_back();
+  EXPECT_FALSE(is_running_and_ready(*pod)) << "one of two";
+  pod = make_pod("a");
+  pod->container_statuses.clear();
+  EXPECT_FALSE(is_running_and_ready(*pod)) << "nothing is known of its containers";
+  pod = make_pod("a");
+  pod->phase = PodPhase::pending;
+  EXPECT_FALSE(is_running_and_ready(*pod));
+  pod = make_pod("a");
+  pod->meta.deleted = Time::from_unix(1);
+  EXPECT_FALSE(is_running_and_ready(*pod)) << "on its way out";
+}
+
+TEST(Driver, AChangeIsCosmeticWhenTheDigestsAreTheSameAndNotEmpty) {
+  auto with = [](std::string_view running, std::string_view wanted) {
+    auto pod = make_pod("old");
+    auto set = make_set();
+    auto put = [](PodSpec& spec, std::string_view digest) {
+      if (digest == "none") return;
+      Container container;
+      container.environment = {{"DRIVER_CONFIG_DIGEST", Text(digest)}};
+      spec.init_containers = {container};
+    };
+    put(pod->spec, running);
+    put(set->pod_template.spec, wanted);
+    return DriverView{set, "new", pod};
+  };
+  EXPECT_TRUE(with("abc", "abc").is_cosmetic_change());
+  EXPECT_FALSE(with("abc", "abd").is_cosmetic_change());
+  EXPECT_FALSE(with("", "").is_cosmetic_change());
+  EXPECT_FALSE(with("none", "abc").is_cosmetic_change());
+  EXPECT_FALSE(with("abc", "none").is_cosmetic_change());
+  EXPECT_FALSE(with("none", "none").is_cosmetic_change());
+  DriverView orphan = with("abc", "abc");
+  auto pod = std::make_shared<Pod>(*orphan.pod);
+  pod->meta.owners.clear();
+  orphan.pod = pod;
+  EXPECT_FALSE(orphan.is_cosmetic_change());
+}
+
+TEST(DriverVersion, IsTheBeginningOfTheImagesTag) {
+  EXPECT_EQ(version_of_image("nvcr.io/nvidia/driver:580.126.20-ubuntu24.04"), "580.126.20");
+  EXPECT_EQ(version_of_image("driver:580.126.20"), "580.126.20");
+  EXPECT_EQ(version_of_image("host:5000/driver:580.126.20@sha256:12ab"), "580.126.20");
+}
+
+TEST(DriverVersion, IsEmptyWhereTheTagDoesNotSay) {
+  for (std::string_view image : {"", "driver", "host:5000/driver", "driver:latest", "driver:580",
+                                 "driver:580-5.15.0-1051-aws-ubuntu22.04", "driver@sha256:12ab",
+                                 "driver:", "driver:.5", "driver:1.2x", "host:1.2/driver"}) {
+    EXPECT_EQ(version_of_image(image), "") << image;
+  }
+}
+
+TEST(DriverVersion, OfPodAndTemplateComeFromTheFirstContainerThatSays) {
+  DriverView view{make_set(), "new", nullptr};
+  auto pod = make_pod("old");
+  Container helper;
+  helper.image = "helper:latest";
+  Container main;
+  main.image = "driver:570.1.2";
+  pod->spec.containers = {helper, main};
+  view.pod = pod;
+  EXPECT_EQ(view.version(), "570.1.2");
+  auto set = make_set();
+  main.image = "driver:580.1.2";
+  set->pod_template.spec.containers = {main};
+  view.set = set;
+  EXPECT_EQ(view.newest_version(), "580.1.2");
+}
+
+}  // namespace
+}  // namespace lockstep::fleet

@@ -1,0 +1,17 @@
+#include "fleet/keys.h"
+
+namespace lockstep::fleet {
+
+Keys::Keys(std::string_view key_domain) : domain(key_domain) {
+  std::string prefix = domain + "/gpu-driver-upgrade";
+  state = prefix + "-state";
+  skip = prefix + ".skip";
+  drain_skip = prefix + "-drain.skip";
+  requested = prefix + "-requested";
+  safe_load = prefix + ".driver-wait-for-safe-load";
+  initially_unschedulable = prefix + ".node-initial-state.unschedulable";
+  wait_start = prefix + "-wait-for-pod-completion-start-time";
+  validation_start = prefix + "-validation-start-time";
+}
+
+}  // namespace lockstep::fleet

@@ -1,0 +1,44 @@
+// The labels and annotations in which an upgrade keeps its memory. All but ours lie in a key
+// domain: nvidia.com, so that existing dashboards and runbooks go on working, or lockstep.dev
+// beside NVIDIA's own operator.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep::fleet {
+
+struct Keys {
+  explicit Keys(std::string_view key_domain = "nvidia.com");
+
+  std::string domain;
+  // Node labels.
+  std::string state;
+  std::string skip;
+  // Pod label.
+  std::string drain_skip;
+  // Node annotations.
+  std::string requested;
+  std::string safe_load;
+  std::string initially_unschedulable;
+  std::string wait_start;
+  std::string validation_start;
+};
+
+// Node annotations of our own.
+inline constexpr std::string_view since_annotation = "lockstep.dev/upgrade-since";
+inline constexpr std::string_view failure_annotation = "lockstep.dev/upgrade-failure";
+// The revision that was being rolled out when the node failed: another one is a reason to try
+// again. It stays through a retry, which must pass from the beginning although the pod may fit.
+inline constexpr std::string_view failed_revision_annotation =
+    "lockstep.dev/upgrade-failed-revision";
+// On a ClusterPolicy or NVIDIADriver: no new node starts while it is there; who, when and why.
+inline constexpr std::string_view paused_annotation = "lockstep.dev/paused";
+// On the same, where autoUpgrade is NVIDIA's switch (--key-domain lockstep.dev): "false" is off.
+inline constexpr std::string_view auto_upgrade_annotation = "lockstep.dev/auto-upgrade";
+
+// Whose driver a node runs: the name of its NVIDIADriver. Pools of nodes are made by it.
+inline constexpr std::string_view driver_owner_label = "nvidia.com/gpu-operator.driver.owner";
+inline constexpr std::string_view revision_label = "controller-revision-hash";
+
+}  // namespace lockstep::fleet

@@ -1,0 +1,73 @@
+// Everything that a decision about one node looks at, as one value: put together from the caches by
+// the controller, by `lockstep plan` and by tests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "fleet/driver.h"
+#include "fleet/keys.h"
+#include "fleet/state.h"
+#include "objects/node.h"
+#include "objects/pod.h"
+#include "objects/pod_disruption_budget.h"
+
+namespace lockstep::fleet {
+
+using PodPtr = std::shared_ptr<const Pod>;
+
+// What became of our tries to move a pod. Lives in the process: it only spaces the tries out.
+struct EvictionTries {
+  uint32_t refusals = 0;
+  Time not_before;         // the next try
+  bool by_budget = false;  // the last refusal was a disruption budget's (429)
+  std::string message;     // what the server said
+  bool forced = false;     // deleted with grace period zero
+};
+
+struct PodOnNode {
+  PodPtr pod;
+  bool uses_gpu = false;
+  // Budgets that cover it and allow no disruption now. Filled in where somebody may be evicted.
+  std::vector<std::string> blocking_budgets;
+  std::optional<EvictionTries> tries;
+};
+
+// A DaemonSet whose pods hold the driver open (section 8), and its pod on this node.
+struct ClientView {
+  std::string daemon_set;  // "namespace/name"
+  bool wanted = false;     // the DaemonSet wants a pod here
+  PodPtr pod;
+};
+
+struct NodeView {
+  std::shared_ptr<const Node> node;
+  std::string pool;
+  DriverView driver;
+  std::vector<PodOnNode> pods;  // all on the node but the driver's, by namespace and name
+  std::vector<ClientView> clients;
+  std::vector<PodPtr> validators;
+  // driverVersion of the ResourceSlices that this node publishes, without repeats.
+  std::vector<std::string> slice_versions;
+  // It was given a slot (see upgrade/slots.h) at just this version of the node.
+  bool granted = false;
+
+  const std::string_view name() const { return node->meta.name.view(); }
+};
+
+State state_of(const Node& node, const Keys& keys);
+// A label that is there and is no state's name.
+bool has_strange_state(const Node& node, const Keys& keys);
+bool is_skipped(const Node& node, const Keys& keys);
+bool is_requested(const Node& node, const Keys& keys);
+bool waits_for_safe_load(const Node& node, const Keys& keys);
+// A cordon that a person set: not ours from a failed try, and there before we began.
+bool was_cordoned_by_others(const Node& node, const Keys& keys);
+// When the state was entered; not set when the annotation is missing or no time.
+Time state_since(const Node& node);
+
+}  // namespace lockstep::fleet

@@ -1,0 +1,111 @@
+#include "fleet/tally.h"
+
+#include "base/strings.h"
+
+namespace lockstep::fleet {
+
+bool Waiting::operator<(const Waiting& other) const {
+  if (gpu_pods != other.gpu_pods) return gpu_pods < other.gpu_pods;
+  return natural_less(name, other.name);
+}
+
+bool Tally::update(const std::string& node, const NodeFacts& facts) {
+  auto at = nodes_.find(node);
+  if (at == nodes_.end()) {
+    count(node, facts, +1);
+    nodes_.emplace(node, facts);
+    return true;
+  }
+  if (at->second == facts) return false;
+  count(node, at->second, -1);
+  count(node, facts, +1);
+  at->second = facts;
+  return true;
+}
+
+bool Tally::remove(const std::string& node) {
+  auto at = nodes_.find(node);
+  if (at == nodes_.end()) return false;
+  count(node, at->second, -1);
+  nodes_.erase(at);
+  return true;
+}
+
+void Tally::reserve(const std::string& node) {
+  if (reserved_.contains(node)) return;
+  const NodeFacts* held = facts(node);
+  if (held != nullptr) count(node, *held, -1);
+  reserved_.insert(node);
+  if (held != nullptr) count(node, *held, +1);
+}
+
+void Tally::release(const std::string& node) {
+  if (!reserved_.contains(node)) return;
+  const NodeFacts* held = facts(node);
+  if (held != nullptr) count(node, *held, -1);
+  reserved_.erase(node);
+  if (held != nullptr) count(node, *held, +1);
+}
+
+const PoolCounts& Tally::counts(const std::string& pool) const {
+  static const PoolCounts none;
+  auto at = pools_.find(pool);
+  return at == pools_.end() ? none : at->second.counts;
+}
+
+const std::set<Waiting>& Tally::startable(const std::string& pool) const {
+  static const std::set<Waiting> none;
+  auto at = pools_.find(pool);
+  return at == pools_.end() ? none : at->second.startable;
+}
+
+const std::set<Waiting>& Tally::startable_cordoned(const std::string& pool) const {
+  static const std::set<Waiting> none;
+  auto at = pools_.find(pool);
+  return at == pools_.end() ? none : at->second.startable_cordoned;
+}
+
+const std::set<Waiting>& Tally::startable_again(const std::string& pool) const {
+  static const std::set<Waiting> none;
+  auto at = pools_.find(pool);
+  return at == pools_.end() ? none : at->second.startable_again;
+}
+
+std::vector<std::string> Tally::pools() const {
+  std::vector<std::string> names;
+  for (const auto& [name, pool] : pools_) {
+    if (pool.counts.total > 0) names.push_back(name);
+  }
+  return names;
+}
+
+const NodeFacts* Tally::facts(const std::string& node) const {
+  auto at = nodes_.find(node);
+  return at == nodes_.end() ? nullptr : &at->second;
+}
+
+void Tally::count(const std::string& node, const NodeFacts& facts, int64_t sign) {
+  Pool& pool = pools_[facts.pool];
+  PoolCounts& counts = pool.counts;
+  bool reserved = reserved_.contains(node);
+  counts.total += sign;
+  if (facts.unschedulable || !facts.ready || facts.state == State::cordon || reserved) {
+    counts.unavailable += sign;
+  }
+  if (is_active(facts.state) || reserved) counts.active += sign;
+  if (facts.state == State::failed) counts.failed += sign;
+  if (facts.state == State::required) counts.waiting += sign;
+  if (facts.state == State::done) counts.done += sign;
+  if ((counts.by_state[facts.state] += sign) == 0) counts.by_state.erase(facts.state);
+  if (!facts.startable || reserved) return;
+  auto& line = !facts.unschedulable       ? pool.startable
+               : facts.cordoned_by_others ? pool.startable_cordoned
+                                          : pool.startable_again;
+  if (sign > 0) {
+    line.insert(Waiting{facts.gpu_pods, node});
+  } else {
+    line.erase(Waiting{facts.gpu_pods, node});
+  }
+}
+
+}  // namespace lockstep::fleet

@@ -1,0 +1,89 @@
+// How many nodes of each pool are where, kept up to date change by change, and who is next: what
+// slots are given out by. Counts come from labels and cordons, never from which pods happen to be
+// bound.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/state.h"
+
+namespace lockstep::fleet {
+
+// What the tally needs to know of a node.
+struct NodeFacts {
+  std::string pool;
+  State state = State::unknown;
+  bool unschedulable = false;
+  bool ready = true;
+  // May be given a slot as far as the node itself is concerned: waiting, not skipped, Ready, …
+  bool startable = false;
+  // Cordoned by a person: upgrading it takes nothing more out of service.
+  bool cordoned_by_others = false;
+  int gpu_pods = 0;
+
+  bool operator==(const NodeFacts&) const = default;
+};
+
+struct PoolCounts {
+  int64_t total = 0;
+  int64_t unavailable = 0;
+  int64_t active = 0;
+  int64_t failed = 0;
+  int64_t waiting = 0;  // upgrade-required
+  int64_t done = 0;
+  std::map<State, int64_t> by_state;
+
+  bool operator==(const PoolCounts&) const = default;
+};
+
+// In the order in which they get slots: fewest GPU pods first, then the natural order of names.
+struct Waiting {
+  int gpu_pods = 0;
+  std::string name;
+
+  bool operator<(const Waiting& other) const;
+};
+
+class Tally {
+ public:
+  // True when something changed.
+  bool update(const std::string& node, const NodeFacts& facts);
+  bool remove(const std::string& node);
+  // Counts as active and unavailable from now on, whatever its label says: a slot was given to it,
+  // and the label is on its way.
+  void reserve(const std::string& node);
+  void release(const std::string& node);
+  bool is_reserved(const std::string& node) const { return reserved_.contains(node); }
+  const std::set<std::string>& reserved() const { return reserved_; }
+
+  const PoolCounts& counts(const std::string& pool) const;
+  // Those that may be given a slot. Cordoned ones are kept apart, as their rules differ: those that
+  // a person cordoned, and those that are still cordoned from an earlier try of ours.
+  const std::set<Waiting>& startable(const std::string& pool) const;
+  const std::set<Waiting>& startable_cordoned(const std::string& pool) const;
+  const std::set<Waiting>& startable_again(const std::string& pool) const;
+  // Every pool that has a node, in order.
+  std::vector<std::string> pools() const;
+  // Null when the node is not counted.
+  const NodeFacts* facts(const std::string& node) const;
+  size_t size() const { return nodes_.size(); }
+
+ private:
+  struct Pool {
+    PoolCounts counts;
+    std::set<Waiting> startable;
+    std::set<Waiting> startable_cordoned;
+    std::set<Waiting> startable_again;
+  };
+  void count(const std::string& node, const NodeFacts& facts, int64_t sign);
+
+  std::map<std::string, NodeFacts> nodes_;
+  std::map<std::string, Pool> pools_;
+  std::set<std::string> reserved_;
+};
+
+}  // namespace lockstep::fleet

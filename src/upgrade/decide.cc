@@ -1,0 +1,92 @@
+#include "upgrade/decide.h"
+
+#include <fmt/format.h>
+
+#include "upgrade/deciding.h"
+
+namespace lockstep::upgrade {
+
+namespace {
+
+// From the cordon to the validation the node must stay out of service, whatever anybody does.
+bool must_be_cordoned(State state) {
+  return fleet::is_active(state) && state != State::cordon && state != State::uncordon;
+}
+
+Decision cordon_again(const Situation& situation) {
+  Decision decision = hold({"CordonedAgain",
+                            fmt::format("the node was made schedulable in {}; it is cordoned again "
+                                        "until its upgrade is over",
+                                        to_string(situation.state())),
+                            fmt::format("to stop the upgrade instead, skip the node before it "
+                                        "begins or set autoUpgrade to false")});
+  set_unschedulable(decision, situation, true);
+  decision.events = {{true, decision.reason.text}};
+  return decision;
+}
+
+// One that lies in the future was written by a clock that was wrong: no timer would ever end.
+bool has_time_of_entry(const Situation& situation) {
+  Time since = fleet::state_since(situation.node());
+  return since.is_set() && since <= situation.now + minutes(10);
+}
+
+// Timers count from here when a person set the label and nothing says when.
+Decision note_time(const Situation& situation) {
+  Decision decision = hold(
+      {"TimeNoted",
+       fmt::format("{} has no time of entry; it begins now", to_string(situation.state())), ""});
+  annotate(decision, situation, std::string(fleet::since_annotation),
+           format_rfc3339(situation.now));
+  return decision;
+}
+
+Decision take_back(const Situation& situation) {
+  return leave_upgrade(
+      situation,
+      {"NoLongerNeeded",
+       fmt::format("the driver pod is of the newest revision ({}) again; nothing more is "
+                   "moved",
+                   situation.view.driver.newest_revision.view()),
+       ""});
+}
+
+}  // namespace
+
+Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& rules, Time now) {
+  Situation situation{view, pool, rules, now};
+  if (pool.frozen) return hold(*pool.frozen);
+  if (!pool.policy.auto_upgrade) return hold(auto_upgrade_off(pool.policy));
+  State state = situation.state();
+  if (fleet::is_before_restart(state) && is_no_longer_needed(view, rules)) {
+    return take_back(situation);
+  }
+  if (must_be_cordoned(state) && !view.node->unschedulable) return cordon_again(situation);
+  if (fleet::is_active(state) && !has_time_of_entry(situation)) return note_time(situation);
+  switch (state) {
+    case State::unknown:
+    case State::done:
+      return decide_idle(situation);
+    case State::required:
+      return decide_required(situation);
+    case State::cordon:
+      return decide_cordon(situation);
+    case State::wait_for_jobs:
+      return decide_wait_for_jobs(situation);
+    case State::pod_deletion:
+      return decide_pod_deletion(situation);
+    case State::drain:
+      return decide_drain(situation);
+    case State::pod_restart:
+      return decide_pod_restart(situation);
+    case State::validation:
+      return decide_validation(situation);
+    case State::uncordon:
+      return decide_uncordon(situation);
+    case State::failed:
+      return decide_failed(situation);
+  }
+  return {};
+}
+
+}  // namespace lockstep::upgrade

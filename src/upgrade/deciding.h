@@ -1,0 +1,31 @@
+// The rules of the state machine, state by state; decide() picks one. Each is pure.
+#pragma once
+
+#include "upgrade/decision.h"
+#include "upgrade/transition.h"
+
+namespace lockstep::upgrade {
+
+Reason auto_upgrade_off(const Policy& policy);
+
+// Before its driver pod was restarted, the pod fits again: the change was taken back.
+bool is_no_longer_needed(const fleet::NodeView& view, const Rules& rules);
+// What failed is done again, by the same revision: it must pass from the beginning, although the
+// pod may fit.
+bool is_retry(const fleet::NodeView& view);
+// The change does not touch the driver itself: restart the pod, move nobody (section 6).
+bool is_restart_only(const fleet::NodeView& view, const Rules& rules);
+
+// unknown, upgrade-done
+Decision decide_idle(const Situation& situation);
+Decision decide_required(const Situation& situation);
+Decision decide_cordon(const Situation& situation);
+Decision decide_wait_for_jobs(const Situation& situation);
+Decision decide_pod_deletion(const Situation& situation);
+Decision decide_drain(const Situation& situation);
+Decision decide_pod_restart(const Situation& situation);
+Decision decide_validation(const Situation& situation);
+Decision decide_uncordon(const Situation& situation);
+Decision decide_failed(const Situation& situation);
+
+}  // namespace lockstep::upgrade

@@ -1,0 +1,86 @@
+// What decide() answers: at most one write, why, and when to look again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "data/json.h"
+#include "fleet/node_view.h"
+#include "fleet/state.h"
+#include "fleet/tally.h"
+#include "upgrade/policy.h"
+#include "upgrade/reason.h"
+
+namespace lockstep::upgrade {
+
+using fleet::State;
+
+// One patch of the node, with its version as a precondition: the state, the timers and the cordon
+// change together or not at all.
+struct NodePatch {
+  std::string resource_version;
+  std::optional<State> to;  // the state that is entered
+  std::vector<std::pair<std::string, std::optional<std::string>>> labels;  // nothing: removed
+  std::vector<std::pair<std::string, std::optional<std::string>>> annotations;
+  std::optional<bool> unschedulable;
+
+  // As a merge patch.
+  Json body() const;
+  bool operator==(const NodePatch&) const = default;
+};
+
+enum class Removal {
+  evict,         // by the Eviction API, which asks the budgets
+  remove,        // a plain deletion: pods of a DaemonSet come back
+  force_remove,  // with grace period zero
+};
+std::string_view to_string(Removal removal);
+
+struct PodRemoval {
+  fleet::PodPtr pod;
+  Removal how = Removal::evict;
+  bool operator==(const PodRemoval&) const = default;
+};
+// Each may be done again without harm: a pod is named by its uid.
+using PodRemovals = std::vector<PodRemoval>;
+
+struct Announcement {
+  bool warning = false;
+  std::string message;
+  bool operator==(const Announcement&) const = default;
+};
+
+using Write = std::variant<std::monostate, NodePatch, PodRemovals>;
+
+struct Decision {
+  Write write;
+  Reason reason;
+  std::optional<Duration> look_again;  // besides when something changes
+  // Events on the node, once the write has been done; or, without a write, once per reason.
+  std::vector<Announcement> events;
+
+  const NodePatch* patch() const { return std::get_if<NodePatch>(&write); }
+  const PodRemovals* removals() const { return std::get_if<PodRemovals>(&write); }
+  bool writes() const { return !std::holds_alternative<std::monostate>(write); }
+};
+
+// What a decision knows of the node's pool.
+struct PoolView {
+  std::string name;
+  Policy policy;
+  fleet::PoolCounts counts;
+  // Set: nothing at all may be done, and this is why.
+  std::optional<Reason> frozen;
+};
+
+struct Rules {
+  fleet::Keys keys;
+};
+
+Decision hold(Reason reason, std::optional<Duration> look_again = {});
+
+}  // namespace lockstep::upgrade

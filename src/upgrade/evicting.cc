@@ -1,0 +1,294 @@
+#include "upgrade/evicting.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "upgrade/deciding.h"
+#include "upgrade/pod_names.h"
+
+namespace lockstep::upgrade {
+
+namespace {
+
+bool is_gpu_pod(const fleet::PodOnNode& entry, const EvictionPolicy& policy) {
+  return entry.uses_gpu || policy.pods.matches(entry.pod->meta.labels);
+}
+
+Verdict judge_by_rules(const Pod& pod, const EvictionPolicy& policy, std::string_view setting) {
+  std::vector<std::string> objections;
+  // One that is already on its way out is lost whatever we think of it.
+  if (pod.meta.is_deleting()) return {Fate::leaves, ""};
+  if (pod.meta.controller() == nullptr && !policy.force) {
+    objections.push_back(
+        fmt::format("has no controller that would make it again (allow with {}.force)", setting));
+  }
+  if (pod.spec.has_empty_dir && !policy.delete_empty_dir) {
+    objections.push_back(
+        fmt::format("keeps data in an emptyDir (allow with {}.deleteEmptyDir)", setting));
+  }
+  if (objections.empty()) return {Fate::leaves, ""};
+  return {Fate::protected_, name_pod(pod) + " " + join(objections, " and ")};
+}
+
+using Judge = std::function<Verdict(const fleet::PodOnNode&)>;
+
+struct Sorted {
+  std::vector<const fleet::PodOnNode*> leaving;
+  std::vector<std::string> protected_pods;
+};
+
+Sorted sort_pods(const fleet::NodeView& view, const Judge& judge) {
+  Sorted sorted;
+  for (const auto& entry : view.pods) {
+    Verdict verdict = judge(entry);
+    if (verdict.fate == Fate::leaves) sorted.leaving.push_back(&entry);
+    if (verdict.fate == Fate::protected_) sorted.protected_pods.push_back(verdict.because);
+  }
+  return sorted;
+}
+
+struct Progress {
+  PodRemovals to_evict;
+  PodRemovals to_force;
+  std::vector<fleet::PodPtr> ending;
+  std::vector<std::string> by_budget;
+  std::vector<std::string> by_error;
+  std::optional<Duration> next_try;
+};
+
+std::string blocked_by(const fleet::PodOnNode& entry) {
+  if (!entry.blocking_budgets.empty()) {
+    return fmt::format("{} (PodDisruptionBudget {})", name_pod(*entry.pod),
+                       join(entry.blocking_budgets, ", "));
+  }
+  return fmt::format("{} ({})", name_pod(*entry.pod),
+                     entry.tries ? entry.tries->message : std::string("no disruption allowed"));
+}
+
+Progress see_progress(const Sorted& sorted, Time now) {
+  Progress progress;
+  for (const auto* entry : sorted.leaving) {
+    if (entry->pod->meta.is_deleting()) {
+      progress.ending.push_back(entry->pod);
+      if (entry->tries && entry->tries->not_before > now) {
+        Duration wait = entry->tries->not_before - now;
+        progress.next_try = std::min(progress.next_try.value_or(wait), wait);
+      } else if (!entry->tries || !entry->tries->forced) {
+        progress.to_force.push_back({entry->pod, Removal::force_remove});
+      }
+      continue;
+    }
+    if (entry->tries && entry->tries->refusals > 0) {
+      (entry->tries->by_budget ? progress.by_budget : progress.by_error)
+          .push_back(blocked_by(*entry));
+      if (entry->tries->not_before > now) {
+        Duration wait = entry->tries->not_before - now;
+        progress.next_try = std::min(progress.next_try.value_or(wait), wait);
+        continue;
+      }
+    }
+    progress.to_evict.push_back({entry->pod, Removal::evict});
+  }
+  return progress;
+}
+
+Reason describe(const Progress& progress, Duration timeout, Duration left) {
+  std::string until =
+      timeout == Duration::zero() ? std::string("without a time limit (timeoutSeconds is 0)")
+      : left == Duration::zero()  ? fmt::format("for {} in all", format_duration(timeout))
+                                  : fmt::format("for {} more", human_duration(left));
+  if (!progress.by_budget.empty()) {
+    return {"BlockedByDisruptionBudget",
+            fmt::format("{} pods may not be disrupted now: {}; tried again with growing pauses, {}",
+                        progress.by_budget.size(), name_some(progress.by_budget), until),
+            "scale the application up, or allow more disruption in its budget"};
+  }
+  if (!progress.by_error.empty()) {
+    return {"EvictionRefused",
+            fmt::format("{} evictions failed: {}; tried again, {}", progress.by_error.size(),
+                        name_some(progress.by_error), until),
+            ""};
+  }
+  if (!progress.ending.empty()) {
+    return {"PodsTerminating",
+            fmt::format("{} pods are ending: {}; they are given {}", progress.ending.size(),
+                        name_pods(progress.ending),
+                        timeout == Duration::zero() ? std::string("the time they take")
+                                                    : human_duration(left) + " more"),
+            ""};
+  }
+  std::vector<fleet::PodPtr> pods;
+  for (const auto& removal : progress.to_evict) pods.push_back(removal.pod);
+  return {"EvictsPods", fmt::format("evicts {} pods: {}", pods.size(), name_pods(pods)), ""};
+}
+
+// How long a pod may stay that was deleted without grace.
+constexpr Duration force_patience = seconds(60);
+
+// Pods that came after the time was up: their likes will come for ever (they tolerate the cordon,
+// or name the node).
+std::optional<Reason> find_latecomers(const Progress& progress, const Situation& situation,
+                                      Duration timeout) {
+  Time end = fleet::state_since(situation.node()) + timeout;
+  std::vector<fleet::PodPtr> late;
+  for (const auto& removal : progress.to_evict) {
+    if (removal.pod->meta.created > end) late.push_back(removal.pod);
+  }
+  if (late.empty()) return std::nullopt;
+  return Reason{"PodsKeepComing",
+                fmt::format("{} pods came to the node after {} of evictions: {}", late.size(),
+                            format_duration(timeout), name_pods(late)),
+                "let these pods not tolerate a cordon, or scale their application down"};
+}
+
+// The steps of eviction, which pod-deletion and drain share. `give_up` says what comes when some
+// pods cannot be moved.
+Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
+               const std::function<Decision()>& on_empty,
+               const std::function<Decision(Reason)>& give_up) {
+  Sorted sorted = sort_pods(situation.view, judge);
+  // All or none: half an eviction would cost work and gain nothing.
+  if (!sorted.protected_pods.empty()) {
+    return give_up({"ProtectedPods",
+                    fmt::format("{} pods may not be evicted: {}", sorted.protected_pods.size(),
+                                name_some(sorted.protected_pods, 20)),
+                    "end these pods, or allow their eviction with the setting named"});
+  }
+  if (sorted.leaving.empty()) return on_empty();
+  Progress progress = see_progress(sorted, situation.now);
+  Duration left = situation.left_of(timeout);
+  bool timed_out = timeout > Duration::zero() && left == Duration::zero();
+  Reason reason = describe(progress, timeout, left);
+  if (timed_out) {
+    if (!progress.by_budget.empty()) return give_up(std::move(reason));
+    if (!progress.by_error.empty()) {
+      reason.name = "EvictionFailed";
+      return give_up(std::move(reason));
+    }
+    if (auto late = find_latecomers(progress, situation, timeout)) return give_up(*late);
+    if (!progress.to_force.empty() && progress.to_evict.empty()) {
+      Decision decision =
+          hold({"ForceDeletes",
+                fmt::format("{} pods did not end within {} and are deleted without grace: {}",
+                            progress.to_force.size(), format_duration(timeout),
+                            name_pods(progress.ending)),
+                ""},
+               seconds(30));
+      decision.events = {{true, decision.reason.text}};
+      decision.write = std::move(progress.to_force);
+      return decision;
+    }
+    if (progress.to_evict.empty() && !progress.next_try) {
+      // Deleted without grace and still there: nothing more can be done, and nothing will happen.
+      Duration patience = situation.left_of(timeout + force_patience);
+      if (patience > Duration::zero()) return hold(std::move(reason), patience);
+      return give_up({"PodsStuckTerminating",
+                      fmt::format("{} pods were deleted without grace and are still there: {}",
+                                  progress.ending.size(), name_pods(progress.ending)),
+                      "look at the finalizers of these pods"});
+    }
+  }
+  std::optional<Duration> look_again = progress.next_try;
+  if (timeout > Duration::zero() && !timed_out) {
+    look_again = std::min(look_again.value_or(left), left);
+  }
+  Decision decision = hold(std::move(reason), look_again);
+  if (!progress.to_evict.empty()) decision.write = std::move(progress.to_evict);
+  return decision;
+}
+
+}  // namespace
+
+Verdict judge_gpu_pod(const fleet::PodOnNode& entry, const EvictionPolicy& policy) {
+  const Pod& pod = *entry.pod;
+  if (pod.is_finished() || pod.is_mirror() || pod.is_owned_by_daemon_set()) return {};
+  if (!is_gpu_pod(entry, policy)) return {};
+  return judge_by_rules(pod, policy, "podDeletion");
+}
+
+Verdict judge_for_drain(const fleet::PodOnNode& entry, const DrainPolicy& policy,
+                        const Rules& rules) {
+  const Pod& pod = *entry.pod;
+  if (pod.is_finished() || pod.is_mirror() || pod.is_owned_by_daemon_set()) return {};
+  if (pod.meta.labels.get(rules.keys.drain_skip) == "true") return {};
+  if (!policy.eviction.pods.matches(pod.meta.labels)) return {};
+  return judge_by_rules(pod, policy.eviction, "drain");
+}
+
+std::vector<fleet::PodPtr> daemon_pods_to_restart(const fleet::NodeView& view,
+                                                  const EvictionPolicy& policy) {
+  std::vector<fleet::PodPtr> pods;
+  for (const auto& entry : view.pods) {
+    const Pod& pod = *entry.pod;
+    if (!pod.is_owned_by_daemon_set() || pod.is_finished() || pod.meta.is_deleting()) continue;
+    if (policy.pods.matches(pod.meta.labels)) pods.push_back(entry.pod);
+  }
+  return pods;
+}
+
+bool has_gpu_pods_to_move(const fleet::NodeView& view, const EvictionPolicy& policy) {
+  return std::any_of(view.pods.begin(), view.pods.end(), [&](const fleet::PodOnNode& entry) {
+    return judge_gpu_pod(entry, policy).fate != Fate::stays;
+  });
+}
+
+Decision decide_pod_deletion(const Situation& situation) {
+  const Policy& policy = situation.policy();
+  return evict(
+      situation,
+      [&](const fleet::PodOnNode& entry) { return judge_gpu_pod(entry, policy.pod_deletion); },
+      policy.pod_deletion.timeout,
+      [&] {
+        return enter(situation, State::pod_restart,
+                     {"NoGpuPodsLeft", "no GPU pod is left on the node", ""});
+      },
+      [&](Reason reason) {
+        if (!policy.drain.enable) return fail_node(situation, std::move(reason));
+        std::string text = reason.text;
+        Decision decision = enter(situation, State::drain, std::move(reason));
+        decision.events.push_back({true, "GPU pods could not be evicted: " + text});
+        return decision;
+      });
+}
+
+Decision decide_drain(const Situation& situation) {
+  const Policy& policy = situation.policy();
+  auto finish = [&] {
+    // What the drain leaves alone may still hold a GPU.
+    std::vector<fleet::PodPtr> left;
+    bool all_end = true;
+    for (const auto& entry : situation.view.pods) {
+      if (judge_gpu_pod(entry, policy.pod_deletion).fate == Fate::stays) continue;
+      left.push_back(entry.pod);
+      all_end = all_end && entry.pod->meta.is_deleting();
+    }
+    Duration limit = policy.drain.eviction.timeout;
+    Duration rest = situation.left_of(limit);
+    if (!left.empty() && all_end && (limit == Duration::zero() || rest > Duration::zero())) {
+      return hold({"PodsTerminating",
+                   fmt::format("{} GPU pods are ending: {}", left.size(), name_pods(left)), ""},
+                  limit > Duration::zero() ? std::optional(rest) : std::nullopt);
+    }
+    if (!left.empty()) {
+      return fail_node(situation,
+                       {"GpuPodsRemain",
+                        fmt::format("{} GPU pods are not part of the drain and still there: {}",
+                                    left.size(), name_pods(left)),
+                        "end these pods, or let the drain cover them"});
+    }
+    return enter(situation, State::pod_restart, {"Drained", "the node is drained", ""});
+  };
+  if (!policy.drain.enable) return finish();
+  return evict(
+      situation,
+      [&](const fleet::PodOnNode& entry) {
+        return judge_for_drain(entry, policy.drain, situation.rules);
+      },
+      policy.drain.eviction.timeout, finish,
+      [&](Reason reason) { return fail_node(situation, std::move(reason)); });
+}
+
+}  // namespace lockstep::upgrade

@@ -1,0 +1,185 @@
+#include "upgrade/policy.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::upgrade {
+namespace {
+
+Policy read(std::string_view text) {
+  auto json = parse_json(text);
+  EXPECT_TRUE(json.has_value()) << text;
+  return read_policy(&*json, "ClusterPolicy test");
+}
+
+Json json_of(std::string_view text) { return *parse_json(text); }
+
+TEST(Policy, DefaultsAreThoseOfTheSpecification) {
+  for (const Policy& policy : {read_policy(nullptr, "x"), read("{}"), read("null")}) {
+    EXPECT_TRUE(policy.auto_upgrade);
+    EXPECT_EQ(policy.max_parallel, 1);
+    EXPECT_EQ(policy.max_unavailable, IntOrPercent::percentage(25));
+    EXPECT_EQ(policy.max_failures, IntOrPercent::percentage(10));
+    EXPECT_EQ(policy.cordoned_nodes, CordonedNodes::wait);
+    EXPECT_TRUE(policy.wait.pods.matches_nothing());
+    EXPECT_EQ(policy.wait.timeout, Duration::zero());
+    EXPECT_FALSE(policy.pod_deletion.force);
+    EXPECT_FALSE(policy.pod_deletion.delete_empty_dir);
+    EXPECT_EQ(policy.pod_deletion.timeout, seconds(300));
+    EXPECT_TRUE(policy.pod_deletion.pods.matches_nothing());
+    EXPECT_FALSE(policy.drain.enable);
+    EXPECT_FALSE(policy.drain.eviction.force);
+    EXPECT_FALSE(policy.drain.eviction.delete_empty_dir);
+    EXPECT_EQ(policy.drain.eviction.timeout, seconds(300));
+    EXPECT_TRUE(policy.drain.eviction.pods.empty()) << "a drain is of all pods";
+    EXPECT_EQ(policy.deadlines.restart, minutes(30));
+    EXPECT_EQ(policy.deadlines.image_pull, minutes(5));
+    EXPECT_EQ(policy.deadlines.validation, seconds(600));
+    EXPECT_EQ(policy.deadlines.restarts, 10);
+    EXPECT_FALSE(policy.paused.has_value());
+    EXPECT_TRUE(policy.problems.empty());
+    EXPECT_TRUE(policy.warnings.empty());
+  }
+}
+
+TEST(Policy, EveryFieldIsRead) {
+  Policy policy = read(R"({"autoUpgrade":false,"maxParallelUpgrades":0,"maxUnavailable":"50%",
+    "maxFailures":3,"cordonedNodes":"upgrade",
+    "waitForCompletion":{"timeoutSeconds":60,"podSelector":"app=job"},
+    "podDeletion":{"force":true,"timeoutSeconds":10,"deleteEmptyDir":true,"podSelector":"gpu"},
+    "drain":{"enable":true,"force":true,"timeoutSeconds":0,"deleteEmptyDir":true,
+      "podSelector":"app=web"},
+    "deadlines":{"restartSeconds":1,"imagePullSeconds":2,"validationSeconds":3,
+      "containerRestarts":4}})");
+  EXPECT_TRUE(policy.problems.empty());
+  EXPECT_TRUE(policy.warnings.empty());
+  EXPECT_FALSE(policy.auto_upgrade);
+  EXPECT_EQ(policy.max_parallel, 0);
+  EXPECT_EQ(policy.max_unavailable, IntOrPercent::percentage(50));
+  EXPECT_EQ(policy.max_failures, IntOrPercent::count(3));
+  EXPECT_EQ(policy.cordoned_nodes, CordonedNodes::upgrade);
+  EXPECT_EQ(policy.wait.timeout, seconds(60));
+  EXPECT_EQ(policy.wait.pods.text(), "app=job");
+  EXPECT_TRUE(policy.pod_deletion.force);
+  EXPECT_TRUE(policy.pod_deletion.delete_empty_dir);
+  EXPECT_EQ(policy.pod_deletion.timeout, seconds(10));
+  EXPECT_EQ(policy.pod_deletion.pods.text(), "gpu");
+  EXPECT_TRUE(policy.drain.enable);
+  EXPECT_TRUE(policy.drain.eviction.force);
+  EXPECT_TRUE(policy.drain.eviction.delete_empty_dir);
+  EXPECT_EQ(policy.drain.eviction.timeout, Duration::zero());
+  EXPECT_EQ(policy.drain.eviction.pods.text(), "app=web");
+  EXPECT_EQ(policy.deadlines.restart, seconds(1));
+  EXPECT_EQ(policy.deadlines.image_pull, seconds(2));
+  EXPECT_EQ(policy.deadlines.validation, seconds(3));
+  EXPECT_EQ(policy.deadlines.restarts, 4);
+  EXPECT_EQ(read(R"({"cordonedNodes":"ignore"})").cordoned_nodes, CordonedNodes::ignore);
+  EXPECT_EQ(read(R"({"cordonedNodes":"wait"})").cordoned_nodes, CordonedNodes::wait);
+}
+
+TEST(Policy, PodDeletionHasTheAliasThatTheSeedUses) {
+  EXPECT_TRUE(read(R"({"gpuPodDeletion":{"force":true}})").pod_deletion.force);
+  EXPECT_TRUE(read(R"({"podDeletion":null,"gpuPodDeletion":{"force":true}})").pod_deletion.force);
+}
+
+TEST(Policy, AnEmptyWaitSelectorWaitsForNobodyAndAnEmptyDrainSelectorDrainsAll) {
+  Policy policy = read(R"({"waitForCompletion":{"podSelector":" "},"podDeletion":{"podSelector":""},
+    "drain":{"podSelector":""}})");
+  EXPECT_TRUE(policy.wait.pods.matches_nothing());
+  EXPECT_TRUE(policy.pod_deletion.pods.matches_nothing());
+  EXPECT_TRUE(policy.drain.eviction.pods.empty());
+}
+
+TEST(Policy, AValueThatIsNeitherNumberNorPercentIsAProblemNamedByItsPath) {
+  for (std::string_view text : {R"({"maxUnavailable":"a lot"})", R"({"maxUnavailable":-1})",
+                                R"({"maxUnavailable":"5"})", R"({"maxUnavailable":true})",
+                                R"({"maxUnavailable":2.5})", R"({"maxUnavailable":"101%"})"}) {
+    Policy policy = read(text);
+    ASSERT_EQ(policy.problems.size(), 1U) << text;
+    EXPECT_TRUE(policy.problems[0].starts_with("upgradePolicy.maxUnavailable must be ")) << text;
+    EXPECT_EQ(policy.max_unavailable, IntOrPercent::percentage(25)) << "the default";
+  }
+}
+
+TEST(Policy, EveryWrongTypeIsAProblemAndNothingElseIsLost) {
+  for (std::string_view text :
+       {R"({"autoUpgrade":"yes"})", R"({"maxParallelUpgrades":"2"})",
+        R"({"maxParallelUpgrades":-1})", R"({"cordonedNodes":"maybe"})", R"({"cordonedNodes":7})",
+        R"({"drain":true})", R"({"podDeletion":{"timeoutSeconds":-5}})",
+        R"({"podDeletion":{"timeoutSeconds":1.5}})",
+        R"({"podDeletion":{"timeoutSeconds":9223372036854775807}})",
+        R"({"waitForCompletion":{"podSelector":["a"]}})",
+        R"({"waitForCompletion":{"podSelector":"a in ("}})",
+        R"({"deadlines":{"containerRestarts":"ten"}})"}) {
+    std::string both = std::string(text.substr(0, text.size() - 1)) + R"(,"maxFailures":7})";
+    Policy policy = read(both);
+    EXPECT_EQ(policy.problems.size(), 1U) << text;
+    EXPECT_EQ(policy.max_failures, IntOrPercent::count(7)) << text;
+  }
+  EXPECT_EQ(read(R"([])").problems.size(), 1U);
+}
+
+// What is in flight goes on, but must not drain more than was meant.
+TEST(Policy, AnUnreadableDrainSelectorDrainsNobody) {
+  Policy policy = read(R"({"drain":{"enable":true,"podSelector":"app in ("}})");
+  EXPECT_EQ(policy.problems.size(), 1U);
+  EXPECT_TRUE(policy.drain.eviction.pods.matches_nothing());
+}
+
+TEST(Policy, AnUnknownKeyIsAWarningThatSaysWhatWasMeant) {
+  Policy policy = read(R"({"maxUnavailabel":1,"drain":{"zzzzzz":1}})");
+  EXPECT_TRUE(policy.problems.empty());
+  ASSERT_EQ(policy.warnings.size(), 2U);
+  EXPECT_EQ(policy.warnings[0],
+            "upgradePolicy.maxUnavailabel is not known; did you mean maxUnavailable?");
+  EXPECT_EQ(policy.warnings[1], "upgradePolicy.drain.zzzzzz is not known");
+}
+
+TEST(Policy, WithoutAnybodyWhoAsksNothingIsDone) {
+  EXPECT_FALSE(Policy::none().auto_upgrade);
+  EXPECT_TRUE(Policy::none().source.empty());
+}
+
+TEST(Policy, OfAClusterPolicyIsUnderItsDriver) {
+  Policy policy = policy_of_cluster_policy(json_of(R"({"metadata":{"name":"cluster-policy"},
+    "spec":{"driver":{"upgradePolicy":{"maxParallelUpgrades":9}}}})"));
+  EXPECT_EQ(policy.source, "ClusterPolicy cluster-policy");
+  EXPECT_EQ(policy.max_parallel, 9);
+  EXPECT_FALSE(policy.paused.has_value());
+}
+
+TEST(Policy, OfANvidiaDriverIsItsOwnElseTheClusterPolicys) {
+  Policy fallback = policy_of_cluster_policy(json_of(R"({"metadata":{"name":"c"},
+    "spec":{"driver":{"upgradePolicy":{"maxParallelUpgrades":9}}}})"));
+  Policy own = policy_of_nvidia_driver(
+      json_of(R"({"metadata":{"name":"d"},"spec":{"upgradePolicy":{"maxParallelUpgrades":2}}})"),
+      fallback);
+  EXPECT_EQ(own.max_parallel, 2);
+  EXPECT_EQ(own.source, "NVIDIADriver d");
+  for (std::string_view text : {R"({"metadata":{"name":"d"},"spec":{}})",
+                                R"({"metadata":{"name":"d"},"spec":{"upgradePolicy":null}})"}) {
+    Policy taken = policy_of_nvidia_driver(json_of(text), fallback);
+    EXPECT_EQ(taken.max_parallel, 9) << text;
+    EXPECT_EQ(taken.source, "ClusterPolicy c") << text;
+    EXPECT_EQ(policy_of_nvidia_driver(json_of(text), Policy::none()).max_parallel, 1) << text;
+  }
+}
+
+TEST(Policy, AnAnnotationPausesAndSaysWhy) {
+  Json object = json_of(R"({"metadata":{"name":"c","annotations":{
+    "lockstep.dev/paused":"ann: looking at gpu-7"}},"spec":{}})");
+  EXPECT_EQ(policy_of_cluster_policy(object).paused, "ann: looking at gpu-7");
+  EXPECT_EQ(policy_of_nvidia_driver(object, Policy::none()).paused, "ann: looking at gpu-7");
+}
+
+TEST(Policy, OutsideNvidiasKeyDomainTheSwitchIsOurOwn) {
+  Json object = json_of(R"({"metadata":{"name":"c","annotations":{}},
+    "spec":{"driver":{"upgradePolicy":{"autoUpgrade":false}}}})");
+  EXPECT_FALSE(policy_of_cluster_policy(object).auto_upgrade);
+  EXPECT_TRUE(policy_of_cluster_policy(object, true).auto_upgrade);
+  EXPECT_FALSE(policy_of_cluster_policy(object, true).nvidia_auto_upgrade);
+  find(object, "metadata", "annotations")->get_object()["lockstep.dev/auto-upgrade"] = "false";
+  EXPECT_FALSE(policy_of_cluster_policy(object, true).auto_upgrade);
+}
+
+}  // namespace
+}  // namespace lockstep::upgrade

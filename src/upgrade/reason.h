@@ -1,0 +1,17 @@
+// Why a node is where it is: a name for dashboards, a sentence with the numbers in it for people,
+// and what would change it.
+#pragma once
+
+#include <string>
+
+namespace lockstep::upgrade {
+
+struct Reason {
+  std::string name;    // "WaitsForSlot"
+  std::string text;    // "5 of 5 upgrades are in progress (maxParallelUpgrades 5)"
+  std::string remedy;  // "raise maxParallelUpgrades, or wait"; may be empty
+
+  bool operator==(const Reason&) const = default;
+};
+
+}  // namespace lockstep::upgrade

@@ -1,0 +1,228 @@
+// The driver pod's restart: delete it once, then wait for its successor; and what becomes of a node
+// whose upgrade failed (sections 2, 6, 7).
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "upgrade/deciding.h"
+#include "upgrade/evicting.h"
+#include "upgrade/pod_names.h"
+
+namespace lockstep::upgrade {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> hopeless_waits = {
+    "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerConfigError",
+    "CreateContainerError"};
+
+// Of these a driver pod can recover by itself.
+constexpr std::array<std::string_view, 4> restart_failures = {
+    "DriverCrashLoop", "DriverImageUnavailable", "DriverContainerBroken", "DriverStartTimeout"};
+
+bool is_hopeless(const ContainerStatus& status) {
+  return std::find(hopeless_waits.begin(), hopeless_waits.end(), status.waiting_reason.view()) !=
+         hopeless_waits.end();
+}
+
+template <typename Predicate>
+const ContainerStatus* find_status(const Pod& pod, Predicate predicate) {
+  for (const auto* statuses : {&pod.init_container_statuses, &pod.container_statuses}) {
+    auto at = std::find_if(statuses->begin(), statuses->end(), predicate);
+    if (at != statuses->end()) return &*at;
+  }
+  return nullptr;
+}
+
+// A finished init container is not ready either, and that is no trouble.
+bool is_in_trouble(const ContainerStatus& status) {
+  return !status.ready && !(status.terminated && status.exit_code == 0);
+}
+
+std::optional<Reason> find_failure(const Situation& situation, const Pod& pod) {
+  const Deadlines& deadlines = situation.policy().deadlines;
+  if (const auto* status = find_status(pod, [&](const ContainerStatus& container) {
+        return is_in_trouble(container) && container.restarts > deadlines.restarts;
+      })) {
+    return Reason{
+        "DriverCrashLoop",
+        fmt::format("container {} of {} has restarted {} times (limit {}) and is not ready"
+                    "{}{}",
+                    status->name.view(), name_pod(pod), status->restarts, deadlines.restarts,
+                    status->terminated_reason.empty() ? "" : ": ",
+                    status->terminated_reason.view()),
+        fmt::format("kubectl logs -n {} {} -c {} --previous", pod.meta.ns.view(),
+                    pod.meta.name.view(), status->name.view())};
+  }
+  const auto* waiting = find_status(pod, is_hopeless);
+  Time from = std::max(pod.meta.created, fleet::state_since(situation.node()));
+  if (waiting != nullptr && situation.now - from >= deadlines.image_pull) {
+    bool image = waiting->waiting_reason.view().find("Image") != std::string_view::npos;
+    return Reason{
+        image ? "DriverImageUnavailable" : "DriverContainerBroken",
+        fmt::format("container {} of {} waits in {} for {}{}{}", waiting->name.view(),
+                    name_pod(pod), waiting->waiting_reason.view(),
+                    human_duration(situation.now - from),
+                    waiting->waiting_message.empty() ? "" : ": ", waiting->waiting_message.view()),
+        image ? "check that the driver image exists for this version and this system"
+              : fmt::format("kubectl describe pod -n {} {}", pod.meta.ns.view(),
+                            pod.meta.name.view())};
+  }
+  return std::nullopt;
+}
+
+std::optional<Reason> find_timeout(const Situation& situation, std::string_view what) {
+  const Deadlines& deadlines = situation.policy().deadlines;
+  if (situation.left_of(deadlines.restart) > Duration::zero()) return std::nullopt;
+  return Reason{"DriverStartTimeout",
+                fmt::format("{} after {}", what, format_duration(deadlines.restart)),
+                "look at the driver pod's events and logs"};
+}
+
+// In sync and yet to be replaced: a retry of what failed. One that came up after this state was
+// entered is the retry itself.
+bool is_broken_from_before(const Situation& situation, const Pod& pod) {
+  if (fleet::is_running_and_ready(pod) || pod.meta.is_deleting()) return false;
+  if (pod.meta.created >= fleet::state_since(situation.node())) return false;
+  bool has_failed =
+      pod.phase == PodPhase::failed || find_status(pod, [](const ContainerStatus& status) {
+                                         return is_hopeless(status) || status.restarts > 0 ||
+                                                status.waiting_reason == "CrashLoopBackOff";
+                                       }) != nullptr;
+  return has_failed || situation.now - pod.meta.created >= situation.policy().deadlines.restart;
+}
+
+Decision delete_driver_pod(const Situation& situation, Reason reason) {
+  PodRemovals removals;
+  // They would only come back at once: so not before, but together with the driver.
+  if (!is_restart_only(situation.view, situation.rules)) {
+    for (const auto& pod :
+         daemon_pods_to_restart(situation.view, situation.policy().pod_deletion)) {
+      removals.push_back({pod, Removal::remove});
+    }
+  }
+  removals.push_back({situation.view.driver.pod, Removal::remove});
+  Decision decision = hold(std::move(reason));
+  decision.write = std::move(removals);
+  return decision;
+}
+
+Decision wait_for_driver(const Situation& situation, std::string name, std::string what) {
+  if (auto late = find_timeout(situation, what)) return fail_node(situation, *late);
+  Duration left = situation.left_of(situation.policy().deadlines.restart);
+  return hold({std::move(name), fmt::format("{}; it is given {} more", what, human_duration(left)),
+               "look at the driver pod's events and logs"},
+              left);
+}
+
+std::string describe_progress(const Pod& pod) {
+  if (const auto* status = find_status(pod, is_in_trouble)) {
+    return fmt::format("{} starts: container {} {}", name_pod(pod), status->name.view(),
+                       !status->waiting_reason.empty() ? status->waiting_reason.view()
+                       : status->running()             ? "runs and is not ready"
+                                                       : "does not run");
+  }
+  return fmt::format("{} starts: {}", name_pod(pod), to_string(pod.phase));
+}
+
+Decision await_driver_pod(const Situation& situation) {
+  const Pod& pod = *situation.view.driver.pod;
+  if (auto failure = find_failure(situation, pod)) return fail_node(situation, *failure);
+  Decision decision = wait_for_driver(situation, "DriverStarting", describe_progress(pod));
+  // A hopeless wait fails earlier than the rest.
+  if (!decision.writes() && find_status(pod, is_hopeless) != nullptr) {
+    Time from = std::max(pod.meta.created, fleet::state_since(situation.node()));
+    Duration left = from + situation.policy().deadlines.image_pull - situation.now;
+    decision.look_again = std::min(decision.look_again.value_or(left), left);
+  }
+  return decision;
+}
+
+}  // namespace
+
+Decision decide_pod_restart(const Situation& situation) {
+  const fleet::DriverView& driver = situation.view.driver;
+  const fleet::Keys& keys = situation.rules.keys;
+  if (driver.pod == nullptr) {
+    return wait_for_driver(situation, "DriverPodMissing", "the new driver pod is not there yet");
+  }
+  if (driver.pod->meta.is_deleting()) {
+    return wait_for_driver(situation, "DriverPodTerminating",
+                           fmt::format("the old driver pod {} is ending", name_pod(*driver.pod)));
+  }
+  bool safe_load = fleet::waits_for_safe_load(situation.node(), keys);
+  // Only what failed or was asked for: a pod that waits for us is old too, and not broken.
+  bool again = is_retry(situation.view) || fleet::is_requested(situation.node(), keys);
+  bool to_be_replaced =
+      driver.is_out_of_sync() || driver.is_orphan() ||
+      (driver.is_in_sync() && again && !safe_load && is_broken_from_before(situation, *driver.pod));
+  if (to_be_replaced) {
+    // Somebody may have come in between; or the change is no longer only cosmetic.
+    if (!is_restart_only(situation.view, situation.rules) &&
+        has_gpu_pods_to_move(situation.view, situation.policy().pod_deletion)) {
+      // From the wait on: jobs among them have not been waited for, in a restart-only at least.
+      return enter(situation, State::wait_for_jobs,
+                   {"GpuPodsCameBack", "GPU pods are on the node: they have to leave first", ""});
+    }
+    return delete_driver_pod(
+        situation,
+        {"RestartsDriver",
+         fmt::format("restarts the driver pod {} (revision {}, newest {})", name_pod(*driver.pod),
+                     driver.pod->meta.labels.get(fleet::revision_label),
+                     driver.newest_revision.view()),
+         ""});
+  }
+  if (!driver.is_in_sync()) {
+    return wait_for_driver(situation, "RevisionUnknown",
+                           "the driver DaemonSet has no ControllerRevision yet");
+  }
+  if (safe_load) {
+    Decision decision = hold({"SafeToLoad", "nothing uses the GPUs: the driver may load", ""});
+    annotate(decision, situation, keys.safe_load, {});
+    return decision;
+  }
+  if (driver.is_settled()) {
+    return enter(situation, State::validation,
+                 {"DriverReady",
+                  fmt::format("{} is ready with the newest revision", name_pod(*driver.pod)), ""});
+  }
+  return await_driver_pod(situation);
+}
+
+Decision decide_failed(const Situation& situation) {
+  const fleet::DriverView& driver = situation.view.driver;
+  const StringMap& annotations = situation.node().meta.annotations;
+  std::string_view failure = annotations.get(fleet::failure_annotation);
+  std::string_view failed_revision = annotations.get(fleet::failed_revision_annotation);
+  if (!failed_revision.empty() && !driver.newest_revision.empty() &&
+      failed_revision != driver.newest_revision) {
+    return enter(situation, State::required,
+                 {"NewerRevision",
+                  fmt::format("the upgrade to revision {} failed, and the newest is now {}",
+                              failed_revision, driver.newest_revision.view()),
+                  ""});
+  }
+  std::string_view name = failure.substr(0, failure.find(':'));
+  bool may_recover = failure.empty() || std::find(restart_failures.begin(), restart_failures.end(),
+                                                  name) != restart_failures.end();
+  if (may_recover && driver.is_settled() &&
+      !fleet::waits_for_safe_load(situation.node(), situation.rules.keys)) {
+    Decision decision = enter(
+        situation, State::validation,
+        {"DriverRecovered",
+         fmt::format("{} is ready after all; it has to pass validation", name_pod(*driver.pod)),
+         ""});
+    annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
+    // Whoever made the node schedulable meanwhile: it must not be, until it has been validated.
+    set_unschedulable(decision, situation, true);
+    return decision;
+  }
+  return hold({failure.empty() ? "Failed" : std::string(name),
+               failure.empty()
+                   ? std::string("the upgrade failed; nothing says why")
+                   : std::string(failure.substr(std::min(failure.find(' ') + 1, failure.size()))),
+               fmt::format("repair it, then: lockstep retry {}", situation.view.name())});
+}
+
+}  // namespace lockstep::upgrade

@@ -1,0 +1,308 @@
+#include <gtest/gtest.h>
+
+#include "upgrade/upgrade_test_util.h"
+
+namespace lockstep::upgrade {
+namespace {
+
+Scene restarting(std::optional<Pod> driver, Duration ago = seconds(10)) {
+  Scene scene;
+  scene.driver = std::move(driver);
+  scene.in(State::pod_restart, ago);
+  return scene;
+}
+
+// The pod that came after the old one had been deleted.
+Pod successor() { return make_driver_pod("new", test_time - seconds(5)); }
+
+TEST(PodRestart, DeletesAPodThatIsOutOfSync) {
+  Decision decision = restarting(make_driver_pod("old")).decide();
+  EXPECT_EQ(removed(decision), (Names{"delete driver-old"}));
+}
+
+TEST(PodRestart, DeletesAnOrphan) {
+  Scene scene = restarting(make_driver_pod("new"));
+  scene.driver->meta.owners[0].uid = "uid-of-a-set-that-is-gone";
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-new"}));
+  scene.set = nullptr;
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-new"}));
+}
+
+TEST(PodRestart, DeletesThePodOnceAndWaitsWhileItEnds) {
+  Decision decision = restarting(terminating(make_driver_pod("old"))).decide();
+  EXPECT_FALSE(decision.writes());
+  EXPECT_EQ(decision.reason.name, "DriverPodTerminating");
+  EXPECT_EQ(decision.look_again, minutes(30) - seconds(10));
+}
+
+TEST(PodRestart, WaitsForThePodThatIsNotThereYet) {
+  Decision decision = restarting(std::nullopt).decide();
+  EXPECT_FALSE(decision.writes());
+  EXPECT_EQ(decision.reason.name, "DriverPodMissing");
+  EXPECT_EQ(decision.look_again, minutes(30) - seconds(10));
+}
+
+TEST(PodRestart, GoesToValidationWhenThePodIsInSyncRunningAndReady) {
+  Scene scene = restarting(successor());
+  EXPECT_EQ(entered(scene.decide()), State::validation);
+  scene.driver->container_statuses.emplace_back();
+  EXPECT_FALSE(scene.decide().writes()) << "one container of two";
+  EXPECT_EQ(scene.decide().reason.name, "DriverStarting");
+}
+
+TEST(PodRestart, NeitherDeletesNorTrustsAPodWhileTheRevisionIsUnknown) {
+  Scene scene = restarting(make_driver_pod("old"));
+  scene.newest = "";
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().reason.name, "RevisionUnknown");
+  ASSERT_TRUE(scene.decide().look_again.has_value());
+}
+
+TEST(PodRestart, RemovesTheSafeLoadAnnotationWhenInSync) {
+  Scene scene = restarting(not_ready(successor()));
+  scene.annotate(scene.rules.keys.safe_load, "gpu-1");
+  Decision decision = scene.decide();
+  ASSERT_NE(decision.patch(), nullptr);
+  EXPECT_EQ(entered(decision), std::nullopt);
+  ASSERT_EQ(decision.patch()->annotations.size(), 1U);
+  EXPECT_EQ(decision.patch()->annotations[0].first, scene.rules.keys.safe_load);
+  EXPECT_FALSE(decision.patch()->annotations[0].second.has_value());
+}
+
+TEST(PodRestart, RestartsAnOutOfSyncPodBeforeItLetsItLoad) {
+  Scene scene = restarting(make_driver_pod("old"));
+  scene.annotate(scene.rules.keys.safe_load, "gpu-1");
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-old"}));
+}
+
+// It has waited for a slot for hours, or the machine was restarted under it.
+TEST(PodRestart, DoesNotTakeAPodThatWaitsForSafeLoadForABrokenOne) {
+  for (int32_t restarts : {0, 1}) {
+    Pod pod = not_ready(make_driver_pod("new", test_time - hours(5)));
+    pod.container_statuses[0].restarts = restarts;
+    Scene scene = restarting(pod);
+    scene.annotate(scene.rules.keys.safe_load, "gpu-1");
+    Decision decision = scene.decide();
+    ASSERT_NE(decision.patch(), nullptr);
+    scene.apply(*decision.patch());
+    EXPECT_FALSE(scene.has(scene.rules.keys.safe_load));
+    EXPECT_FALSE(scene.decide().writes()) << "nor afterwards, while it loads";
+  }
+}
+
+TEST(PodRestart, RestartsDaemonGpuPodsOfTheSelectorJustBeforeTheDriver) {
+  Scene scene = restarting(make_driver_pod("old"));
+  Pod daemon = make_daemon_pod("dcgm");
+  daemon.meta.labels = {{"app", "dcgm"}};
+  scene.pods = {gpu_pod(daemon)};
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-old"}));
+  scene.policy.pod_deletion.pods = selector("app=dcgm");
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete dcgm", "delete driver-old"}));
+}
+
+TEST(PodRestart, DoesNotTouchTheDriverWhileAGpuPodIsThere) {
+  Scene scene = restarting(make_driver_pod("old"));
+  scene.pods = {gpu_pod(make_pod("came-back"))};
+  Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::wait_for_jobs) << "jobs among them are waited for";
+  EXPECT_EQ(decision.reason.name, "GpuPodsCameBack");
+}
+
+TEST(PodRestart, OfARestartOnlyLeavesGpuPodsAlone) {
+  Scene scene = restarting(with_digest(make_driver_pod("old"), "abc"));
+  scene.set->pod_template.spec = scene.driver->spec;
+  Pod daemon = make_daemon_pod("dcgm");
+  daemon.meta.labels = {{"app", "dcgm"}};
+  scene.policy.pod_deletion.pods = selector("app=dcgm");
+  scene.pods = {gpu_pod(daemon), gpu_pod(make_pod("train"))};
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-old"}));
+}
+
+TEST(PodRestart, FailsWhenAContainerHasRestartedMoreThanTenTimes) {
+  EXPECT_FALSE(restarting(crashing(successor(), 10)).decide().writes());
+  Decision decision = restarting(crashing(successor(), 11)).decide();
+  EXPECT_EQ(entered(decision), State::failed);
+  EXPECT_EQ(decision.reason.name, "DriverCrashLoop");
+  EXPECT_NE(decision.reason.text.find("container main"), std::string::npos);
+}
+
+TEST(PodRestart, CountsRestartsOfInitContainersAndOnlyOfThoseThatAreNotReady) {
+  Pod pod = not_ready(successor());
+  ContainerStatus init;
+  init.name = "k8s-driver-manager";
+  init.restarts = 11;
+  init.waiting_reason = "CrashLoopBackOff";
+  pod.init_container_statuses = {init};
+  EXPECT_EQ(restarting(pod).decide().reason.name, "DriverCrashLoop");
+  pod.init_container_statuses[0].waiting_reason = "";
+  pod.init_container_statuses[0].terminated = true;
+  pod.init_container_statuses[0].exit_code = 0;
+  EXPECT_FALSE(restarting(pod).decide().writes()) << "it has come through in the end";
+  Pod ready = successor();
+  ready.container_statuses[0].restarts = 50;
+  EXPECT_EQ(entered(restarting(ready).decide()), State::validation);
+}
+
+TEST(PodRestart, FailsAfterFiveMinutesInAHopelessWait) {
+  for (auto [wait, name] : {std::pair{"ImagePullBackOff", "DriverImageUnavailable"},
+                            {"ErrImagePull", "DriverImageUnavailable"},
+                            {"InvalidImageName", "DriverImageUnavailable"},
+                            {"CreateContainerConfigError", "DriverContainerBroken"},
+                            {"CreateContainerError", "DriverContainerBroken"}}) {
+    Scene scene =
+        restarting(waiting_in(make_driver_pod("new", test_time - seconds(299)), wait), minutes(6));
+    EXPECT_FALSE(scene.decide().writes()) << wait;
+    EXPECT_EQ(scene.decide().look_again, seconds(1)) << wait;
+    scene.now = scene.now + seconds(1);
+    EXPECT_EQ(entered(scene.decide()), State::failed) << wait;
+    EXPECT_EQ(scene.decide().reason.name, name);
+  }
+}
+
+TEST(PodRestart, DoesNotFailAtOnceForAWaitFromBeforeTheState) {
+  Scene scene = restarting(
+      waiting_in(make_driver_pod("new", test_time - hours(2)), "ImagePullBackOff"), seconds(10));
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().look_again, minutes(5) - seconds(10));
+}
+
+TEST(PodRestart, FailsAfterThirtyMinutesWhateverItWaitsFor) {
+  Pod slow = not_ready(make_driver_pod("new", test_time - minutes(29)));
+  Pod ending = terminating(make_driver_pod("old"));
+  for (const std::optional<Pod>& driver :
+       {std::optional<Pod>(), std::optional<Pod>(slow), std::optional<Pod>(ending)}) {
+    Scene scene = restarting(driver, minutes(30) - seconds(1));
+    EXPECT_FALSE(scene.decide().writes());
+    EXPECT_EQ(scene.decide().look_again, seconds(1));
+    scene.now = scene.now + seconds(1);
+    EXPECT_EQ(entered(scene.decide()), State::failed);
+    EXPECT_EQ(scene.decide().reason.name, "DriverStartTimeout");
+  }
+}
+
+TEST(PodRestart, TakesItsDeadlinesFromThePolicy) {
+  Scene scene = restarting(std::nullopt, seconds(20));
+  scene.policy.deadlines.restart = seconds(20);
+  EXPECT_EQ(entered(scene.decide()), State::failed);
+  Scene crash = restarting(crashing(successor(), 3));
+  crash.policy.deadlines.restarts = 2;
+  EXPECT_EQ(entered(crash.decide()), State::failed);
+}
+
+Scene retrying(Pod driver) {
+  Scene scene = restarting(std::move(driver));
+  scene.annotate(fleet::failed_revision_annotation, "new");
+  return scene;
+}
+
+TEST(Retry, DeletesAnInSyncButBrokenPodFromBefore) {
+  Time before = test_time - hours(1);
+  EXPECT_EQ(removed(retrying(crashing(make_driver_pod("new", before), 20)).decide()),
+            (Names{"delete driver-new"}));
+  EXPECT_EQ(
+      removed(retrying(waiting_in(make_driver_pod("new", before), "ImagePullBackOff")).decide()),
+      (Names{"delete driver-new"}));
+  Pod failed = not_ready(make_driver_pod("new", test_time - minutes(1)));
+  failed.phase = PodPhase::failed;
+  EXPECT_EQ(removed(retrying(failed).decide()), (Names{"delete driver-new"}));
+  EXPECT_EQ(removed(retrying(not_ready(make_driver_pod("new", before))).decide()),
+            (Names{"delete driver-new"}))
+      << "it did not start within the deadline";
+}
+
+TEST(Retry, LetsADriverThatWaitsForSafeLoadLoadBeforeItJudgesIt) {
+  Scene scene = retrying(not_ready(make_driver_pod("new")));
+  scene.annotate(scene.rules.keys.safe_load, "gpu-1");
+  EXPECT_TRUE(removed(scene.decide()).empty());
+  EXPECT_EQ(scene.decide().reason.name, "SafeToLoad");
+}
+
+TEST(Retry, DoesNotDeleteThePodThatTheRetryMade) {
+  EXPECT_FALSE(retrying(crashing(successor(), 2)).decide().writes());
+  EXPECT_EQ(entered(retrying(crashing(successor(), 11)).decide()), State::failed);
+}
+
+TEST(Retry, DoesNotDeleteAPodThatIsReadyOrJustStarts) {
+  EXPECT_EQ(entered(retrying(make_driver_pod("new")).decide()), State::validation);
+  EXPECT_FALSE(
+      retrying(not_ready(make_driver_pod("new", test_time - minutes(1)))).decide().writes());
+}
+
+TEST(Failed, StaysAsItIsAndSaysWhy) {
+  Scene scene;
+  scene.driver = make_driver_pod("old");
+  scene.fail_with("ProtectedPods: 2 pods may not be evicted");
+  Decision decision = scene.decide();
+  EXPECT_FALSE(decision.writes());
+  EXPECT_EQ(decision.reason.name, "ProtectedPods");
+  EXPECT_EQ(decision.reason.text, "2 pods may not be evicted");
+}
+
+TEST(Failed, ADriverPodThatBecomesReadyRecoversToValidationNeverToUncordon) {
+  for (std::string_view failure : {"DriverCrashLoop: x", "DriverImageUnavailable: x",
+                                   "DriverContainerBroken: x", "DriverStartTimeout: x"}) {
+    Scene scene;
+    scene.fail_with(failure);
+    scene.driver = not_ready(make_driver_pod("new"));
+    EXPECT_FALSE(scene.decide().writes()) << failure;
+    scene.driver = make_driver_pod("new");
+    Decision decision = scene.decide();
+    EXPECT_EQ(entered(decision), State::validation) << failure;
+    scene.apply(*decision.patch());
+    EXPECT_FALSE(scene.has(fleet::failure_annotation));
+    EXPECT_FALSE(scene.has(fleet::failed_revision_annotation));
+    EXPECT_TRUE(scene.has(scene.rules.keys.validation_start));
+  }
+}
+
+TEST(Failed, RecoveryCordonsANodeThatSomebodyUncordonedMeanwhile) {
+  Scene scene;
+  scene.fail_with("DriverStartTimeout: x");
+  scene.node.unschedulable = false;
+  Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::validation);
+  EXPECT_EQ(decision.patch()->unschedulable, true);
+}
+
+TEST(Failed, AFailedValidationIsSticky) {
+  for (std::string_view failure :
+       {"NoValidatorPod: x", "ValidatorNotReady: x", "StaleClient: x", "DriverNotReady: x",
+        "ClientMissing: x", "GateFailed: x", "ProtectedPods: x", "BlockedByDisruptionBudget: x"}) {
+    Scene scene;
+    scene.fail_with(failure);
+    EXPECT_FALSE(scene.decide().writes()) << failure;
+  }
+}
+
+TEST(Failed, ANewerRevisionSendsTheNodeToUpgradeRequired) {
+  for (std::string_view failure : {"NoValidatorPod: x", "DriverCrashLoop: x"}) {
+    Scene scene;
+    scene.fail_with(failure, "older");
+    scene.driver = make_driver_pod("older");
+    EXPECT_EQ(entered(scene.decide()), State::required) << failure;
+    EXPECT_EQ(scene.decide().reason.name, "NewerRevision");
+    scene.newest = "";
+    EXPECT_FALSE(scene.decide().writes()) << "nothing newer is known";
+  }
+}
+
+TEST(Failed, WithoutANoteOfWhyRecoversWithTheDriver) {
+  Scene scene;
+  scene.fail_with("");
+  EXPECT_EQ(entered(scene.decide()), State::validation);
+  scene.driver.reset();
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().reason.name, "Failed");
+}
+
+TEST(Failed, ASentenceWithoutASpaceIsReadToo) {
+  Scene scene;
+  scene.driver.reset();
+  scene.fail_with("Odd");
+  EXPECT_EQ(scene.decide().reason.text, "Odd");
+  scene.fail_with("Odd:");
+  EXPECT_EQ(scene.decide().reason.name, "Odd");
+}
+
+}  // namespace
+}  // namespace lockstep::upgrade

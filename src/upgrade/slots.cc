@@ -1,0 +1,162 @@
+#include "upgrade/slots.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "upgrade/deciding.h"
+
+namespace lockstep::upgrade {
+
+Limits limits_of(const Policy& policy, int64_t total) {
+  Limits limits;
+  limits.unavailable = policy.max_unavailable.of(total, Rounding::up);
+  limits.parallel = policy.max_parallel;
+  limits.failures = std::max<int64_t>(1, policy.max_failures.of(total, Rounding::up));
+  return limits;
+}
+
+namespace {
+
+// The switches that hold everything.
+std::optional<Reason> held_by_switch(const Policy& policy) {
+  if (!policy.auto_upgrade) return auto_upgrade_off(policy);
+  if (!policy.problems.empty()) {
+    return Reason{"InvalidPolicy",
+                  fmt::format("{} is invalid: {}; nothing new starts", policy.source,
+                              join(policy.problems, "; ")),
+                  "correct the policy"};
+  }
+  if (policy.paused) {
+    return Reason{"Paused",
+                  fmt::format("{} is paused{}; nodes in flight finish", policy.source,
+                              policy.paused->empty() ? "" : ": " + *policy.paused),
+                  "lockstep resume"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Reason> held_by_node(const fleet::NodeView& view, const Policy& policy,
+                                   const Rules& rules) {
+  const Node& node = *view.node;
+  if (fleet::is_skipped(node, rules.keys)) {
+    return Reason{"Skipped", fmt::format("the node has the label {}=true", rules.keys.skip),
+                  fmt::format("lockstep unskip {}", node.meta.name.view())};
+  }
+  if (!node.ready()) {
+    const Condition* ready = find_condition(node.conditions, "Ready");
+    return Reason{"NodeNotReady",
+                  fmt::format("the node is not Ready{}{}", ready == nullptr ? "" : ": ",
+                              ready == nullptr ? "" : ready->reason.view()),
+                  "bring the node back, or skip it"};
+  }
+  if (view.driver.pod == nullptr) {
+    return Reason{"DriverPodMissing", "the node has no driver pod at the moment",
+                  "look at the driver's DaemonSet"};
+  }
+  if (policy.cordoned_nodes == CordonedNodes::ignore && node.unschedulable &&
+      fleet::was_cordoned_by_others(node, rules.keys)) {
+    return Reason{"CordonedIgnored", "somebody has cordoned the node, and cordonedNodes is ignore",
+                  fmt::format("kubectl uncordon {}", node.meta.name.view())};
+  }
+  return std::nullopt;
+}
+
+// What a start takes out of service.
+enum class Place {
+  in_service,
+  cordoned_by_person,
+  cordoned_by_us,  // by an earlier try, which failed
+};
+
+Place place_of(const Node& node, const Rules& rules) {
+  if (!node.unschedulable) return Place::in_service;
+  return fleet::was_cordoned_by_others(node, rules.keys) ? Place::cordoned_by_person
+                                                         : Place::cordoned_by_us;
+}
+
+std::optional<Reason> held_by_limits(const PoolView& pool, Place place) {
+  const Policy& policy = pool.policy;
+  const fleet::PoolCounts& counts = pool.counts;
+  Limits limits = limits_of(policy, counts.total);
+  if (counts.failed >= limits.failures) {
+    return Reason{
+        "FailureBudget",
+        fmt::format("{} of {} nodes failed and maxFailures is {} ({}); nothing new starts",
+                    counts.failed, counts.total, limits.failures, policy.max_failures.text()),
+        "see lockstep status for the failed nodes, repair and retry them"};
+  }
+  if (limits.parallel > 0 && counts.active >= limits.parallel) {
+    return Reason{"ParallelLimit",
+                  fmt::format("{} upgrades are in progress and maxParallelUpgrades is {}",
+                              counts.active, limits.parallel),
+                  "wait, or raise maxParallelUpgrades"};
+  }
+  // It is out of service because of us: were it to wait for itself, nothing would ever end.
+  if (place == Place::cordoned_by_us) return std::nullopt;
+  if (place == Place::cordoned_by_person && policy.cordoned_nodes == CordonedNodes::upgrade) {
+    return std::nullopt;
+  }
+  if (counts.unavailable >= limits.unavailable) {
+    return Reason{"UnavailableLimit",
+                  fmt::format("{} of {} nodes are unavailable (cordoned or not Ready) and "
+                              "maxUnavailable is {} ({})",
+                              counts.unavailable, counts.total, limits.unavailable,
+                              policy.max_unavailable.text()),
+                  "wait, bring nodes back into service, or raise maxUnavailable"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Reason> held_back(const PoolView& pool, bool cordoned) {
+  if (auto reason = held_by_switch(pool.policy)) return reason;
+  return held_by_limits(pool, cordoned ? Place::cordoned_by_person : Place::in_service);
+}
+
+std::optional<Reason> held_back(const fleet::NodeView& view, const PoolView& pool,
+                                const Rules& rules) {
+  if (auto reason = held_by_switch(pool.policy)) return reason;
+  if (auto reason = held_by_node(view, pool.policy, rules)) return reason;
+  return held_by_limits(pool, place_of(*view.node, rules));
+}
+
+bool is_startable(const fleet::NodeView& view, const Policy& policy, const Rules& rules) {
+  return fleet::state_of(*view.node, rules.keys) == State::required &&
+         !is_no_longer_needed(view, rules) && !held_by_node(view, policy, rules);
+}
+
+std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::string& pool_name,
+                                       const Policy& policy) {
+  std::vector<std::string> chosen;
+  PoolView pool{pool_name, policy, tally.counts(pool_name), {}};
+  if (held_by_switch(policy)) return chosen;
+  struct Line {
+    const std::set<fleet::Waiting>& nodes;
+    Place place;
+    std::set<fleet::Waiting>::const_iterator next = nodes.begin();
+  };
+  std::vector<Line> lines{{tally.startable(pool_name), Place::in_service},
+                          {tally.startable_again(pool_name), Place::cordoned_by_us}};
+  if (policy.cordoned_nodes != CordonedNodes::ignore) {
+    lines.push_back({tally.startable_cordoned(pool_name), Place::cordoned_by_person});
+  }
+  while (true) {
+    // A cordoned node may go where one in service may not.
+    Line* first = nullptr;
+    for (Line& line : lines) {
+      if (line.next == line.nodes.end() || held_by_limits(pool, line.place)) continue;
+      if (first == nullptr || *line.next < *first->next) first = &line;
+    }
+    if (first == nullptr) break;
+    chosen.push_back(first->next->name);
+    ++first->next;
+    ++pool.counts.active;
+    if (first->place == Place::in_service) ++pool.counts.unavailable;
+  }
+  return chosen;
+}
+
+}  // namespace lockstep::upgrade

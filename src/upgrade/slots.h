@@ -1,0 +1,43 @@
+// How many nodes of a pool may be under way at once, and which is next (section 3).
+//
+// A slot is given in two steps, so that no crash, no second controller and no old view of the
+// cluster takes a pool beyond its limits: the node's name is written into one ledger object for all
+// pools, with that object's version as a precondition; only then is the node's own label changed.
+// Whoever gives out slots counts what the nodes show and what the ledger says.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fleet/node_view.h"
+#include "fleet/tally.h"
+#include "upgrade/decision.h"
+
+namespace lockstep::upgrade {
+
+struct Limits {
+  int64_t unavailable = 0;
+  int64_t parallel = 0;  // zero: none
+  int64_t failures = 1;
+};
+Limits limits_of(const Policy& policy, int64_t total);
+
+// What keeps the whole pool from starting another node that is in service; nothing: one may start.
+// `cordoned`: the node is one that a person had cordoned.
+std::optional<Reason> held_back(const PoolView& pool, bool cordoned);
+
+// What keeps this node from starting, by the first rule that does not hold; nothing: it may start
+// as soon as those before it in the line have started.
+std::optional<Reason> held_back(const fleet::NodeView& view, const PoolView& pool,
+                                const Rules& rules);
+
+// The node waits, and nothing about the node itself keeps it from starting.
+bool is_startable(const fleet::NodeView& view, const Policy& policy, const Rules& rules);
+
+// The next nodes to start, in order. Each counts against those after it; nobody starts in place of
+// a node before it that is only held by a limit.
+std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::string& pool,
+                                       const Policy& policy);
+
+}  // namespace lockstep::upgrade

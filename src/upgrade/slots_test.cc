@@ -1,0 +1,252 @@
+#include "upgrade/slots.h"
+
+#include <gtest/gtest.h>
+
+#include "upgrade/upgrade_test_util.h"
+
+namespace lockstep::upgrade {
+namespace {
+
+Scene waiting() {
+  Scene scene;
+  scene.driver = make_driver_pod("old");
+  scene.in(State::required);
+  scene.counts.total = 8;
+  return scene;
+}
+
+std::string held(const Scene& scene) {
+  auto reason = held_back(scene.view(), scene.pool(), scene.rules);
+  return reason ? reason->name : "";
+}
+
+// As the controller counts a node.
+fleet::NodeFacts facts(int gpu_pods = 0) {
+  fleet::NodeFacts facts;
+  facts.state = State::required;
+  facts.startable = true;
+  facts.gpu_pods = gpu_pods;
+  return facts;
+}
+
+fleet::Tally tally_of(int nodes) {
+  fleet::Tally tally;
+  for (int i = 1; i <= nodes; ++i) tally.update("gpu-" + std::to_string(i), facts());
+  return tally;
+}
+
+Policy policy_of(IntOrPercent unavailable, int64_t parallel) {
+  Policy policy = read_policy(nullptr, "ClusterPolicy test");
+  policy.max_unavailable = unavailable;
+  policy.max_parallel = parallel;
+  return policy;
+}
+
+TEST(Limits, PercentOfTheTotalIsRoundedUp) {
+  Policy policy = policy_of(IntOrPercent::percentage(25), 1);
+  for (auto [total, limit] : {std::pair{0, 0}, {1, 1}, {4, 1}, {5, 2}, {100, 25}, {101, 26}}) {
+    EXPECT_EQ(limits_of(policy, total).unavailable, limit) << total;
+  }
+  EXPECT_EQ(limits_of(policy_of(IntOrPercent::count(7), 1), 2).unavailable, 7);
+}
+
+TEST(Limits, FailuresAreAtLeastOne) {
+  Policy policy = read_policy(nullptr, "x");
+  for (auto [total, limit] : {std::pair{0, 1}, {5, 1}, {10, 1}, {11, 2}, {100, 10}}) {
+    EXPECT_EQ(limits_of(policy, total).failures, limit) << total;
+  }
+  policy.max_failures = IntOrPercent::count(0);
+  EXPECT_EQ(limits_of(policy, 10).failures, 1);
+}
+
+TEST(HeldBack, NamesTheFirstRuleThatDoesNotHold) {
+  Scene scene = waiting();
+  scene.counts.unavailable = 2;
+  EXPECT_EQ(held(scene), "UnavailableLimit");
+  scene.counts.active = 1;
+  EXPECT_EQ(held(scene), "ParallelLimit");
+  scene.counts.failed = 1;
+  EXPECT_EQ(held(scene), "FailureBudget");
+  scene.node.conditions[0].status = "False";
+  EXPECT_EQ(held(scene), "NodeNotReady");
+  scene.label(scene.rules.keys.skip, "true");
+  EXPECT_EQ(held(scene), "Skipped");
+  scene.policy.paused = "";
+  EXPECT_EQ(held(scene), "Paused");
+  scene.policy.problems = {"maxUnavailable must be a number"};
+  EXPECT_EQ(held(scene), "InvalidPolicy");
+  scene.policy.auto_upgrade = false;
+  EXPECT_EQ(held(scene), "AutoUpgradeOff");
+}
+
+TEST(HeldBack, NobodyWhenEveryRuleHolds) {
+  Scene scene = waiting();
+  scene.counts.unavailable = 1;
+  EXPECT_EQ(held(scene), "");
+  EXPECT_TRUE(is_startable(scene.view(), scene.policy, scene.rules));
+}
+
+TEST(HeldBack, SaysTheNumbers) {
+  Scene scene = waiting();
+  scene.counts.unavailable = 2;
+  auto reason = held_back(scene.view(), scene.pool(), scene.rules);
+  EXPECT_EQ(reason->text,
+            "2 of 8 nodes are unavailable (cordoned or not Ready) and maxUnavailable is 2 (25%)");
+}
+
+TEST(HeldBack, ParallelZeroIsNoLimit) {
+  Scene scene = waiting();
+  scene.policy.max_parallel = 0;
+  scene.counts.active = 5000;
+  EXPECT_EQ(held(scene), "");
+}
+
+TEST(HeldBack, AnInvalidPolicyStartsNothingAndLetsGoOnWhatIsInFlight) {
+  Scene scene = waiting();
+  scene.policy.problems = {"maxUnavailable must be a number"};
+  EXPECT_EQ(held(scene), "InvalidPolicy");
+  EXPECT_TRUE(choose_starts(tally_of(3), "", scene.policy).empty());
+  scene.in(State::cordon);
+  EXPECT_EQ(entered(scene.decide()), State::wait_for_jobs);
+}
+
+TEST(HeldBack, APauseStartsNothingAndLetsGoOnWhatIsInFlight) {
+  Scene scene = waiting();
+  scene.policy.paused = "ann: looking";
+  EXPECT_EQ(held(scene), "Paused");
+  EXPECT_TRUE(choose_starts(tally_of(3), "", scene.policy).empty());
+  scene.in(State::cordon);
+  EXPECT_EQ(entered(scene.decide()), State::wait_for_jobs);
+}
+
+TEST(HeldBack, ANodeWithoutADriverPodWaitsForIt) {
+  Scene scene = waiting();
+  scene.driver.reset();
+  EXPECT_EQ(held(scene), "DriverPodMissing");
+  EXPECT_FALSE(is_startable(scene.view(), scene.policy, scene.rules));
+}
+
+TEST(CordonedNodes, WaitLikeTheOthersByDefault) {
+  Scene scene = waiting();
+  scene.node.unschedulable = true;
+  scene.counts.unavailable = 1;
+  EXPECT_EQ(held(scene), "");
+  scene.counts.unavailable = 2;
+  EXPECT_EQ(held(scene), "UnavailableLimit");
+}
+
+TEST(CordonedNodes, ThatAreToBeUpgradedAreHeldOnlyByTheParallelLimit) {
+  Scene scene = waiting();
+  scene.policy.cordoned_nodes = CordonedNodes::upgrade;
+  scene.node.unschedulable = true;
+  scene.counts.unavailable = 8;
+  EXPECT_EQ(held(scene), "");
+  scene.counts.active = 1;
+  EXPECT_EQ(held(scene), "ParallelLimit");
+}
+
+TEST(CordonedNodes, ThatAreIgnoredWaitUntilSomebodyUncordonsThem) {
+  Scene scene = waiting();
+  scene.policy.cordoned_nodes = CordonedNodes::ignore;
+  scene.node.unschedulable = true;
+  EXPECT_EQ(held(scene), "CordonedIgnored");
+  EXPECT_FALSE(is_startable(scene.view(), scene.policy, scene.rules));
+  scene.node.unschedulable = false;
+  EXPECT_EQ(held(scene), "");
+}
+
+TEST(CordonedNodes, OneThatWasUncordonedWhileItWaitedCostsAvailabilityAgain) {
+  Scene scene = waiting();
+  scene.policy.cordoned_nodes = CordonedNodes::upgrade;
+  scene.annotate(scene.rules.keys.initially_unschedulable, "true");
+  scene.counts.unavailable = 2;
+  EXPECT_EQ(held(scene), "UnavailableLimit");
+}
+
+// It is unavailable itself: with maxUnavailable 1 it would wait for itself, and all with it.
+TEST(CordonedNodes, OneThatIsStillCordonedFromAFailedTryDoesNotWaitForItself) {
+  for (CordonedNodes mode : {CordonedNodes::wait, CordonedNodes::upgrade, CordonedNodes::ignore}) {
+    Scene scene = waiting();
+    scene.policy.cordoned_nodes = mode;
+    scene.fail_with("ProtectedPods: x");
+    scene.label(scene.rules.keys.state, "upgrade-required");
+    scene.counts.unavailable = 2;
+    EXPECT_EQ(held(scene), "");
+    fleet::Tally tally;
+    fleet::NodeFacts retry = facts();
+    retry.unschedulable = true;
+    tally.update("a", retry);
+    scene.policy.max_unavailable = IntOrPercent::count(1);
+    EXPECT_EQ(choose_starts(tally, "", scene.policy), (Names{"a"}));
+  }
+}
+
+TEST(Startable, IsOnlyANodeThatWaitsAndStillNeedsIt) {
+  Scene scene = waiting();
+  EXPECT_TRUE(is_startable(scene.view(), scene.policy, scene.rules));
+  scene.driver = make_driver_pod("new");
+  EXPECT_FALSE(is_startable(scene.view(), scene.policy, scene.rules)) << "taken back";
+  for (State state : fleet::all_states) {
+    if (state == State::required) continue;
+    Scene other = waiting().in(state);
+    EXPECT_FALSE(is_startable(other.view(), other.policy, other.rules)) << to_string(state);
+  }
+}
+
+TEST(ChooseStarts, CountsEveryStartAgainstTheNext) {
+  EXPECT_EQ(choose_starts(tally_of(12), "", policy_of(IntOrPercent::percentage(25), 0)),
+            (Names{"gpu-1", "gpu-2", "gpu-3"}));
+  EXPECT_EQ(choose_starts(tally_of(12), "", policy_of(IntOrPercent::percentage(25), 2)),
+            (Names{"gpu-1", "gpu-2"}));
+  EXPECT_TRUE(choose_starts(tally_of(12), "other", policy_of(IntOrPercent::count(9), 0)).empty());
+}
+
+TEST(ChooseStarts, CountsReservedNodesWhoseLabelIsOnItsWay) {
+  fleet::Tally tally = tally_of(12);
+  tally.reserve("gpu-5");
+  EXPECT_EQ(choose_starts(tally, "", policy_of(IntOrPercent::count(2), 0)), (Names{"gpu-1"}));
+  EXPECT_TRUE(choose_starts(tally, "", policy_of(IntOrPercent::count(9), 1)).empty());
+}
+
+TEST(ChooseStarts, TakesFewestGpuPodsFirstThenNaturalOrder) {
+  fleet::Tally tally;
+  for (auto [name, gpu_pods] : {std::pair{"n10", 1}, {"n9", 1}, {"n1", 3}, {"z", 0}}) {
+    tally.update(name, facts(gpu_pods));
+  }
+  EXPECT_EQ(choose_starts(tally, "", policy_of(IntOrPercent::count(9), 0)),
+            (Names{"z", "n9", "n10", "n1"}));
+}
+
+TEST(ChooseStarts, StopsAtTheFailureBudget) {
+  fleet::Tally tally = tally_of(9);
+  fleet::NodeFacts failed;
+  failed.state = State::failed;
+  tally.update("gpu-99", failed);
+  EXPECT_TRUE(choose_starts(tally, "", policy_of(IntOrPercent::count(5), 0)).empty());
+}
+
+TEST(ChooseStarts, LetsACordonedNodeGoWhereOneInServiceMayNot) {
+  fleet::Tally tally = tally_of(2);
+  fleet::NodeFacts cordoned = facts(7);
+  cordoned.unschedulable = true;
+  cordoned.cordoned_by_others = true;
+  tally.update("cordoned", cordoned);
+  Policy policy = policy_of(IntOrPercent::count(1), 0);
+  EXPECT_TRUE(choose_starts(tally, "", policy).empty());
+  policy.cordoned_nodes = CordonedNodes::upgrade;
+  EXPECT_EQ(choose_starts(tally, "", policy), (Names{"cordoned"}));
+  policy.cordoned_nodes = CordonedNodes::ignore;
+  EXPECT_TRUE(choose_starts(tally, "", policy).empty());
+}
+
+TEST(HeldBack, OfAPoolTellsCordonedNodesFromOthers) {
+  PoolView pool = waiting().pool();
+  pool.counts.unavailable = 2;
+  pool.policy.cordoned_nodes = CordonedNodes::upgrade;
+  ASSERT_TRUE(held_back(pool, false).has_value());
+  EXPECT_EQ(held_back(pool, false)->name, "UnavailableLimit");
+  EXPECT_FALSE(held_back(pool, true).has_value());
+}
+
+}  // namespace
+}  // namespace lockstep::upgrade

@@ -1,0 +1,185 @@
+// Before anything on the node is moved: idle, waiting for a slot, the cordon, the wait for jobs.
+// And the end, which is as short.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "upgrade/deciding.h"
+#include "upgrade/pod_names.h"
+#include "upgrade/slots.h"
+
+namespace lockstep::upgrade {
+
+Reason auto_upgrade_off(const Policy& policy) {
+  if (policy.source.empty()) {
+    return {"NoPolicy", "there is no ClusterPolicy or NVIDIADriver that asks for upgrades",
+            "install GPU Operator's ClusterPolicy, or create one"};
+  }
+  return {"AutoUpgradeOff",
+          fmt::format("autoUpgrade is false in {}: everything stays as it is", policy.source),
+          "set upgradePolicy.autoUpgrade to true"};
+}
+
+bool is_no_longer_needed(const fleet::NodeView& view, const Rules& rules) {
+  const Node& node = *view.node;
+  if (!view.driver.is_settled()) return false;
+  if (fleet::is_requested(node, rules.keys)) return false;
+  if (fleet::waits_for_safe_load(node, rules.keys)) return false;
+  // A retry of the revision that failed is no change taken back: what failed must pass first.
+  return !is_retry(view);
+}
+
+bool is_retry(const fleet::NodeView& view) {
+  const StringMap& annotations = view.node->meta.annotations;
+  const Text* failed = annotations.find(fleet::failed_revision_annotation);
+  // It failed while the revision was not known.
+  if (failed == nullptr) return annotations.contains(fleet::failure_annotation);
+  return *failed == view.driver.newest_revision;
+}
+
+bool is_restart_only(const fleet::NodeView& view, const Rules& rules) {
+  return view.driver.is_cosmetic_change() && !is_retry(view) &&
+         !fleet::is_requested(*view.node, rules.keys) &&
+         !fleet::waits_for_safe_load(*view.node, rules.keys);
+}
+
+namespace {
+
+Reason why_required(const Situation& situation) {
+  const fleet::DriverView& driver = situation.view.driver;
+  if (fleet::is_requested(situation.node(), situation.rules.keys)) {
+    return {"UpgradeRequested", fmt::format("{} is true", situation.rules.keys.requested), ""};
+  }
+  if (fleet::waits_for_safe_load(situation.node(), situation.rules.keys)) {
+    return {"SafeLoad", "the driver waits for a safe moment to load", ""};
+  }
+  return {"OutOfSync",
+          fmt::format("the driver pod is of revision {} and the newest is {}",
+                      driver.pod->meta.labels.get(fleet::revision_label),
+                      driver.newest_revision.view()),
+          ""};
+}
+
+Decision begin(const Situation& situation) {
+  const fleet::Keys& keys = situation.rules.keys;
+  const Text& newest = situation.view.driver.newest_revision;
+  bool restart_only = is_restart_only(situation.view, situation.rules);
+  Decision decision =
+      restart_only
+          ? enter(situation, State::pod_restart,
+                  {"RestartOnly", "the change does not touch the driver: nobody is moved", ""})
+          : enter(situation, State::cordon, {"SlotGiven", "the node was given a slot", ""});
+  bool cordoned_by_others =
+      situation.node().unschedulable && fleet::was_cordoned_by_others(situation.node(), keys);
+  annotate(decision, situation, keys.initially_unschedulable,
+           cordoned_by_others ? std::optional<std::string>("true") : std::nullopt);
+  // A retry remembers until its end what it is a retry of (see is_retry).
+  bool retry = is_retry(situation.view);
+  if (!newest.empty()) {
+    annotate(decision, situation, std::string(fleet::failed_revision_annotation),
+             retry ? std::optional(newest.str()) : std::nullopt);
+  }
+  if (restart_only) set_unschedulable(decision, situation, true);
+  return decision;
+}
+
+}  // namespace
+
+Decision decide_idle(const Situation& situation) {
+  const fleet::NodeView& view = situation.view;
+  const fleet::Keys& keys = situation.rules.keys;
+  bool strange = fleet::has_strange_state(situation.node(), keys);
+  Decision decision;
+  if (!view.driver.wanted()) {
+    decision = hold({"NoDriver", "no driver DaemonSet wants a pod on this node", ""});
+  } else if (fleet::is_requested(situation.node(), keys) ||
+             fleet::waits_for_safe_load(situation.node(), keys) || view.driver.is_out_of_sync()) {
+    decision = enter(situation, State::required, why_required(situation));
+    if (situation.node().unschedulable) {
+      annotate(decision, situation, keys.initially_unschedulable, "true");
+    }
+  } else if (view.driver.is_orphan()) {
+    decision = hold({"Orphan", "the driver pod's DaemonSet is gone; the pod is left as it is",
+                     fmt::format("to replace it: kubectl annotate node {} {}=true", view.name(),
+                                 keys.requested)});
+  } else if (view.driver.pod == nullptr) {
+    decision = hold({"DriverPodMissing", "the node has no driver pod at the moment",
+                     "look at the driver's DaemonSet"});
+  } else if (view.driver.newest_revision.empty()) {
+    decision = hold({"RevisionUnknown", "the driver DaemonSet has no ControllerRevision yet", ""});
+  } else if (situation.state() == State::unknown) {
+    decision =
+        enter(situation, State::done, {"InSync", "the driver pod is of the newest revision", ""});
+  } else {
+    decision = hold({"InSync",
+                     fmt::format("the driver pod is of the newest revision ({})",
+                                 view.driver.newest_revision.view()),
+                     ""});
+  }
+  if (strange) {
+    decision.events.push_back(
+        {true, fmt::format("{}={} is no state; the node is taken as unknown", keys.state,
+                           situation.node().meta.labels.get(keys.state))});
+  }
+  return decision;
+}
+
+Decision decide_required(const Situation& situation) {
+  if (situation.view.granted) return begin(situation);
+  auto held = held_back(situation.view, situation.pool, situation.rules);
+  if (held) return hold(*held);
+  return hold({"NextInLine",
+               fmt::format("{} nodes wait and a slot is free: it is given to nodes with the fewest "
+                           "GPU pods first",
+                           situation.pool.counts.waiting),
+               ""});
+}
+
+Decision decide_cordon(const Situation& situation) {
+  Decision decision =
+      enter(situation, State::wait_for_jobs, {"Cordoned", "the node is cordoned", ""});
+  set_unschedulable(decision, situation, true);
+  return decision;
+}
+
+Decision decide_wait_for_jobs(const Situation& situation) {
+  const WaitPolicy& wait = situation.policy().wait;
+  std::vector<fleet::PodPtr> waited_for;
+  for (const auto& entry : situation.view.pods) {
+    const Pod& pod = *entry.pod;
+    bool runs = pod.phase == PodPhase::running || pod.phase == PodPhase::pending;
+    if (runs && wait.pods.matches(pod.meta.labels)) waited_for.push_back(entry.pod);
+  }
+  if (waited_for.empty()) {
+    return enter(situation, State::pod_deletion, {"NoJobsLeft", "no pod has to be waited for", ""});
+  }
+  Duration waited = situation.since_timer(situation.rules.keys.wait_start);
+  Duration left = std::max(wait.timeout - waited, Duration::zero());
+  if (wait.timeout > Duration::zero() && left == Duration::zero()) {
+    return enter(situation, State::pod_deletion,
+                 {"WaitTimedOut",
+                  fmt::format("{} pods still run after {}: {}", waited_for.size(),
+                              format_duration(wait.timeout), name_pods(waited_for)),
+                  ""});
+  }
+  Reason reason{"WaitsForJobs",
+                fmt::format("waits for {} pods that match \"{}\" to finish: {}; {}",
+                            waited_for.size(), wait.pods.text(), name_pods(waited_for),
+                            wait.timeout == Duration::zero()
+                                ? "for as long as it takes (waitForCompletion.timeoutSeconds is 0)"
+                                : fmt::format("for {} more", human_duration(left))),
+                "let them finish, delete them, or set waitForCompletion.timeoutSeconds"};
+  return hold(std::move(reason),
+              wait.timeout > Duration::zero() ? std::optional(left) : std::nullopt);
+}
+
+Decision decide_uncordon(const Situation& situation) {
+  Decision decision = enter(situation, State::done, {"Upgraded", "the upgrade is complete", ""});
+  // Whoever brought it here: what a person had cordoned before stays so.
+  if (!fleet::was_cordoned_by_others(situation.node(), situation.rules.keys)) {
+    set_unschedulable(decision, situation, false);
+  }
+  return decision;
+}
+
+}  // namespace lockstep::upgrade

@@ -1,0 +1,295 @@
+#include <gtest/gtest.h>
+
+#include "upgrade/deciding.h"
+#include "upgrade/upgrade_test_util.h"
+
+namespace lockstep::upgrade {
+namespace {
+
+Scene out_of_sync() {
+  Scene scene;
+  scene.driver = make_driver_pod("old");
+  return scene;
+}
+
+std::optional<std::string> written(const Decision& decision, std::string_view key) {
+  if (decision.patch() == nullptr) return std::nullopt;
+  for (const auto& [name, value] : decision.patch()->annotations) {
+    if (name == key) return value.value_or("(removed)");
+  }
+  return std::nullopt;
+}
+
+TEST(Idle, AnUnknownNodeInSyncIsDone) {
+  Decision decision = Scene().decide();
+  EXPECT_EQ(entered(decision), State::done);
+  EXPECT_FALSE(warns(decision));
+}
+
+TEST(Idle, ANodeThatIsDoneAndInSyncIsLeftAlone) {
+  Decision decision = Scene().in(State::done).decide();
+  EXPECT_FALSE(decision.writes());
+  EXPECT_EQ(decision.reason.name, "InSync");
+}
+
+TEST(Idle, AnOutOfSyncPodRequiresAnUpgrade) {
+  for (State state : {State::unknown, State::done}) {
+    Decision decision = out_of_sync().in(state).decide();
+    EXPECT_EQ(entered(decision), State::required);
+    EXPECT_EQ(decision.reason.name, "OutOfSync");
+    EXPECT_EQ(written(decision, Rules().keys.initially_unschedulable), std::nullopt);
+  }
+}
+
+TEST(Idle, ARequestRequiresAnUpgradeAlthoughInSync) {
+  Scene scene;
+  scene.in(State::done).annotate(scene.rules.keys.requested, "true");
+  EXPECT_EQ(entered(scene.decide()), State::required);
+  scene.driver.reset();
+  EXPECT_EQ(entered(scene.decide()), State::required) << "even while the pod is missing";
+}
+
+TEST(Idle, SafeLoadRequiresAnUpgradeAlthoughInSync) {
+  Scene scene;
+  scene.in(State::done).annotate(scene.rules.keys.safe_load, "gpu-1");
+  Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::required);
+  EXPECT_EQ(decision.reason.name, "SafeLoad");
+}
+
+TEST(Idle, ACordonThatIsThereBeforeIsRecordedInTheSamePatch) {
+  Scene scene = out_of_sync().in(State::done);
+  scene.node.unschedulable = true;
+  Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::required);
+  EXPECT_EQ(written(decision, scene.rules.keys.initially_unschedulable), "true");
+}
+
+TEST(Idle, AnOrphanAloneIsLeft) {
+  for (State state : {State::unknown, State::done}) {
+    Scene scene;
+    scene.in(state);
+    scene.set = nullptr;
+    Decision decision = scene.decide();
+    EXPECT_FALSE(decision.writes());
+    EXPECT_EQ(decision.reason.name, "Orphan");
+    scene.annotate(scene.rules.keys.requested, "true");
+    EXPECT_EQ(entered(scene.decide()), State::required);
+  }
+}
+
+TEST(Idle, AMissingPodOrRevisionIsWaitedFor) {
+  Scene missing;
+  missing.driver.reset();
+  EXPECT_FALSE(missing.decide().writes());
+  EXPECT_EQ(missing.decide().reason.name, "DriverPodMissing");
+  Scene unknown;
+  unknown.newest = "";
+  EXPECT_FALSE(unknown.decide().writes());
+  EXPECT_EQ(unknown.decide().reason.name, "RevisionUnknown");
+}
+
+TEST(Idle, ANodeThatNoDriverWantsIsNotOurs) {
+  Scene scene;
+  scene.set = nullptr;
+  scene.driver.reset();
+  scene.annotate(scene.rules.keys.requested, "true");
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().reason.name, "NoDriver");
+}
+
+TEST(Idle, AnUnknownLabelIsTakenAsUnknownWithAWarning) {
+  Scene scene;
+  scene.label(scene.rules.keys.state, "half-done");
+  Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::done);
+  EXPECT_TRUE(warns(decision));
+  scene.driver = make_driver_pod("old");
+  EXPECT_EQ(entered(scene.decide()), State::required);
+  EXPECT_TRUE(warns(scene.decide()));
+}
+
+TEST(Required, WaitsWithoutASlotAndSaysWhatHolds) {
+  Scene scene = out_of_sync().in(State::required);
+  Decision decision = scene.decide();
+  EXPECT_FALSE(decision.writes());
+  EXPECT_EQ(decision.reason.name, "NextInLine");
+  scene.counts.active = 1;
+  EXPECT_EQ(scene.decide().reason.name, "ParallelLimit");
+  scene.label(scene.rules.keys.skip, "true");
+  EXPECT_EQ(scene.decide().reason.name, "Skipped");
+}
+
+TEST(Required, WithASlotGoesToTheCordonWhichIsSetByTheNextPatch) {
+  Scene scene = out_of_sync().in(State::required);
+  scene.granted = true;
+  Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::cordon);
+  EXPECT_FALSE(decision.patch()->unschedulable.has_value());
+}
+
+TEST(Required, WithASlotRecordsACordonThatCameWhileItWaited) {
+  Scene scene = out_of_sync().in(State::required);
+  scene.granted = true;
+  scene.node.unschedulable = true;
+  EXPECT_EQ(written(scene.decide(), scene.rules.keys.initially_unschedulable), "true");
+}
+
+TEST(Required, WithASlotForgetsACordonThatWentWhileItWaited) {
+  Scene scene = out_of_sync().in(State::required);
+  scene.granted = true;
+  scene.annotate(scene.rules.keys.initially_unschedulable, "true");
+  EXPECT_EQ(written(scene.decide(), scene.rules.keys.initially_unschedulable), "(removed)");
+}
+
+TEST(Required, ARetryDoesNotTakeOurOwnCordonForAPersons) {
+  Scene scene = out_of_sync();
+  scene.fail_with("ProtectedPods: some");
+  scene.label(scene.rules.keys.state, "upgrade-required");
+  scene.granted = true;
+  Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::cordon);
+  EXPECT_EQ(written(decision, scene.rules.keys.initially_unschedulable), std::nullopt);
+  EXPECT_EQ(written(decision, fleet::failure_annotation), "(removed)");
+  EXPECT_EQ(written(decision, scene.rules.keys.requested), std::nullopt);
+}
+
+Scene cosmetic() {
+  Scene scene;
+  scene.in(State::required);
+  scene.granted = true;
+  scene.driver = with_digest(make_driver_pod("old"), "abc");
+  scene.set->pod_template.spec = scene.driver->spec;
+  return scene;
+}
+
+TEST(RestartOnly, CordonsAndGoesStraightToTheRestart) {
+  Decision decision = cosmetic().decide();
+  EXPECT_EQ(entered(decision), State::pod_restart);
+  EXPECT_EQ(decision.patch()->unschedulable, true);
+}
+
+TEST(RestartOnly, NotWhenTheDigestDiffersOrIsMissing) {
+  Scene scene = cosmetic();
+  scene.driver = with_digest(*scene.driver, "abd");
+  EXPECT_EQ(entered(scene.decide()), State::cordon);
+  scene.driver->spec.containers[0].environment.clear();
+  EXPECT_EQ(entered(scene.decide()), State::cordon);
+}
+
+TEST(RestartOnly, NotWhenAnUpgradeWasRequestedNorUnderSafeLoad) {
+  Scene requested = cosmetic();
+  requested.annotate(requested.rules.keys.requested, "true");
+  EXPECT_EQ(entered(requested.decide()), State::cordon);
+  Scene safe_load = cosmetic();
+  safe_load.annotate(safe_load.rules.keys.safe_load, "gpu-1");
+  EXPECT_EQ(entered(safe_load.decide()), State::cordon);
+}
+
+TEST(RestartOnly, NotForOrphansNorForARetry) {
+  Scene orphan = cosmetic();
+  orphan.driver->meta.owners.clear();
+  EXPECT_EQ(entered(orphan.decide()), State::cordon);
+  Scene retry = cosmetic();
+  retry.annotate(fleet::failed_revision_annotation, "new");
+  EXPECT_EQ(entered(retry.decide()), State::cordon);
+}
+
+TEST(RestartOnly, KeepsTheCordonOfAPerson) {
+  Scene scene = cosmetic();
+  scene.node.unschedulable = true;
+  Decision decision = scene.decide();
+  EXPECT_EQ(written(decision, scene.rules.keys.initially_unschedulable), "true");
+}
+
+TEST(Cordon, IsSetInThePatchThatGoesOn) {
+  Decision decision = out_of_sync().in(State::cordon).decide();
+  EXPECT_EQ(entered(decision), State::wait_for_jobs);
+  EXPECT_EQ(decision.patch()->unschedulable, true);
+  EXPECT_EQ(written(decision, Rules().keys.wait_start), "1800000000");
+}
+
+Scene with_job(PodPhase phase) {
+  Scene scene = out_of_sync().in(State::wait_for_jobs, seconds(100));
+  scene.policy.wait.pods = selector("app=job");
+  Pod pod = make_pod("train-0");
+  pod.meta.labels = {{"app", "job"}};
+  pod.phase = phase;
+  scene.pods = {other_pod(pod), gpu_pod(make_pod("web"))};
+  return scene;
+}
+
+TEST(WaitForJobs, WaitsForPodsThatRunOrPendAndNamesThem) {
+  for (PodPhase phase : {PodPhase::running, PodPhase::pending}) {
+    Decision decision = with_job(phase).decide();
+    EXPECT_FALSE(decision.writes());
+    EXPECT_EQ(decision.reason.name, "WaitsForJobs");
+    EXPECT_NE(decision.reason.text.find("ml/train-0"), std::string::npos);
+    EXPECT_EQ(decision.reason.text.find("web"), std::string::npos);
+  }
+}
+
+TEST(WaitForJobs, GoesOnWhenTheyHaveFinished) {
+  for (PodPhase phase : {PodPhase::succeeded, PodPhase::failed}) {
+    EXPECT_EQ(entered(with_job(phase).decide()), State::pod_deletion);
+  }
+}
+
+TEST(WaitForJobs, GoesOnWhenTheSelectorIsEmpty) {
+  Scene scene = with_job(PodPhase::running);
+  scene.policy.wait.pods = LabelSelector::nothing();
+  EXPECT_EQ(entered(scene.decide()), State::pod_deletion);
+}
+
+TEST(WaitForJobs, WithTimeoutZeroWaitsForEver) {
+  Scene scene = with_job(PodPhase::running);
+  scene.in(State::wait_for_jobs, hours(24 * 365));
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_FALSE(scene.decide().look_again.has_value());
+}
+
+TEST(WaitForJobs, GoesOnWhenTheTimeoutHasPassedAndLooksAgainThen) {
+  Scene scene = with_job(PodPhase::running);
+  scene.policy.wait.timeout = seconds(150);
+  EXPECT_EQ(scene.decide().look_again, seconds(50));
+  scene.now = scene.now + seconds(49);
+  EXPECT_FALSE(scene.decide().writes());
+  scene.now = scene.now + seconds(1);
+  EXPECT_EQ(entered(scene.decide()), State::pod_deletion);
+  EXPECT_EQ(scene.decide().reason.name, "WaitTimedOut");
+}
+
+TEST(Uncordon, SetsTheNodeSchedulableInThePatchThatEndsTheUpgrade) {
+  Decision decision = Scene().in(State::uncordon).decide();
+  EXPECT_EQ(entered(decision), State::done);
+  EXPECT_EQ(decision.patch()->unschedulable, false);
+}
+
+TEST(Uncordon, NeverTakesAwayACordonThatWasThereBefore) {
+  Scene scene;
+  scene.in(State::uncordon).annotate(scene.rules.keys.initially_unschedulable, "true");
+  Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::done);
+  EXPECT_FALSE(decision.patch()->unschedulable.has_value());
+}
+
+TEST(Retry, IsOfTheSameRevisionOnly) {
+  Scene scene;
+  EXPECT_FALSE(is_retry(scene.view()));
+  scene.annotate(fleet::failure_annotation, "X: y");
+  EXPECT_TRUE(is_retry(scene.view())) << "it failed while no revision was known";
+  scene.annotate(fleet::failed_revision_annotation, "new");
+  EXPECT_TRUE(is_retry(scene.view()));
+  scene.annotate(fleet::failed_revision_annotation, "older");
+  EXPECT_FALSE(is_retry(scene.view()));
+}
+
+TEST(NoPolicy, SaysThatNobodyAsksForUpgrades) {
+  EXPECT_EQ(auto_upgrade_off(Policy::none()).name, "NoPolicy");
+  Policy policy = read_policy(nullptr, "ClusterPolicy c");
+  EXPECT_EQ(auto_upgrade_off(policy).name, "AutoUpgradeOff");
+  EXPECT_NE(auto_upgrade_off(policy).text.find("ClusterPolicy c"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::upgrade

@@ -1,0 +1,98 @@
+#include "upgrade/transition.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::upgrade {
+
+namespace {
+
+NodePatch& patch_of(Decision& decision, const Situation& situation) {
+  if (auto* patch = std::get_if<NodePatch>(&decision.write)) return *patch;
+  NodePatch patch;
+  patch.resource_version = situation.node().meta.resource_version.str();
+  decision.write = std::move(patch);
+  return std::get<NodePatch>(decision.write);
+}
+
+}  // namespace
+
+Duration Situation::in_state() const {
+  Time since = fleet::state_since(node());
+  return since.is_set() ? std::max(now - since, Duration::zero()) : Duration::zero();
+}
+
+Duration Situation::left_of(Duration limit) const {
+  return std::max(limit - in_state(), Duration::zero());
+}
+
+Duration Situation::since_timer(const std::string& key) const {
+  auto began = parse_integer(node().meta.annotations.get(key));
+  if (!began || *began <= 0 || *began > now.unix_seconds()) return in_state();
+  return now - Time::from_unix(*began);
+}
+
+void annotate(Decision& decision, const Situation& situation, const std::string& key,
+              std::optional<std::string> value) {
+  const Text* held = situation.node().meta.annotations.find(key);
+  if (!value && held == nullptr) return;
+  if (value && held != nullptr && *held == *value) return;
+  patch_of(decision, situation).annotations.emplace_back(key, std::move(value));
+}
+
+void set_unschedulable(Decision& decision, const Situation& situation, bool unschedulable) {
+  if (situation.node().unschedulable == unschedulable) return;
+  patch_of(decision, situation).unschedulable = unschedulable;
+}
+
+Decision enter(const Situation& situation, State to, Reason reason) {
+  const fleet::Keys& keys = situation.rules.keys;
+  Decision decision;
+  decision.reason = std::move(reason);
+  NodePatch& patch = patch_of(decision, situation);
+  patch.to = to;
+  patch.labels.emplace_back(keys.state, std::string(to_string(to)));
+  annotate(decision, situation, std::string(fleet::since_annotation),
+           format_rfc3339(situation.now));
+  std::string unix_now = std::to_string(situation.now.unix_seconds());
+  auto timer = [&](const std::string& key, State of) {
+    annotate(decision, situation, key,
+             to == of ? std::optional<std::string>(unix_now) : std::nullopt);
+  };
+  timer(keys.wait_start, State::wait_for_jobs);
+  timer(keys.validation_start, State::validation);
+  if (to == State::done) {
+    annotate(decision, situation, keys.requested, {});
+    annotate(decision, situation, keys.initially_unschedulable, {});
+    annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
+  }
+  // While it waits for another try it tells whose the cordon is.
+  if (to != State::failed && to != State::required) {
+    annotate(decision, situation, std::string(fleet::failure_annotation), {});
+  }
+  decision.events.push_back(
+      {false, fmt::format("Successfully updated node state label to {}", to_string(to))});
+  return decision;
+}
+
+Decision fail_node(const Situation& situation, Reason reason) {
+  std::string failure = fmt::format("{}: {}", reason.name, reason.text);
+  Decision decision = enter(situation, State::failed, std::move(reason));
+  annotate(decision, situation, std::string(fleet::failure_annotation), failure);
+  const Text& revision = situation.view.driver.newest_revision;
+  annotate(decision, situation, std::string(fleet::failed_revision_annotation),
+           revision.empty() ? std::nullopt : std::optional(revision.str()));
+  decision.events = {{true, fmt::format("Driver upgrade failed in {}: {}",
+                                        fleet::display_name(situation.state()), failure)}};
+  return decision;
+}
+
+Decision leave_upgrade(const Situation& situation, Reason reason) {
+  bool stays_cordoned = fleet::was_cordoned_by_others(situation.node(), situation.rules.keys);
+  return enter(situation, stays_cordoned ? State::done : State::uncordon, std::move(reason));
+}
+
+}  // namespace lockstep::upgrade

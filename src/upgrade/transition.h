@@ -1,0 +1,45 @@
+// From one state into the next, as one patch: the label, the time, the timers of the state that is
+// entered, and the end of those of the state that is left.
+#pragma once
+
+#include <string>
+
+#include "upgrade/decision.h"
+
+namespace lockstep::upgrade {
+
+// What every state's rules are handed.
+struct Situation {
+  const fleet::NodeView& view;
+  const PoolView& pool;
+  const Rules& rules;
+  Time now;
+
+  const Node& node() const { return *view.node; }
+  const Policy& policy() const { return pool.policy; }
+  State state() const { return fleet::state_of(*view.node, rules.keys); }
+  // How long the node has been in its state; zero when that is not known.
+  Duration in_state() const;
+  // The rest of a length of time that began when the state was entered; never negative.
+  Duration left_of(Duration limit) const;
+  // How long ago the timer of this annotation began; the time in the state when it does not say, or
+  // says what cannot be.
+  Duration since_timer(const std::string& key) const;
+};
+
+Decision enter(const Situation& situation, State to, Reason reason);
+
+// Into upgrade-failed: reason and sentence stay on the node while it is failed.
+Decision fail_node(const Situation& situation, Reason reason);
+
+// The end of an upgrade that succeeded or is no longer wanted: uncordon, unless a person had
+// cordoned the node before.
+Decision leave_upgrade(const Situation& situation, Reason reason);
+
+// Sets or removes an annotation in the patch of a decision, or in a patch of its own. Removing what
+// is not there changes nothing.
+void annotate(Decision& decision, const Situation& situation, const std::string& key,
+              std::optional<std::string> value);
+void set_unschedulable(Decision& decision, const Situation& situation, bool unschedulable);
+
+}  // namespace lockstep::upgrade

@@ -1,0 +1,144 @@
+// Before a node returns to service: no client of the driver is from before its restart, and the
+// validators are content (sections 7, 8).
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "upgrade/deciding.h"
+#include "upgrade/pod_names.h"
+
+namespace lockstep::upgrade {
+
+namespace {
+
+// Its containers started before the driver was ready: what it knows of the driver may be of the old
+// one. Times have seconds: in the same second counts as before.
+bool is_from_before(const Pod& pod, Time driver_ready) {
+  return std::any_of(pod.container_statuses.begin(), pod.container_statuses.end(),
+                     [&](const ContainerStatus& status) {
+                       return status.running() &&
+                              status.started.unix_seconds() <= driver_ready.unix_seconds();
+                     });
+}
+
+struct Findings {
+  PodRemovals stale;
+  Reason waiting;             // no name: nothing to wait for
+  bool is_validator = false;  // it is a validator that is waited for
+};
+
+void look_at_clients(const Situation& situation, Time driver_ready, Findings& findings) {
+  for (const auto& client : situation.view.clients) {
+    if (client.pod == nullptr || client.pod->meta.is_deleting()) {
+      if (!client.wanted && client.pod == nullptr) continue;
+      findings.waiting = {"ClientMissing",
+                          fmt::format("waits for the new pod of {}", client.daemon_set), ""};
+      continue;
+    }
+    if (is_from_before(*client.pod, driver_ready)) {
+      findings.stale.push_back({client.pod, Removal::remove});
+    } else if (!fleet::is_running_and_ready(*client.pod)) {
+      findings.waiting = {"ClientNotReady",
+                          fmt::format("waits for {} to become ready", name_pod(*client.pod)), ""};
+    }
+  }
+}
+
+void look_at_slices(const Situation& situation, Findings& findings) {
+  std::string version = situation.view.driver.version();
+  if (version.empty() || !findings.waiting.name.empty()) return;
+  for (const auto& published : situation.view.slice_versions) {
+    if (published == version) continue;
+    findings.waiting = {
+        "StaleResourceSlice",
+        fmt::format("the node's ResourceSlices still say driver version {}, and {} is loaded",
+                    published, version),
+        "look at the DRA plugin on this node"};
+    return;
+  }
+}
+
+void look_at_validators(const Situation& situation, Time driver_ready, Findings& findings) {
+  if (!findings.waiting.name.empty()) return;
+  if (situation.view.validators.empty()) {
+    findings.waiting = {"NoValidatorPod", "the node has no validator pod",
+                        "look at the DaemonSet nvidia-operator-validator"};
+    findings.is_validator = true;
+    return;
+  }
+  for (const auto& pod : situation.view.validators) {
+    // What it validated was the old driver.
+    if (!pod->meta.is_deleting() && pod->is_owned_by_daemon_set() &&
+        is_from_before(*pod, driver_ready)) {
+      findings.stale.push_back({pod, Removal::remove});
+    } else if (!fleet::is_running_and_ready(*pod)) {
+      findings.waiting = {"ValidatorNotReady",
+                          fmt::format("waits for {} to become ready", name_pod(*pod)),
+                          fmt::format("kubectl logs -n {} {} --all-containers", pod->meta.ns.view(),
+                                      pod->meta.name.view())};
+      findings.is_validator = true;
+    }
+  }
+}
+
+}  // namespace
+
+Decision decide_validation(const Situation& situation) {
+  const fleet::DriverView& driver = situation.view.driver;
+  if (driver.is_out_of_sync() || driver.is_orphan()) {
+    return enter(
+        situation, State::pod_restart,
+        {"NewerRevision",
+         fmt::format("a newer revision came meanwhile ({})", driver.newest_revision.view()), ""});
+  }
+  // The machine was restarted meanwhile: nobody else would tell the driver that it may load.
+  if (fleet::waits_for_safe_load(situation.node(), situation.rules.keys)) {
+    return enter(situation, State::pod_restart,
+                 {"SafeLoad", "the driver waits again for a safe moment to load", ""});
+  }
+  Findings findings;
+  // Until the pod is Ready as a whole, it does not say since when.
+  if (!driver.is_settled() || !driver.pod->ready) {
+    findings.waiting = {"DriverNotReady", "the driver pod is not ready", "look at the driver pod"};
+  } else {
+    Time driver_ready = driver.pod->ready_since;
+    look_at_clients(situation, driver_ready, findings);
+    if (findings.stale.empty()) {
+      look_at_slices(situation, findings);
+      look_at_validators(situation, driver_ready, findings);
+    }
+  }
+  Duration limit = situation.policy().deadlines.validation;
+  Duration spent = situation.since_timer(situation.rules.keys.validation_start);
+  Duration left = std::max(limit - spent, Duration::zero());
+  if (left == Duration::zero() && (!findings.stale.empty() || !findings.waiting.name.empty())) {
+    Reason reason = findings.stale.empty()
+                        ? findings.waiting
+                        : Reason{"StaleClient",
+                                 fmt::format("{} is still from before the driver's restart",
+                                             name_pod(*findings.stale.front().pod)),
+                                 ""};
+    reason.text += fmt::format(", for {} in validation", format_duration(limit));
+    return fail_node(situation, std::move(reason));
+  }
+  if (!findings.stale.empty()) {
+    std::vector<fleet::PodPtr> pods;
+    for (const auto& removal : findings.stale) pods.push_back(removal.pod);
+    Decision decision =
+        hold({"RestartsClients",
+              fmt::format("restarts {} pods that opened the driver before it was restarted: {}",
+                          pods.size(), name_pods(pods)),
+              ""},
+             left);
+    decision.write = std::move(findings.stale);
+    return decision;
+  }
+  if (!findings.waiting.name.empty()) {
+    findings.waiting.text += fmt::format("; it is given {} more", human_duration(left));
+    return hold(std::move(findings.waiting), left);
+  }
+  return leave_upgrade(situation,
+                       {"Validated", "the driver, its clients and the validators are ready", ""});
+}
+
+}  // namespace lockstep::upgrade
