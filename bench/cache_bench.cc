@@ -16,39 +16,12 @@
 #include "fleet_json.h"
 #include "kube/cache.h"
 #include "kube/typed.h"
+#include "measure.h"
 #include "objects/node.h"
 #include "objects/pod.h"
 
 namespace lockstep::bench {
 namespace {
-
-int missed = 0;
-
-size_t bytes_in_use() {
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
-// Processor time of this thread: what else runs on the machine does not count.
-double seconds_now() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
-void report_at_least(const std::string& name, double value, std::string_view unit, double target) {
-  fmt::print("{}: {:.0f} {} (target at least {:.0f})\n", name, value, unit, target);
-  if (value < target) ++missed;
-}
-
-void report_at_most(const std::string& name, double value, std::string_view unit, double target) {
-  fmt::print("{}: {:.0f} {} (target at most {:.0f})\n", name, value, unit, target);
-  if (value > target) ++missed;
-}
-
-void report(const std::string& name, double value, std::string_view unit) {
-  fmt::print("{}: {:.1f} {}\n", name, value, unit);
-}
 
 template <typename T>
 size_t fill(kube::Cache<T>& cache, const kube::Body& body, DecodeContext& context) {
@@ -97,9 +70,9 @@ void measure(const std::string& what, const kube::Body& body, size_t count, doub
   for (int round = 0; round < 5; ++round) {
     auto context = std::make_unique<DecodeContext>();
     kube::Cache<T> cache(indexes());
-    double begin = seconds_now();
+    double begin = processor_seconds();
     fill(cache, body, *context);
-    best = std::min(best, seconds_now() - begin);
+    best = std::min(best, processor_seconds() - begin);
   }
   report_at_least(what + " list to cache, best of 5, one core", size / 1e6 / best, "MB/s",
                   rate_target);
@@ -113,7 +86,7 @@ void measure_events(const kube::Body& list, size_t count) {
   fill(cache, list, *context);
   std::vector<kube::Body> bodies;
   for (size_t i = 0; i < count; i += 10) bodies.emplace_back(pod_json(i));
-  double begin = seconds_now();
+  double begin = processor_seconds();
   for (const kube::Body& body : bodies) {
     if (auto pod = kube::decode_shared<Pod>(body, *context)) {
       Pod changed = **pod;
@@ -123,7 +96,7 @@ void measure_events(const kube::Body& list, size_t count) {
     }
   }
   report("pod events into a full cache",
-         static_cast<double>(bodies.size()) / (seconds_now() - begin), "events/s");
+         static_cast<double>(bodies.size()) / (processor_seconds() - begin), "events/s");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "apiserver/embedded_server.h"
 #include "fleet_json.h"
 #include "http_load.h"
+#include "measure.h"
 
 namespace lockstep::bench {
 namespace {
@@ -18,17 +19,6 @@ namespace {
 using apiserver::Backend;
 using apiserver::Caller;
 using apiserver::EmbeddedServer;
-
-int missed = 0;
-
-void report(std::string_view name, double value, std::string_view unit, double target,
-            bool at_least) {
-  bool met = at_least ? value >= target : value <= target;
-  fmt::print("{}: {:.2f} {} (target at {} {:.0f}{})\n", name, value, unit,
-             at_least ? "least" : "most", target, met ? "" : ", MISSED");
-  std::fflush(stdout);
-  if (!met) ++missed;
-}
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -61,7 +51,7 @@ void measure_requests(EmbeddedServer& server) {
   constexpr size_t gets = 60'000;
   auto target = [](size_t i) { return "/api/v1/nodes/" + node_name(i % 1000); };
   double took = run_load(server.port(), 8, gets, [&](size_t i) { return get_request(target(i)); });
-  report("single GETs of a 10 KB node, 8 connections", gets / took, "per second", 10'000, true);
+  report_at_least("single GETs of a 10 KB node, 8 connections", gets / took, "per second", 10'000);
   constexpr size_t patches = 15'000;
   took = run_load(server.port(), 8, patches, [&](size_t i) {
     return patch_request(
@@ -69,7 +59,8 @@ void measure_requests(EmbeddedServer& server) {
         fmt::format(
             R"({{"metadata":{{"labels":{{"nvidia.com/gpu-driver-upgrade-state":"s{}"}}}}}})", i));
   });
-  report("merge patches of a 10 KB node, 8 connections", patches / took, "per second", 3'000, true);
+  report_at_least("merge patches of a 10 KB node, 8 connections", patches / took, "per second",
+                  3'000);
 }
 
 void measure_list(EmbeddedServer& server) {
@@ -85,7 +76,7 @@ void measure_list(EmbeddedServer& server) {
                static_cast<double>(bytes) / 1e6);
     best = std::min(best, took);
   }
-  report("list of 10,000 nodes, streamed whole (best of 3)", best, "s", 1, false);
+  report_at_most("list of 10,000 nodes, streamed whole (best of 3)", best, "s", 1);
 }
 
 // Leases, the smallest object that changes often: about 700 bytes an event.
@@ -161,10 +152,10 @@ void measure_watchers(EmbeddedServer& server) {
     fmt::print("  a watcher got only {} of {} events\n", least, 100 + changes);
     ++missed;
   }
-  report("changes per second that all of 500 watchers got", changes / took, "per second",
-         rate * 0.99, true);
-  report("events delivered", static_cast<double>(watchers * changes) / took, "per second",
-         watchers * rate * 0.99, true);
+  report_at_least("changes per second that all of 500 watchers got", changes / took, "per second",
+                  rate * 0.99);
+  report_at_least("events delivered", static_cast<double>(watchers * changes) / took, "per second",
+                  watchers * rate * 0.99);
 }
 
 int run() {

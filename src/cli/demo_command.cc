@@ -1,17 +1,21 @@
 #include "cli/demo_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "apiserver/embedded_server.h"
-#include "cli/demo_fleet.h"
+#include "cli/child_process.h"
+#include "cli/cluster_session.h"
+#include "cli/demo_screen.h"
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
-#include "world/files.h"
-#include "world/process.h"
+#include "kube/sync_api.h"
+#include "sim/simulated_fleet.h"
 
 namespace lockstep::cli {
 
@@ -30,89 +34,218 @@ class TemporaryFile {
   std::string path_;
 };
 
-Result<void> load_fleet(apiserver::EmbeddedServer& server, int nodes) {
-  Result<void> outcome;
-  server.with_backend([&](apiserver::Backend& backend) {
-    apiserver::Caller caller{"demo", {}, "lockstep-demo"};
-    for (const auto& request : demo_fleet(nodes, backend.loop.now())) {
-      auto answer = apiserver::handle(backend, request, caller);
-      if (answer) continue;
-      outcome = fail(ErrorKind::internal, answer.error().message, request.describe());
-      return;
-    }
-  });
-  return outcome;
+std::string temporary_path(std::string_view what) {
+  const char* directory = std::getenv("TMPDIR");
+  return fmt::format("{}/lockstep-demo-{}.{}", directory == nullptr ? "/tmp" : directory, getpid(),
+                     what);
 }
 
-Result<void> show(Processes& processes, const std::string& kubectl, const std::string& kubeconfig,
-                  std::vector<std::string> arguments) {
-  std::string line = "kubectl";
-  for (const auto& argument : arguments) {
-    bool quote = argument.find_first_of(" {}\\'\"") != std::string::npos;
-    line += quote ? " '" + argument + "'" : " " + argument;
+sim::SimulatedFleetOptions fleet_options(const DemoFlags& flags) {
+  sim::SimulatedFleetOptions options;
+  options.fleet.nodes = flags.nodes;
+  options.fleet.driver_version = flags.from;
+  int parallel = std::max(1, flags.nodes / 6);
+  options.fleet.upgrade_policy =
+      JsonObject{{"autoUpgrade", true},
+                 {"maxParallelUpgrades", parallel},
+                 {"maxUnavailable", "25%"},
+                 // The node that is made to fail must not hold up the rest of a small fleet.
+                 {"maxFailures", flags.nodes < 20 ? Json(2) : Json("10%")},
+                 // Time runs faster here: five minutes of trying are long over.
+                 {"deadlines", JsonObject{{"imagePullSeconds", 20}}},
+                 {"podDeletion", JsonObject{{"force", false}, {"timeoutSeconds", 60}}}};
+  options.fleet.workloads.deployment_replicas = flags.nodes / 2;
+  options.fleet.workloads.claim_pods = flags.nodes / 4;
+  options.kubelets.latencies.speed = flags.speed;
+  options.kubelets.lease_interval = seconds(10);
+  if (flags.failing > 0 && flags.failing <= flags.nodes) {
+    options.kubelets.behaviours[sim::node_name(flags.failing - 1)].image_pull_fails = flags.to;
   }
-  fmt::print("\n$ {}\n", line);
-  std::fflush(stdout);
-  ProcessSpec spec;
-  spec.command = {kubectl, "--kubeconfig", kubeconfig};
-  spec.command.insert(spec.command.end(), arguments.begin(), arguments.end());
-  auto ran = processes.run(spec);
-  if (!ran) return fail(ran.error());
-  fmt::print("{}", ran->output);
-  std::fflush(stdout);
-  if (ran->exit_code != 0) return failf(ErrorKind::internal, "kubectl failed: {}", ran->error);
-  return {};
+  return options;
 }
 
-Result<void> show_fleet(Processes& processes, const std::string& kubectl,
-                        const std::string& kubeconfig) {
-  LOCKSTEP_CHECK(
-      show(processes, kubectl, kubeconfig, {"get", "nodes", "-L", "nvidia.com/gpu.product"}));
-  LOCKSTEP_CHECK(
-      show(processes, kubectl, kubeconfig,
-           {"get", "node", "-l", "nvidia.com/gpu.present",
-            "-ojsonpath={range .items[*]}{.metadata.name}{\"\\t\"}{.metadata.labels.nvidia\\.com/"
-            "gpu-driver-upgrade-state}{\"\\n\"}{end}"}));
-  LOCKSTEP_CHECK(show(processes, kubectl, kubeconfig, {"get", "daemonsets", "-n", "gpu-operator"}));
-  return show(processes, kubectl, kubeconfig, {"get", "pods", "-n", "ml-training", "-o", "wide"});
-}
+// Everything that runs: the API's thread, the simulated fleet, the controller's process, our eyes.
+class Demo {
+ public:
+  explicit Demo(const DemoFlags& flags)
+      : flags_(flags),
+        kubeconfig_(flags.kubeconfig_out.empty() ? temporary_path("kubeconfig")
+                                                 : flags.kubeconfig_out),
+        log_file_(temporary_path("log")) {}
+
+  Result<void> begin() {
+    apiserver::EmbeddedOptions options;
+    LOCKSTEP_TRY(server_, apiserver::EmbeddedServer::start(std::move(options)));
+    LOCKSTEP_CHECK(SystemFiles().write(kubeconfig_.path(), server_->kubeconfig(), 0600));
+    ClusterFlags cluster;
+    cluster.kubeconfig = kubeconfig_.path();
+    LOCKSTEP_TRY(session_, ClusterSession::open(cluster, LogLevel::error));
+    stop_at_signal(session_->loop, &stopped_);
+    fmt::print("An embedded Kubernetes API at {}, in memory.\n", server_->url());
+    fmt::print("Starting {} simulated GPU nodes with driver {} and work on them ...\n",
+               flags_.nodes, flags_.from);
+    std::fflush(stdout);
+    fleet_ = std::make_unique<sim::SimulatedFleet>(
+        sim::Parts{*session_->api, session_->loop, session_->random, *session_->log},
+        fleet_options(flags_));
+    fleet_->start();
+    watch_ = std::make_unique<controller::FleetWatch>(
+        *session_->api, session_->loop, session_->random, *session_->log, cluster.fleet());
+    LOCKSTEP_CHECK(wait_for_fleet(*session_, *watch_, minutes(1)));
+    controller_ = std::make_unique<ChildProcess>(
+        session_->loop,
+        std::vector<std::string>{own_program(), "controller", "--kubeconfig", kubeconfig_.path(),
+                                 "--no-leader-election", "--status-address", ""},
+        log_file_.path());
+    if (!controller_->start()) return fail(ErrorKind::internal, "the controller does not start");
+    bool up = run_until(
+        [&] {
+          FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
+          return status.pools.size() == 1 && status.pools[0].upgraded == flags_.nodes;
+        },
+        minutes(3));
+    if (!up)
+      return fail(ErrorKind::timed_out, "the fleet did not come up; see " + log_file_.path());
+    return {};
+  }
+
+  Result<void> upgrade() {
+    kube::SyncApi api(*session_->api, session_->loop);
+    fmt::print(
+        "\n$ kubectl patch clusterpolicy/cluster-policy --type=json -p='[{{\"op\": \"replace\", "
+        "\"path\": \"/spec/driver/version\", \"value\":\"{}\"}}]'\n\n",
+        flags_.to);
+    LOCKSTEP_CHECK(
+        api.patch(controller::cluster_policies, {"", "cluster-policy"}, kube::PatchType::json,
+                  JsonArray{JsonObject{
+                      {"op", "replace"}, {"path", "/spec/driver/version"}, {"value", flags_.to}}}));
+    began_ = session_->loop.uptime();
+    DemoScreen screen(Terminal::of_output(), flags_.to);
+    bool moved = false;
+    auto finished = [&] {
+      FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
+      screen.show(status, session_->loop.uptime() - began_, controller_->pid());
+      moved = moved || !status.at_rest();
+      return moved && status.at_rest();
+    };
+    if (run_until(finished, minutes(30))) return {};
+    return fail(stopped_ ? ErrorKind::cancelled : ErrorKind::timed_out,
+                stopped_ ? "stopped" : "the upgrade did not come to its end in 30m");
+  }
+
+  void summarize() {
+    FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
+    Duration took = session_->loop.uptime() - began_;
+    fmt::print("\n{}", demo_summary(status, took, Terminal::of_output()));
+    if (controller_->restarts() > 0) {
+      fmt::print("The controller was killed {} times meanwhile, and went on each time.\n",
+                 controller_->restarts());
+    }
+  }
+
+  // The commands of NVIDIA's documentation, by a genuine kubectl.
+  void show_kubectl() {
+    if (flags_.kubectl.empty()) return;
+    run_kubectl({"get", "node", "-l", "nvidia.com/gpu.present",
+                 "-ojsonpath={range .items[*]}{.metadata.name}{\"\\t\"}{.metadata.labels.nvidia\\."
+                 "com/gpu-driver-upgrade-state}{\"\\n\"}{end}"},
+                6);
+    if (flags_.failing > 0 && flags_.failing <= flags_.nodes) {
+      run_kubectl({"get", "events", "--field-selector",
+                   "involvedObject.name=" + sim::node_name(flags_.failing - 1), "--sort-by",
+                   ".lastTimestamp"},
+                  12);
+    }
+  }
+
+  void keep() {
+    fmt::print("\nIt keeps running; Ctrl-C ends it. Look around:\n");
+    fmt::print("  kubectl --kubeconfig {} get nodes\n", kubeconfig_.path());
+    fmt::print("  lockstep status --kubeconfig {}\n", kubeconfig_.path());
+    std::fflush(stdout);
+    run_until([] { return false; }, hours(24 * 365));
+  }
+
+  void how_to_keep() {
+    fmt::print(
+        "\nTo look around: lockstep demo --keep, then kubectl --kubeconfig FILE get nodes\n");
+  }
+
+  void end() {
+    controller_.reset();
+    fleet_.reset();
+    watch_.reset();
+    session_.reset();
+    server_.reset();
+  }
+
+ private:
+  // A few times a second is enough for eyes.
+  bool run_until(const std::function<bool()>& done, Duration limit) {
+    Duration end = session_->loop.uptime() + limit;
+    while (!stopped_ && session_->loop.uptime() < end) {
+      if (done()) return true;
+      session_->loop.run_until([] { return false; }, milliseconds(250));
+    }
+    return false;
+  }
+
+  void run_kubectl(const std::vector<std::string>& arguments, size_t lines) {
+    std::string line;
+    for (const auto& argument : arguments) {
+      bool quote = argument.find_first_of(" {}\\'\"") != std::string::npos;
+      line += quote ? " '" + argument + "'" : " " + argument;
+    }
+    fmt::print("\n$ kubectl{}\n", line);
+    ProcessSpec spec;
+    spec.command = {flags_.kubectl, "--kubeconfig", kubeconfig_.path()};
+    spec.command.insert(spec.command.end(), arguments.begin(), arguments.end());
+    // The fleet lives on this thread: it must not stand still while kubectl runs.
+    std::optional<Result<ProcessOutput>> outcome;
+    session_->processes.start(spec, session_->loop,
+                              [&](Result<ProcessOutput> result) { outcome = std::move(result); });
+    session_->loop.run_until([&] { return outcome.has_value(); }, seconds(30));
+    if (!outcome || !*outcome) return;
+    std::string_view rest = (*outcome)->output;
+    for (size_t i = 0; i < lines && !rest.empty(); ++i) {
+      size_t at = std::min(rest.find('\n'), rest.size() - 1);
+      fmt::print("{}", rest.substr(0, at + 1));
+      rest.remove_prefix(at + 1);
+    }
+    if (!rest.empty()) fmt::print("...\n");
+    std::fflush(stdout);
+  }
+
+  DemoFlags flags_;
+  TemporaryFile kubeconfig_;
+  TemporaryFile log_file_;
+  std::unique_ptr<apiserver::EmbeddedServer> server_;
+  std::unique_ptr<ClusterSession> session_;
+  std::unique_ptr<sim::SimulatedFleet> fleet_;
+  std::unique_ptr<controller::FleetWatch> watch_;
+  std::unique_ptr<ChildProcess> controller_;
+  Duration began_{0};
+  bool stopped_ = false;
+};
 
 }  // namespace
 
 int run_demo(const DemoFlags& flags) {
   block_signals();
-  apiserver::EmbeddedOptions options;
-  options.backend.reap_pods = true;
-  auto server = apiserver::EmbeddedServer::start(std::move(options));
-  if (!server) return report(server.error());
-  fmt::print("An embedded Kubernetes API serves at {}, in memory.\n", (*server)->url());
-  if (auto loaded = load_fleet(**server, flags.nodes); !loaded) return report(loaded.error());
-  fmt::print("Loaded {} GPU nodes with their driver DaemonSet and a training job.\n", flags.nodes);
-
-  const char* directory = std::getenv("TMPDIR");
-  TemporaryFile kubeconfig(fmt::format("{}/lockstep-demo-{}.kubeconfig",
-                                       directory == nullptr ? "/tmp" : directory, getpid()));
-  if (auto written = SystemFiles().write(kubeconfig.path(), (*server)->kubeconfig(), 0600);
-      !written) {
-    return report(written.error());
-  }
-  SystemProcesses processes;
-  auto shown = show_fleet(processes, flags.kubectl, kubeconfig.path());
-  if (!shown) {
-    Error error = shown.error();
-    if (error.kind == ErrorKind::not_found) {
-      error.message += "; `make demo` brings a kubectl of its own, or name one with --kubectl";
+  Demo demo(flags);
+  auto outcome = demo.begin();
+  if (outcome) outcome = demo.upgrade();
+  if (outcome) {
+    demo.summarize();
+    demo.show_kubectl();
+    if (flags.keep) {
+      demo.keep();
+    } else {
+      demo.how_to_keep();
     }
-    if (!flags.keep) return report(error);
-    report(error);
   }
-  if (flags.keep) {
-    fmt::print("\nLook around; Ctrl-C ends it:\n  kubectl --kubeconfig {} get nodes\n",
-               kubeconfig.path());
-    std::fflush(stdout);
-    wait_for_signal();
-  }
-  return ExitCode::ok;
+  demo.end();
+  return outcome ? static_cast<int>(ExitCode::ok) : report(outcome.error());
 }
 
 }  // namespace lockstep::cli

@@ -1,4 +1,4 @@
-// lockstep demo: a GPU fleet on an embedded cluster.
+// `lockstep demo`: a whole fleet upgrade on an embedded cluster, live on screen.
 #pragma once
 
 #include <string>
@@ -6,9 +6,14 @@
 namespace lockstep::cli {
 
 struct DemoFlags {
-  int nodes = 12;
-  std::string kubectl = "kubectl";
+  int nodes = 48;
+  std::string from = "580.105.08";
+  std::string to = "580.126.20";
+  double speed = 14;
+  int failing = 17;     // the node that is made to fail; 0: none
+  std::string kubectl;  // to show the seed's commands at the end; empty: do not
   bool keep = false;
+  std::string kubeconfig_out;
 };
 
 int run_demo(const DemoFlags& flags);

@@ -1,17 +1,242 @@
 // The command line: every flag of every command, in the one file that includes CLI11.
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "cli/apiserver_command.h"
+#include "cli/controller_command.h"
 #include "cli/demo_command.h"
 #include "cli/exit_codes.h"
+#include "cli/fleet_command.h"
+#include "cli/plan_command.h"
+#include "cli/simulate_command.h"
+#include "cli/status_command.h"
+#include "cli/steer_command.h"
 
 namespace {
 
 using namespace lockstep::cli;
+
+void add_cluster_flags(CLI::App* command, ClusterFlags& flags) {
+  command->add_option("--kubeconfig", flags.kubeconfig, "Path to the kubeconfig file");
+  command->add_option("--context", flags.context, "Context of the kubeconfig to use");
+  command
+      ->add_option("--key-domain", flags.key_domain,
+                   "Domain of the upgrade's labels; lockstep.dev beside NVIDIA's own operator")
+      ->capture_default_str();
+  command
+      ->add_option("--gpu-dra-drivers", flags.dra_drivers,
+                   "DRA drivers whose devices are GPUs, separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option("--client-daemonsets", flags.clients,
+                   "DaemonSets whose pods hold the driver open, as namespace/name")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_flag("-v,--verbose", flags.verbose, "Log more");
+}
+
+void add_output_flag(CLI::App* command, std::string& output) {
+  command->add_option("-o,--output", output, "table, json or yaml")
+      ->check(CLI::IsMember({"table", "json", "yaml"}))
+      ->capture_default_str();
+}
+
+void add_apiserver(CLI::App& app, ApiserverFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "apiserver", "An embedded Kubernetes API in memory: for demos, simulations and tests");
+  command->add_option("--address", flags.address, "Where to listen")->capture_default_str();
+  command->add_option("--port", flags.port, "Port; 0 takes a free one")->capture_default_str();
+  command->add_option("--kubeconfig-out", flags.kubeconfig_out,
+                      "File to write a kubeconfig to, once it serves; removed at the end");
+  command->add_flag(
+      "--tls", flags.tls,
+      "Serve HTTPS with a certificate made for this run, and ask for a token or certificate");
+  command->add_option("--token", flags.token, "A bearer token to let in (with --tls)");
+  command->add_flag("--gzip", flags.gzip, "Compress long answers for clients that take it");
+  command
+      ->add_flag("--reap-pods,!--no-reap-pods", flags.reap_pods,
+                 "Remove deleted pods when their grace period is over, as there is no kubelet")
+      ->capture_default_str();
+  command->callback([&] { result = run_apiserver(flags); });
+}
+
+void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "controller", "The upgrade controller, in the cluster or outside it; leader-elected");
+  add_cluster_flags(command, flags.cluster);
+  command->add_option("-n,--namespace", flags.ns, "Where its lease and its slots are kept")
+      ->capture_default_str();
+  command->add_option("--mode", flags.mode, "drive: run the nodes' upgrades")
+      ->check(CLI::IsMember({"drive", "conduct"}))
+      ->capture_default_str();
+  command
+      ->add_flag("--leader-election,!--no-leader-election", flags.elect,
+                 "Let one of several replicas lead")
+      ->capture_default_str();
+  command
+      ->add_option("--status-address", flags.status_address,
+                   "Where /metrics, /healthz and /readyz are served; empty: nowhere")
+      ->capture_default_str();
+  command->add_option("--parallel-writes", flags.parallel_writes, "Nodes worked on at a time")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->callback([&] { result = run_controller(flags); });
+}
+
+void add_demo(CLI::App& app, DemoFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "demo", "A whole fleet upgrade on an embedded cluster, live on screen, in about a minute");
+  command->add_option("--nodes", flags.nodes, "How many GPU nodes")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  command->add_option("--from", flags.from, "Driver version at the beginning")
+      ->capture_default_str();
+  command->add_option("--to", flags.to, "Driver version to upgrade to")->capture_default_str();
+  command->add_option("--speed", flags.speed, "How much faster than real life the nodes work")
+      ->check(CLI::Range(0.1, 1000.0))
+      ->capture_default_str();
+  command
+      ->add_option("--failing-node", flags.failing,
+                   "Number of the node whose upgrade is made to fail; 0: none")
+      ->capture_default_str();
+  command->add_option("--kubectl", flags.kubectl,
+                      "A kubectl program to look at the result with, at the end");
+  command->add_option("--kubeconfig-out", flags.kubeconfig_out,
+                      "File to write the cluster's kubeconfig to; removed at the end");
+  command->add_flag("--keep", flags.keep,
+                    "Leave the cluster running until Ctrl-C, and print its kubeconfig");
+  command->callback([&] { result = run_demo(flags); });
+}
+
+void add_fleet(CLI::App& app, FleetFlags& flags, int& result) {
+  CLI::App* command =
+      app.add_subcommand("fleet", "Simulated GPU nodes and drivers against any API server");
+  add_cluster_flags(command, flags.cluster);
+  command->add_option("--nodes", flags.nodes, "How many")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--driver-version", flags.driver_version, "At the beginning")
+      ->capture_default_str();
+  command->add_option("--speed", flags.speed, "How much faster than real life")
+      ->check(CLI::Range(0.1, 1000.0))
+      ->capture_default_str();
+  command->add_option("--work", flags.work, "GPU pods of a Deployment to run on them")
+      ->capture_default_str();
+  command->add_flag("--nodes-only", flags.nodes_only,
+                    "Only nodes: for a control plane that has its own controllers and scheduler");
+  command->callback([&] { result = run_fleet(flags); });
+}
+
+void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "simulate", "Run a scenario in virtual time; exit 1 when it does not go as it expects");
+  command->add_option("scenario", flags.file, "A scenario file (see scenarios/)")->required();
+  command->add_option("--seed", flags.seed, "Of every latency and every order of events")
+      ->capture_default_str();
+  command->add_option("--nodes", flags.nodes, "Instead of as many as the scenario says")
+      ->check(CLI::Range(1, 200000));
+  add_output_flag(command, flags.output);
+  command->callback([&] { result = run_simulate(flags); });
+}
+
+struct LookingFlags {
+  StatusFlags status;
+  WhyFlags why;
+  PlanFlags plan;
+  double node_minutes = 5;
+};
+
+void add_looking(CLI::App& app, LookingFlags& flags, int& result) {
+  CLI::App* status =
+      app.add_subcommand("status", "What is happening: nodes by state, with reasons");
+  add_cluster_flags(status, flags.status.cluster);
+  add_output_flag(status, flags.status.output);
+  status->add_flag("-w,--watch", flags.status.watch, "Keep showing");
+  status->add_flag("--all", flags.status.all, "Every node, also those that are done");
+  status->callback([&] { result = run_status(flags.status); });
+
+  CLI::App* why =
+      app.add_subcommand("why", "Why a node is where it is, and what would change that");
+  add_cluster_flags(why, flags.why.cluster);
+  add_output_flag(why, flags.why.output);
+  why->add_option("node", flags.why.node, "The node")->required();
+  why->callback([&] { result = run_why(flags.why); });
+
+  CLI::App* plan = app.add_subcommand(
+      "plan", "What would happen: the order, who is moved, who blocks, how long");
+  add_cluster_flags(plan, flags.plan.cluster);
+  add_output_flag(plan, flags.plan.output);
+  plan->add_flag("--assume-change", flags.plan.assume_change, "As if a new driver version came");
+  plan->add_option("--node-minutes", flags.node_minutes, "How long one node takes, in minutes")
+      ->check(CLI::Range(0.01, 10000.0))
+      ->capture_default_str();
+  plan->callback([&] {
+    flags.plan.node_time = lockstep::seconds(static_cast<int64_t>(flags.node_minutes * 60));
+    result = run_plan(flags.plan);
+  });
+}
+
+struct SteeringFlags {
+  PauseFlags pause;
+  PauseFlags resume;
+  SteerFlags retry;
+  SteerFlags skip;
+  SteerFlags unskip;
+};
+
+void add_node_steering(CLI::App& app, const std::string& name, const std::string& about,
+                       NodeSteering what, SteerFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(name, about);
+  add_cluster_flags(command, flags.cluster);
+  command->add_option("nodes", flags.nodes, "The nodes")->required();
+  command->add_flag("--dry-run", flags.dry_run, "Say what would be done, and do not do it");
+  if (what == NodeSteering::retry) {
+    command->add_flag("--force", flags.force, "Also nodes that have not failed");
+  }
+  flags.what = what;
+  command->callback([&flags, &result] { result = run_steer(flags); });
+}
+
+void add_steering(CLI::App& app, SteeringFlags& flags, int& result) {
+  CLI::App* pause = app.add_subcommand("pause", "Start no new node; nodes in flight finish");
+  CLI::App* resume = app.add_subcommand("resume", "Go on after a pause");
+  flags.resume.resume = true;
+  for (auto [command, pauses] : {std::pair{pause, &flags.pause}, {resume, &flags.resume}}) {
+    add_cluster_flags(command, pauses->cluster);
+    command->add_option("--pool", pauses->pool, "Only this NVIDIADriver's nodes");
+    command->add_flag("--dry-run", pauses->dry_run, "Say what would be done, and do not do it");
+    command->callback([pauses, &result] { result = run_pause(*pauses); });
+  }
+  pause->add_option("--reason", flags.pause.reason, "Why: shown to whoever asks why nodes wait");
+  add_node_steering(app, "retry", "Try failed nodes again", NodeSteering::retry, flags.retry,
+                    result);
+  add_node_steering(app, "skip", "Leave nodes out", NodeSteering::skip, flags.skip, result);
+  add_node_steering(app, "unskip", "Leave nodes out no longer", NodeSteering::unskip, flags.unskip,
+                    result);
+}
+
+// CLI11 itself only says that a command is missing.
+std::optional<lockstep::Error> find_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') return std::nullopt;
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return std::nullopt;
+  auto near = lockstep::nearest(argv[1], names);
+  return lockstep::Error{lockstep::ErrorKind::invalid,
+                         near ? fmt::format("there is no such command; did you mean {}?", *near)
+                              : "there is no such command; lockstep --help lists them",
+                         argv[1]};
+}
 
 int run(int argc, char** argv) {
   CLI::App app(
@@ -23,40 +248,21 @@ int run(int argc, char** argv) {
   int result = ExitCode::ok;
 
   ApiserverFlags apiserver;
-  CLI::App* apiserver_command = app.add_subcommand(
-      "apiserver", "An embedded Kubernetes API in memory: for demos, simulations and tests");
-  apiserver_command->add_option("--address", apiserver.address, "Where to listen")
-      ->capture_default_str();
-  apiserver_command->add_option("--port", apiserver.port, "Port; 0 takes a free one")
-      ->capture_default_str();
-  apiserver_command->add_option(
-      "--kubeconfig-out", apiserver.kubeconfig_out,
-      "File to write a kubeconfig to, once it serves; removed at the end");
-  apiserver_command->add_flag(
-      "--tls", apiserver.tls,
-      "Serve HTTPS with a certificate made for this run, and ask for a token or certificate");
-  apiserver_command->add_option("--token", apiserver.token,
-                                "A bearer token to let in (with --tls)");
-  apiserver_command->add_flag("--gzip", apiserver.gzip,
-                              "Compress long answers for clients that take it");
-  apiserver_command
-      ->add_flag("--reap-pods,!--no-reap-pods", apiserver.reap_pods,
-                 "Remove deleted pods when their grace period is over, as there is no kubelet")
-      ->capture_default_str();
-  apiserver_command->callback([&] { result = run_apiserver(apiserver); });
-
+  ControllerFlags controller;
   DemoFlags demo;
-  CLI::App* demo_command =
-      app.add_subcommand("demo", "A GPU fleet on an embedded cluster, shown through kubectl");
-  demo_command->add_option("--nodes", demo.nodes, "How many GPU nodes")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100000));
-  demo_command->add_option("--kubectl", demo.kubectl, "The kubectl program to show it with")
-      ->capture_default_str();
-  demo_command->add_flag("--keep", demo.keep,
-                         "Leave the cluster running until Ctrl-C, and print its kubeconfig");
-  demo_command->callback([&] { result = run_demo(demo); });
+  FleetFlags fleet;
+  SimulateFlags simulate;
+  LookingFlags looking;
+  SteeringFlags steering;
+  add_demo(app, demo, result);
+  add_controller(app, controller, result);
+  add_looking(app, looking, result);
+  add_steering(app, steering, result);
+  add_simulate(app, simulate, result);
+  add_apiserver(app, apiserver, result);
+  add_fleet(app, fleet, result);
 
+  if (auto unknown = find_unknown_command(app, argc, argv)) return report(*unknown);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/signalfd.h>
 
 namespace lockstep::cli {
 
@@ -30,6 +31,18 @@ int wait_for_signal() {
   int number = 0;
   sigwait(&set, &number);
   return number;
+}
+
+void stop_at_signal(EventLoop& loop, bool* came) {
+  sigset_t set = ending_signals();
+  // Lives as long as the process: there is one loop that waits for its end.
+  int descriptor = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (descriptor < 0) return;
+  loop.watch_descriptor(descriptor, true, false, [&loop, descriptor, came](EventLoop::Readiness) {
+    loop.unwatch_descriptor(descriptor);
+    if (came != nullptr) *came = true;
+    loop.stop();
+  });
 }
 
 }  // namespace lockstep::cli

@@ -40,12 +40,25 @@ TEST(Pause, AFrozenPoolIsLeftAloneAndSaysWhy) {
 TEST(TakenBack, InEveryStateBeforeTheRestartGoesStraightToUncordon) {
   for (State state : states_before_restart) {
     Scene scene;
+    // Our own cordon, from a try that failed.
+    if (state == State::required) {
+      scene.annotate(std::string(fleet::failure_annotation), "DriverCrashLoop: why");
+      scene.annotate(std::string(fleet::failed_revision_annotation), "another");
+    }
     scene.policy.drain.enable = true;
     scene.pods = {gpu_pod(make_pod("a"))};
-    Decision decision = scene.in(state).decide();
+    scene.in(state).node.unschedulable = true;
+    Decision decision = scene.decide();
     EXPECT_EQ(entered(decision), State::uncordon) << to_string(state);
     EXPECT_TRUE(removed(decision).empty());
   }
+}
+
+TEST(TakenBack, ANodeThatNeverBeganIsDoneAtOnceAndNeverActive) {
+  Scene scene;
+  Decision decision = scene.in(State::required).decide();
+  EXPECT_EQ(entered(decision), State::done);
+  EXPECT_FALSE(decision.patch()->unschedulable.has_value());
 }
 
 TEST(TakenBack, ANodeThatAPersonHadCordonedStaysCordoned) {

@@ -130,12 +130,19 @@ Decision await_driver_pod(const Situation& situation) {
   const Pod& pod = *situation.view.driver.pod;
   if (auto failure = find_failure(situation, pod)) return fail_node(situation, *failure);
   Decision decision = wait_for_driver(situation, "DriverStarting", describe_progress(pod));
-  // A hopeless wait fails earlier than the rest.
-  if (!decision.writes() && find_status(pod, is_hopeless) != nullptr) {
-    Time from = std::max(pod.meta.created, fleet::state_since(situation.node()));
-    Duration left = from + situation.policy().deadlines.image_pull - situation.now;
-    decision.look_again = std::min(decision.look_again.value_or(left), left);
-  }
+  const ContainerStatus* hopeless = find_status(pod, is_hopeless);
+  if (decision.writes() || hopeless == nullptr) return decision;
+  // It fails earlier than the rest.
+  Time from = std::max(pod.meta.created, fleet::state_since(situation.node()));
+  Duration left = from + situation.policy().deadlines.image_pull - situation.now;
+  if (left >= *decision.look_again) return decision;
+  decision.look_again = left;
+  decision.reason.name = "DriverWaiting";
+  decision.reason.text =
+      fmt::format("container {} of {} waits in {}{}{}; the node fails if that lasts {} more",
+                  hopeless->name.view(), name_pod(pod), hopeless->waiting_reason.view(),
+                  hopeless->waiting_message.empty() ? "" : ": ", hopeless->waiting_message.view(),
+                  human_duration(left));
   return decision;
 }
 
@@ -162,8 +169,14 @@ Decision decide_pod_restart(const Situation& situation) {
     if (!is_restart_only(situation.view, situation.rules) &&
         has_gpu_pods_to_move(situation.view, situation.policy().pod_deletion)) {
       // From the wait on: jobs among them have not been waited for, in a restart-only at least.
-      return enter(situation, State::wait_for_jobs,
-                   {"GpuPodsCameBack", "GPU pods are on the node: they have to leave first", ""});
+      Decision decision =
+          enter(situation, State::wait_for_jobs,
+                {"GpuPodsCameBack", "GPU pods are on the node: they have to leave first", ""});
+      // The pod may have been deleted already, by another of us who saw more. Should its successor
+      // be found in sync, that is no change taken back: the clients are stale, and only the way
+      // through validation finds them.
+      annotate(decision, situation, keys.requested, "true");
+      return decision;
     }
     return delete_driver_pod(
         situation,

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "upgrade/upgrade_test_util.h"
@@ -106,6 +108,12 @@ TEST(PodRestart, DoesNotTouchTheDriverWhileAGpuPodIsThere) {
   Decision decision = scene.decide();
   EXPECT_EQ(entered(decision), State::wait_for_jobs) << "jobs among them are waited for";
   EXPECT_EQ(decision.reason.name, "GpuPodsCameBack");
+  // Another controller may have deleted the driver pod already: that its successor is in sync then
+  // must not pass for a change taken back, which ends without a look at the clients.
+  using Annotation = std::pair<std::string, std::optional<std::string>>;
+  Annotation requested{fleet::Keys().requested, "true"};
+  const auto& annotations = decision.patch()->annotations;
+  EXPECT_NE(std::find(annotations.begin(), annotations.end(), requested), annotations.end());
 }
 
 TEST(PodRestart, OfARestartOnlyLeavesGpuPodsAlone) {

@@ -91,8 +91,13 @@ Decision fail_node(const Situation& situation, Reason reason) {
 }
 
 Decision leave_upgrade(const Situation& situation, Reason reason) {
-  bool stays_cordoned = fleet::was_cordoned_by_others(situation.node(), situation.rules.keys);
-  return enter(situation, stays_cordoned ? State::done : State::uncordon, std::move(reason));
+  const Node& node = situation.node();
+  bool stays_cordoned = fleet::was_cordoned_by_others(node, situation.rules.keys);
+  // It never began: there is nothing to uncordon, and a thousand nodes whose change was taken back
+  // must not all become active at once.
+  bool never_began = situation.state() == State::required && !node.unschedulable;
+  return enter(situation, stays_cordoned || never_began ? State::done : State::uncordon,
+               std::move(reason));
 }
 
 }  // namespace lockstep::upgrade

@@ -1,0 +1,82 @@
+#include "cli/cluster_session.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace lockstep::cli {
+
+controller::FleetWatchOptions ClusterFlags::fleet() const {
+  controller::FleetWatchOptions options;
+  options.key_domain = key_domain;
+  options.gpu_pods.dra_drivers = dra_drivers;
+  options.clients = clients;
+  return options;
+}
+
+kube::Environment system_environment() {
+  kube::Environment environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view text(*entry);
+    auto equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
+  }
+  return environment;
+}
+
+std::string who_am_i() {
+  const passwd* entry = getpwuid(getuid());
+  char host[256] = {};
+  gethostname(host, sizeof(host) - 1);
+  return fmt::format("{}@{}", entry == nullptr ? std::to_string(getuid()) : entry->pw_name, host);
+}
+
+ClusterSession::ClusterSession() = default;
+ClusterSession::~ClusterSession() {
+  api.reset();
+  counting.reset();
+  connection.api.reset();
+}
+
+Result<std::unique_ptr<ClusterSession>> ClusterSession::open(const ClusterFlags& flags,
+                                                             LogLevel level) {
+  std::unique_ptr<ClusterSession> session(new ClusterSession());
+  session->log = make_stderr_log(flags.verbose ? LogLevel::debug : level);
+  kube::ConnectOptions options;
+  options.kubeconfig = flags.kubeconfig;
+  options.context = flags.context;
+  options.version = LOCKSTEP_VERSION;
+  LOCKSTEP_TRY(session->connection, kube::connect(options, system_environment(), session->files,
+                                                  session->processes, session->loop));
+  session->counting = std::make_unique<kube::CountingApi>(*session->connection.api, session->loop);
+  session->api =
+      std::make_unique<kube::LimitedApi>(*session->counting, session->loop, session->random);
+  return session;
+}
+
+Result<void> wait_for_fleet(ClusterSession& session, controller::FleetWatch& watch,
+                            Duration limit) {
+  watch.start();
+  const auto& reflector = watch.nodes_watch.reflector;
+  // A person waits: what half a minute of trying again will hardly mend is said at once.
+  auto is_hopeless = [&] {
+    const auto& error = reflector.status().last_error;
+    return !reflector.synced() && error &&
+           (error->kind == ErrorKind::unreachable || error->kind == ErrorKind::unauthorized ||
+            error->kind == ErrorKind::forbidden);
+  };
+  session.loop.run_until([&] { return watch.synced() || is_hopeless(); }, limit);
+  if (watch.synced()) {
+    watch.count_changed();
+    return {};
+  }
+  // The first trouble says more than "timed out".
+  const auto& error = reflector.status().last_error;
+  if (error && !reflector.synced()) return fail(*error);
+  return failf(ErrorKind::timed_out, "the cluster did not list in {}: {}", format_duration(limit),
+               watch.missing());
+}
+
+}  // namespace lockstep::cli

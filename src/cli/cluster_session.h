@@ -1,0 +1,63 @@
+// What a command needs to talk to a cluster: the loop, the connection, and the parts behind it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "controller/fleet_watch.h"
+#include "kube/connect.h"
+#include "kube/counting_api.h"
+#include "kube/limited_api.h"
+#include "world/event_loop.h"
+#include "world/files.h"
+#include "world/log.h"
+#include "world/process.h"
+#include "world/random.h"
+
+namespace lockstep::cli {
+
+// Flags that every command with a cluster has.
+struct ClusterFlags {
+  std::string kubeconfig;
+  std::string context;
+  std::string key_domain = "nvidia.com";
+  std::vector<std::string> dra_drivers = {"gpu.nvidia.com", "gpu.lockstep.dev"};
+  std::vector<std::string> clients = {"nvidia-dra-driver/nvidia-dra-driver-gpu-kubelet-plugin"};
+  bool verbose = false;
+
+  controller::FleetWatchOptions fleet() const;
+};
+
+class ClusterSession {
+ public:
+  static Result<std::unique_ptr<ClusterSession>> open(const ClusterFlags& flags,
+                                                      LogLevel level = LogLevel::warning);
+  ~ClusterSession();
+  ClusterSession(const ClusterSession&) = delete;
+  ClusterSession& operator=(const ClusterSession&) = delete;
+
+  EventLoop loop;
+  SystemFiles files;
+  SystemProcesses processes;
+  SystemRandom random;
+  std::unique_ptr<Log> log;
+  kube::Connection connection;
+  std::unique_ptr<kube::CountingApi> counting;
+  std::unique_ptr<kube::LimitedApi> api;
+
+ private:
+  ClusterSession();
+};
+
+// Our environment as a value.
+kube::Environment system_environment();
+// Who we are, for what is written into the cluster: user@host.
+std::string who_am_i();
+
+// Starts the watch and waits until all has been listed; an error says what did not come.
+Result<void> wait_for_fleet(ClusterSession& session, controller::FleetWatch& watch,
+                            Duration limit = seconds(30));
+
+}  // namespace lockstep::cli

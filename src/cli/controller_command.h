@@ -1,0 +1,21 @@
+// `lockstep controller`: the upgrade controller, in the cluster or outside it.
+#pragma once
+
+#include <string>
+
+#include "cli/cluster_session.h"
+
+namespace lockstep::cli {
+
+struct ControllerFlags {
+  ClusterFlags cluster;
+  std::string ns = "lockstep-system";
+  std::string mode = "drive";
+  bool elect = true;
+  std::string lease = "lockstep-controller";
+  std::string status_address = "127.0.0.1:9464";  // metrics, health; empty: none
+  size_t parallel_writes = 32;
+};
+int run_controller(const ControllerFlags& flags);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,35 @@
+// What the demo shows while it runs: a compact view of the fleet that is drawn again in place, or,
+// where there is no terminal, a line for each change.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+#include "cli/fleet_status.h"
+#include "cli/terminal.h"
+
+namespace lockstep::cli {
+
+class DemoScreen {
+ public:
+  DemoScreen(Terminal terminal, std::string target)
+      : terminal_(terminal), target_(std::move(target)) {}
+
+  void show(const FleetStatus& status, Duration elapsed, pid_t controller);
+
+ private:
+  void draw(const FleetStatus& status, Duration elapsed, pid_t controller);
+  void print_changes(const FleetStatus& status, Duration elapsed);
+
+  Terminal terminal_;
+  std::string target_;
+  int drawn_lines_ = 0;
+  std::string last_line_;
+  std::string last_failures_;
+  Duration last_time_{-1};
+};
+
+// The end of it: how it went, and each failed node with its reason.
+std::string demo_summary(const FleetStatus& status, Duration took, const Terminal& terminal);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,18 @@
+// `lockstep fleet`: simulated GPU nodes and drivers against any API server, in real time.
+#pragma once
+
+#include "cli/cluster_session.h"
+
+namespace lockstep::cli {
+
+struct FleetFlags {
+  ClusterFlags cluster;
+  int nodes = 12;
+  std::string driver_version = "580.105.08";
+  double speed = 1;
+  bool nodes_only = false;  // a genuine control plane has its own controllers
+  int work = 0;             // GPU pods of a Deployment
+};
+int run_fleet(const FleetFlags& flags);
+
+}  // namespace lockstep::cli

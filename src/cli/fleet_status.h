@@ -1,0 +1,54 @@
+// The fleet's upgrade at a moment, as values: what `status`, `why` and the demo show.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/fleet_watch.h"
+#include "data/json.h"
+#include "fleet/state.h"
+#include "upgrade/decision.h"
+#include "upgrade/slots.h"
+
+namespace lockstep::cli {
+
+struct NodeStatus {
+  std::string name;
+  fleet::State state = fleet::State::unknown;
+  Duration in_state{0};
+  bool cordoned = false;
+  bool ready = true;
+  bool in_sync = false;
+  bool driver_ready = false;
+  std::string version;  // of the driver that runs
+  int gpu_pods = 0;
+  upgrade::Reason reason;
+};
+
+struct PoolStatus {
+  std::string name;  // empty: the ClusterPolicy's
+  std::string source;
+  std::string target;  // the driver version that the DaemonSet would bring
+  fleet::PoolCounts counts;
+  upgrade::Limits limits;
+  int64_t upgraded = 0;                 // done and of the newest revision
+  std::optional<upgrade::Reason> held;  // why no further node starts now
+  std::vector<std::string> warnings;    // of the policy
+  std::optional<Duration> time_left;    // by the pace of the last nodes
+  std::vector<NodeStatus> nodes;        // in natural order
+};
+
+struct FleetStatus {
+  Time at;
+  std::optional<upgrade::Reason> frozen;
+  std::vector<PoolStatus> pools;
+
+  // Nobody waits and nobody is under way.
+  bool at_rest() const;
+};
+
+FleetStatus look_at_fleet(controller::FleetWatch& watch, Time now);
+Json to_json(const FleetStatus& status);
+
+}  // namespace lockstep::cli

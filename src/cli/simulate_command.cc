@@ -1,0 +1,88 @@
+#include "cli/simulate_command.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "cli/exit_codes.h"
+#include "cli/status_command.h"
+#include "sim/scenario_run.h"
+#include "world/files.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+JsonArray texts(const std::vector<std::string>& lines) {
+  JsonArray array;
+  for (const auto& line : lines) array.emplace_back(line);
+  return array;
+}
+
+template <typename Map>
+JsonObject numbers(const Map& map) {
+  JsonObject object;
+  for (const auto& [key, value] : map) object[key] = value;
+  return object;
+}
+
+Json to_json(const sim::RunSummary& summary, double wall_seconds) {
+  return JsonObject{{"scenario", summary.scenario},
+                    {"seed", summary.seed},
+                    {"nodes", summary.nodes},
+                    {"done", summary.done},
+                    {"failed", summary.failed},
+                    {"virtual_seconds", summary.virtual_seconds},
+                    {"wall_seconds", wall_seconds},
+                    {"ideal_seconds", summary.ideal_seconds},
+                    {"api_calls", numbers(summary.api_calls)},
+                    {"writes", summary.node_writes},
+                    {"evictions", summary.evictions},
+                    {"states", numbers(summary.states)},
+                    {"reasons", numbers(summary.reasons)},
+                    {"digest", summary.digest},
+                    {"violations", texts(summary.violations)},
+                    {"expectations_not_met", texts(summary.disappointments)}};
+}
+
+void print_table(const sim::RunSummary& summary, double wall_seconds) {
+  fmt::print("{} with seed {}: {}\n", summary.scenario, summary.seed,
+             summary.ok() ? "as expected" : "NOT as expected");
+  fmt::print("  nodes {}  done {}  failed {}\n", summary.nodes, summary.done, summary.failed);
+  fmt::print("  virtual {:.0f} s  ideal {:.0f} s  wall {:.2f} s\n", summary.virtual_seconds,
+             summary.ideal_seconds, wall_seconds);
+  std::string calls;
+  for (const auto& [verb, count] : summary.api_calls) calls += fmt::format("  {} {}", verb, count);
+  fmt::print("  api calls:{}\n", calls);
+  fmt::print("  writes {} ({:.1f} per node besides evictions and events)  evictions {}\n",
+             summary.node_writes,
+             static_cast<double>(summary.node_writes) / static_cast<double>(summary.nodes),
+             summary.evictions);
+  for (const auto& [reason, count] : summary.reasons) fmt::print("  {} x {}\n", reason, count);
+  fmt::print("  digest {}\n", summary.digest);
+  for (const auto& text : summary.violations) fmt::print("  VIOLATION {}\n", text);
+  for (const auto& text : summary.disappointments) fmt::print("  NOT MET {}\n", text);
+}
+
+}  // namespace
+
+int run_simulate(const SimulateFlags& flags) {
+  auto text = SystemFiles().read(flags.file);
+  if (!text) return report(text.error());
+  auto scenario = sim::read_scenario(*text, flags.file);
+  if (!scenario) return report(scenario.error());
+  auto enough = sim::check_nodes(*scenario, flags.nodes);
+  if (!enough) return report(enough.error().at("--nodes"));
+  auto began = std::chrono::steady_clock::now();
+  sim::RunSummary summary = sim::run_scenario(*scenario, {flags.seed, flags.nodes});
+  double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (flags.output == "table") {
+    print_table(summary, wall);
+  } else {
+    print_document(to_json(summary, wall), flags.output);
+  }
+  return summary.ok() ? ExitCode::ok : ExitCode::failed;
+}
+
+}  // namespace lockstep::cli

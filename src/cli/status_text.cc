@@ -1,0 +1,152 @@
+#include "cli/status_text.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+using fleet::State;
+
+// What needs eyes first.
+constexpr std::array display_order = {
+    State::failed,       State::validation,    State::pod_restart, State::drain,
+    State::pod_deletion, State::wait_for_jobs, State::cordon,      State::uncordon,
+    State::required,     State::unknown,       State::done,
+};
+
+std::string pool_title(const PoolStatus& pool) {
+  return pool.name.empty() ? "fleet" : "pool " + pool.name;
+}
+
+std::string limit_text(int64_t limit) { return limit == 0 ? "no limit" : std::to_string(limit); }
+
+std::string head(const PoolStatus& pool, const Terminal& terminal) {
+  int width = std::clamp(terminal.width - 60, 10, 40);
+  std::string text =
+      fmt::format("{} {} {}/{} upgraded{}\n", pool_title(pool),
+                  progress_bar(pool.upgraded, pool.counts.total, width), pool.upgraded,
+                  pool.counts.total, pool.target.empty() ? "" : " to " + pool.target);
+  text += fmt::format(
+      "  active {} of {}   unavailable {} of {}   failed {} of {}{}   policy: {}\n",
+      pool.counts.active, limit_text(pool.limits.parallel), pool.counts.unavailable,
+      pool.limits.unavailable, pool.counts.failed, pool.limits.failures,
+      pool.time_left ? fmt::format("   about {} left", human_duration(*pool.time_left)) : "",
+      pool.source.empty() ? "none" : pool.source);
+  for (const auto& warning : pool.warnings) {
+    text += terminal.paint(fmt::format("  warning: {}\n", warning), "33");
+  }
+  if (pool.held && pool.counts.waiting > 0) {
+    text += fmt::format("  waiting nodes: {}: {}\n", pool.held->name, pool.held->text);
+  }
+  return text;
+}
+
+void add_nodes(std::string& text, const std::vector<const NodeStatus*>& nodes, State state,
+               bool last_group, const Terminal& terminal, const StatusTextOptions& options) {
+  text += fmt::format("{} {} {}\n", last_group ? "`-" : "|-",
+                      terminal.paint(std::string(fleet::display_name(state)), colour_of(state)),
+                      nodes.size());
+  bool names = options.all_nodes || (state != State::done && state != State::unknown);
+  if (!names) return;
+  size_t shown = std::min(nodes.size(), options.all_nodes ? nodes.size() : options.most_nodes);
+  size_t name_width = 0;
+  for (size_t i = 0; i < shown; ++i) name_width = std::max(name_width, nodes[i]->name.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const NodeStatus& node = *nodes[i];
+    std::string line = fmt::format(
+        "{}  {} {:<{}}  {:>5}  {}: {}", last_group ? " " : "|", i + 1 == nodes.size() ? "`-" : "|-",
+        node.name, name_width, human_duration(node.in_state), node.reason.name, node.reason.text);
+    size_t width = terminal.interactive ? static_cast<size_t>(terminal.width) : line.size();
+    text += shorten(line, width) + "\n";
+  }
+  if (shown < nodes.size()) {
+    text += fmt::format("{}  `- and {} more (--all shows them)\n", last_group ? " " : "|",
+                        nodes.size() - shown);
+  }
+}
+
+}  // namespace
+
+std::string status_text(const FleetStatus& status, const Terminal& terminal,
+                        const StatusTextOptions& options) {
+  std::string text;
+  if (status.frozen) {
+    text += terminal.paint(fmt::format("nothing is done: {}\n  to change that: {}\n",
+                                       status.frozen->text, status.frozen->remedy),
+                           "1;31");
+  }
+  if (status.pools.empty()) {
+    return text +
+           "No node runs a GPU driver from a driver DaemonSet (label "
+           "app=nvidia-driver-daemonset or app.kubernetes.io/component=nvidia-driver).\n";
+  }
+  for (const auto& pool : status.pools) {
+    text += head(pool, terminal);
+    std::map<State, std::vector<const NodeStatus*>> groups;
+    for (const auto& node : pool.nodes) groups[node.state].push_back(&node);
+    size_t left = groups.size();
+    for (State state : display_order) {
+      auto group = groups.find(state);
+      if (group == groups.end()) continue;
+      add_nodes(text, group->second, state, --left == 0, terminal, options);
+    }
+  }
+  return text;
+}
+
+std::string status_line(const FleetStatus& status) {
+  std::vector<std::string> parts;
+  for (const auto& pool : status.pools) {
+    std::string text =
+        fmt::format("{}: {}/{} upgraded", pool_title(pool), pool.upgraded, pool.counts.total);
+    for (State state : display_order) {
+      auto count = pool.counts.by_state.find(state);
+      if (state == State::done || count == pool.counts.by_state.end()) continue;
+      text += fmt::format(", {} {}", count->second, fleet::display_name(state));
+    }
+    parts.push_back(std::move(text));
+  }
+  return join(parts, "; ");
+}
+
+std::string fleet_map(const PoolStatus& pool, const Terminal& terminal) {
+  size_t columns = static_cast<size_t>(std::clamp(terminal.width - 4, 16, 96)) / 2;
+  std::string text;
+  for (size_t i = 0; i < pool.nodes.size(); ++i) {
+    if (i % columns == 0) text += i == 0 ? "  " : "\n  ";
+    State state = pool.nodes[i].state;
+    text += terminal.paint(std::string(1, letter_of(state)), colour_of(state)) + " ";
+  }
+  return text + "\n";
+}
+
+std::string why_text(const NodeStatus& node, const PoolStatus& pool, const Terminal& terminal) {
+  std::string text = fmt::format(
+      "{}  {} for {}{}{}\n", node.name,
+      terminal.paint(std::string(fleet::display_name(node.state)), colour_of(node.state)),
+      human_duration(node.in_state), node.cordoned ? ", cordoned" : "",
+      node.ready ? "" : ", not Ready");
+  text += fmt::format("  why:     {}: {}\n", node.reason.name, node.reason.text);
+  if (!node.reason.remedy.empty()) text += fmt::format("  change:  {}\n", node.reason.remedy);
+  std::string target = pool.target.empty() ? "a newer one" : pool.target;
+  text += fmt::format("  driver:  {}, {}{}\n", node.version.empty() ? "unknown" : node.version,
+                      node.driver_ready ? "ready" : "not ready",
+                      node.in_sync ? ", of the newest revision" : ", to become " + target);
+  text += fmt::format("  GPU pods on the node: {}\n", node.gpu_pods);
+  text += fmt::format(
+      "  {}: {} of {} upgraded, {} active (limit {}), {} unavailable (limit {}), {} failed (limit "
+      "{})\n",
+      pool_title(pool), pool.upgraded, pool.counts.total, pool.counts.active,
+      limit_text(pool.limits.parallel), pool.counts.unavailable, pool.limits.unavailable,
+      pool.counts.failed, pool.limits.failures);
+  return text;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,24 @@
+// The fleet's status as people read it: a tree of pools and nodes, a compact map, one node in full.
+#pragma once
+
+#include <string>
+
+#include "cli/fleet_status.h"
+#include "cli/terminal.h"
+
+namespace lockstep::cli {
+
+struct StatusTextOptions {
+  bool all_nodes = false;  // also those that are done and at rest
+  size_t most_nodes = 40;  // of one state
+};
+
+std::string status_text(const FleetStatus& status, const Terminal& terminal,
+                        const StatusTextOptions& options = {});
+// One line: "48 nodes  done 12  active 5  waiting 30  failed 1 ...".
+std::string status_line(const FleetStatus& status);
+// One letter per node, in rows.
+std::string fleet_map(const PoolStatus& pool, const Terminal& terminal);
+std::string why_text(const NodeStatus& node, const PoolStatus& pool, const Terminal& terminal);
+
+}  // namespace lockstep::cli

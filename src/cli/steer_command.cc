@@ -1,0 +1,130 @@
+#include "cli/steer_command.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "cli/exit_codes.h"
+#include "fleet/node_view.h"
+#include "kube/sync_api.h"
+#include "objects/decode.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+kube::Request merge(const ResourceType& type, const ObjectKey& key, Json patch, bool dry_run) {
+  kube::Request request = kube::patch(type, key, kube::PatchType::merge, std::move(patch));
+  request.with("fieldManager", "lockstep");
+  if (dry_run) request.with("dryRun", "All");
+  return request;
+}
+
+struct PolicyObject {
+  ResourceType type;
+  ObjectKey key;
+};
+
+// The objects that carry policies: all, or the one of a pool.
+Result<std::vector<PolicyObject>> find_policies(kube::SyncApi& api, const std::string& pool) {
+  std::vector<PolicyObject> found;
+  for (const auto* type : {&controller::cluster_policies, &controller::nvidia_drivers}) {
+    auto items = api.list(kube::list(*type));
+    if (!items) {
+      if (items.error().kind == ErrorKind::not_found) continue;
+      return fail(items.error());
+    }
+    for (const auto& item : items->items) {
+      std::string name(text_at(*item, "metadata", "name"));
+      bool wanted = pool.empty() || (type == &controller::nvidia_drivers && name == pool);
+      if (wanted) found.push_back({*type, {"", name}});
+    }
+  }
+  if (!found.empty()) return found;
+  if (!pool.empty()) return fail(ErrorKind::not_found, "there is no such NVIDIADriver", pool);
+  return fail(ErrorKind::not_found,
+              "the cluster has no ClusterPolicy and no NVIDIADriver: there is nothing to pause");
+}
+
+Error no_such_node(kube::SyncApi& api, const std::string& name) {
+  std::vector<std::string> names;
+  if (auto nodes = api.list(kube::list(resource::nodes))) {
+    for (const auto& node : nodes->items) names.emplace_back(text_at(*node, "metadata", "name"));
+  }
+  auto near = nearest(name, names);
+  return {ErrorKind::not_found,
+          near ? fmt::format("there is no such node; did you mean {}?", *near)
+               : "there is no such node",
+          "node " + name};
+}
+
+}  // namespace
+
+int run_pause(const PauseFlags& flags) {
+  auto session = ClusterSession::open(flags.cluster);
+  if (!session) return report(session.error());
+  kube::SyncApi api(*(*session)->api, (*session)->loop);
+  auto policies = find_policies(api, flags.pool);
+  if (!policies) return report(policies.error());
+  for (const auto& policy : *policies) {
+    Json value = nullptr;
+    if (!flags.resume) {
+      value = fmt::format("{} by {}{}{}", format_rfc3339((*session)->loop.now()), who_am_i(),
+                          flags.reason.empty() ? "" : ": ", flags.reason);
+    }
+    auto reply = kube::document_of(api.call(merge(
+        policy.type, policy.key,
+        JsonObject{{"metadata",
+                    JsonObject{{"annotations", JsonObject{{fleet::paused_annotation, value}}}}}},
+        flags.dry_run)));
+    if (!reply) return report(reply.error().at(policy.type.kind + " " + policy.key.name));
+    fmt::print("{} {} {}{}\n", policy.type.kind, policy.key.name,
+               flags.resume ? "resumed" : "paused: no new node starts, nodes in flight finish",
+               flags.dry_run ? " (dry run)" : "");
+  }
+  return ExitCode::ok;
+}
+
+int run_steer(const SteerFlags& flags) {
+  auto session = ClusterSession::open(flags.cluster);
+  if (!session) return report(session.error());
+  kube::SyncApi api(*(*session)->api, (*session)->loop);
+  fleet::Keys keys(flags.cluster.key_domain);
+  DecodeContext context;
+  // All are checked before one is changed.
+  for (const auto& name : flags.nodes) {
+    auto document = api.get(resource::nodes, {"", name});
+    if (!document && document.error().kind == ErrorKind::not_found) {
+      return report(no_such_node(api, name));
+    }
+    if (!document) return report(document.error().at("node " + name));
+    auto node = decode_object<Node>(**document, context);
+    if (!node) return report(node.error().at("node " + name));
+    fleet::State state = fleet::state_of(*node, keys);
+    if (flags.what == NodeSteering::retry && state != fleet::State::failed && !flags.force) {
+      return report(Error{ErrorKind::invalid,
+                          fmt::format("is {}, and only {} is retried (--force does it anyway)",
+                                      fleet::display_name(state), to_string(fleet::State::failed)),
+                          "node " + name});
+    }
+  }
+  for (const auto& name : flags.nodes) {
+    std::string key = flags.what == NodeSteering::retry ? keys.state : keys.skip;
+    Json value = nullptr;
+    if (flags.what == NodeSteering::retry) value = Json(to_string(fleet::State::required));
+    if (flags.what == NodeSteering::skip) value = "true";
+    auto reply = kube::document_of(
+        api.call(merge(resource::nodes, {"", name},
+                       JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{key, value}}}}}},
+                       flags.dry_run)));
+    if (!reply) return report(reply.error().at("node " + name));
+    std::string_view what = flags.what == NodeSteering::retry  ? "will be tried again"
+                            : flags.what == NodeSteering::skip ? "will be skipped"
+                                                               : "is no longer skipped";
+    fmt::print("node {} {}{}\n", name, what, flags.dry_run ? " (dry run)" : "");
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,30 @@
+// `lockstep pause`, `resume`, `retry`, `skip` and `unskip`: a person's hand on an upgrade.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/cluster_session.h"
+
+namespace lockstep::cli {
+
+struct PauseFlags {
+  ClusterFlags cluster;
+  bool resume = false;
+  std::string pool;  // empty: all
+  std::string reason;
+  bool dry_run = false;
+};
+int run_pause(const PauseFlags& flags);
+
+enum class NodeSteering { retry, skip, unskip };
+struct SteerFlags {
+  ClusterFlags cluster;
+  NodeSteering what = NodeSteering::retry;
+  std::vector<std::string> nodes;
+  bool force = false;  // retry: also a node that has not failed
+  bool dry_run = false;
+};
+int run_steer(const SteerFlags& flags);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,469 @@
+#include "controller/fleet_watch.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "upgrade/slots.h"
+
+namespace lockstep::controller {
+
+const ResourceType cluster_policies{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", false};
+const ResourceType nvidia_drivers{"nvidia.com", "v1alpha1", "NVIDIADriver", "nvidiadrivers", false};
+
+namespace {
+
+kube::ReflectorOptions watch_of(const ResourceType& type) {
+  kube::ReflectorOptions options;
+  options.type = type;
+  return options;
+}
+
+std::vector<kube::Cache<Pod>::Index> pod_indexes() {
+  return {{"node", [](const Pod& pod, std::vector<Text>& values) {
+             if (!pod.node_name.empty()) values.push_back(pod.node_name);
+           }}};
+}
+
+std::vector<kube::Cache<ControllerRevision>::Index> revision_indexes() {
+  return {{"owner", [](const ControllerRevision& revision, std::vector<Text>& values) {
+             if (const auto* owner = revision.meta.controller()) values.push_back(owner->uid);
+           }}};
+}
+
+std::vector<kube::Cache<ResourceSlice>::Index> slice_indexes() {
+  return {{"node", [](const ResourceSlice& slice, std::vector<Text>& values) {
+             if (!slice.node_name.empty()) values.push_back(slice.node_name);
+           }}};
+}
+
+std::vector<kube::Cache<PodDisruptionBudget>::Index> budget_indexes() {
+  return {{"namespace", [](const PodDisruptionBudget& budget, std::vector<Text>& values) {
+             values.push_back(budget.meta.ns);
+           }}};
+}
+
+bool is_operator_pod(const Pod& pod) {
+  return pod.meta.labels.get("app") == "gpu-operator" ||
+         pod.meta.labels.get("app.kubernetes.io/component") == "gpu-operator";
+}
+
+// A kind that the cluster does not serve has no objects.
+template <typename T>
+bool is_synced(const kube::CachedResource<T>& watch) {
+  if (watch.reflector.synced()) return true;
+  const auto& error = watch.reflector.status().last_error;
+  return error && error->kind == ErrorKind::not_found;
+}
+
+}  // namespace
+
+FleetWatch::FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
+                       FleetWatchOptions options)
+    : options_(std::move(options)),
+      rules_{fleet::Keys(options_.key_domain)},
+      nodes_watch(api, loop, random, log, context_, watch_of(resource::nodes)),
+      pods(api, loop, random, log, context_, watch_of(resource::pods), pod_indexes()),
+      daemon_sets(api, loop, random, log, context_, watch_of(resource::daemon_sets)),
+      revisions(api, loop, random, log, context_, watch_of(resource::controller_revisions),
+                revision_indexes()),
+      claims(api, loop, random, log, context_, watch_of(resource::resource_claims)),
+      slices(api, loop, random, log, context_, watch_of(resource::resource_slices),
+             slice_indexes()),
+      budgets(api, loop, random, log, context_, watch_of(resource::pod_disruption_budgets),
+              budget_indexes()),
+      cluster_policy_objects(api, loop, random, log, context_, watch_of(cluster_policies)),
+      nvidia_driver_objects(api, loop, random, log, context_, watch_of(nvidia_drivers)) {
+  policies_[""] = upgrade::Policy::none();
+  listen();
+}
+
+void FleetWatch::start() {
+  nodes_watch.reflector.start();
+  pods.reflector.start();
+  daemon_sets.reflector.start();
+  revisions.reflector.start();
+  claims.reflector.start();
+  slices.reflector.start();
+  budgets.reflector.start();
+  cluster_policy_objects.reflector.start();
+  nvidia_driver_objects.reflector.start();
+}
+
+std::string FleetWatch::missing() const {
+  std::vector<std::string> names;
+  auto check = [&](const auto& watch, std::string_view name) {
+    if (is_synced(watch)) return;
+    const auto& error = watch.reflector.status().last_error;
+    names.push_back(error ? fmt::format("{} ({})", name, error->text()) : std::string(name));
+  };
+  check(nodes_watch, "nodes");
+  check(pods, "pods");
+  check(daemon_sets, "daemonsets");
+  check(revisions, "controllerrevisions");
+  check(claims, "resourceclaims");
+  check(slices, "resourceslices");
+  check(budgets, "poddisruptionbudgets");
+  check(cluster_policy_objects, "clusterpolicies");
+  check(nvidia_driver_objects, "nvidiadrivers");
+  return join(names, ", ");
+}
+
+bool FleetWatch::synced() const {
+  return is_synced(nodes_watch) && is_synced(pods) && is_synced(daemon_sets) &&
+         is_synced(revisions) && is_synced(claims) && is_synced(slices) && is_synced(budgets) &&
+         is_synced(cluster_policy_objects) && is_synced(nvidia_driver_objects);
+}
+
+Time FleetWatch::last_heard() const {
+  if (!synced()) return {};
+  Time oldest;
+  auto look = [&](const auto& watch) {
+    Time heard = watch.reflector.status().last_success;
+    // A kind that the cluster does not serve has nothing to say.
+    if (heard.is_set() && (!oldest.is_set() || heard < oldest)) oldest = heard;
+  };
+  look(nodes_watch);
+  look(pods);
+  look(daemon_sets);
+  look(revisions);
+  look(claims);
+  look(slices);
+  look(budgets);
+  look(cluster_policy_objects);
+  look(nvidia_driver_objects);
+  return oldest;
+}
+
+void FleetWatch::on_node(std::function<void(const std::string&)> listener) {
+  node_listeners_.push_back(std::move(listener));
+}
+
+void FleetWatch::on_pool(std::function<void()> listener) {
+  pool_listeners_.push_back(std::move(listener));
+}
+
+void FleetWatch::listen() {
+  nodes_watch.cache.on_change([this](const kube::Cache<Node>::Change& change) {
+    const Node& node = change.object();
+    if (!change.after) {
+      tally_.release(node.meta.name.str());
+      if (tally_.remove(node.meta.name.str())) {
+        for (const auto& listener : pool_listeners_) listener();
+      }
+    }
+    touch(node.meta.name);
+  });
+  nodes_watch.cache.on_settled([this](const ObjectKey& key) { touch(key.name); });
+  pods.cache.on_change([this](const kube::Cache<Pod>::Change& change) {
+    if (change.before && !change.after) tries_.erase(change.before->meta.uid.str());
+    if (change.before) touch(change.before->node_name);
+    if (change.after && (!change.before || change.before->node_name != change.after->node_name)) {
+      touch(change.after->node_name);
+    }
+    if (is_operator_pod(change.object())) {
+      bool runs = change.after && change.after->phase == PodPhase::running;
+      ObjectKey key = change.object().meta.key();
+      if (runs ? operator_pods_.insert(key).second : operator_pods_.erase(key) > 0) {
+        look_for_rival();
+      }
+    }
+  });
+  pods.cache.on_settled([this](const ObjectKey& key) {
+    if (auto pod = pods.cache.find(key)) touch(pod->node_name);
+  });
+  daemon_sets.cache.on_change([this](const kube::Cache<DaemonSet>::Change& change) {
+    if (fleet::is_driver_daemon_set(change.object())) {
+      if (change.after) {
+        driver_sets_.insert(change.object().meta.key());
+      } else {
+        driver_sets_.erase(change.object().meta.key());
+      }
+    }
+    // Its status changes all the time; only what it wants matters.
+    if (change.before && change.after &&
+        change.before->meta.generation == change.after->meta.generation &&
+        change.before->meta.uid == change.after->meta.uid) {
+      return;
+    }
+    if (change.after) touch_daemon_set(*change.after);
+    if (change.before) touch_daemon_set(*change.before);
+  });
+  revisions.cache.on_change([this](const kube::Cache<ControllerRevision>::Change& change) {
+    read_revision(change.object());
+  });
+  claims.cache.on_change([this](const kube::Cache<ResourceClaim>::Change& change) {
+    for (const auto& consumer : change.object().reserved_for) {
+      auto pod = pods.cache.find(kube::KeyView(change.object().meta.ns, consumer.name));
+      if (pod) touch(pod->node_name);
+    }
+  });
+  slices.cache.on_change([this](const kube::Cache<ResourceSlice>::Change& change) {
+    touch(change.object().node_name);
+  });
+  auto on_policy = [this](const kube::Cache<GenericObject>::Change&) { read_policies(); };
+  cluster_policy_objects.cache.on_change(on_policy);
+  nvidia_driver_objects.cache.on_change(on_policy);
+}
+
+void FleetWatch::touch(std::string_view node) {
+  if (node.empty()) return;
+  std::string name(node);
+  uncounted_.insert(name);
+  for (const auto& listener : node_listeners_) listener(name);
+}
+
+void FleetWatch::touch_all() {
+  nodes_watch.cache.for_each([this](const auto& node) { touch(node->meta.name); });
+  for (const auto& listener : pool_listeners_) listener();
+}
+
+void FleetWatch::touch_daemon_set(const DaemonSet& set) {
+  std::string key = set.meta.key().text();
+  bool matters =
+      fleet::is_driver_daemon_set(set) ||
+      std::find(options_.clients.begin(), options_.clients.end(), key) != options_.clients.end();
+  if (matters) touch_all();
+}
+
+void FleetWatch::read_revision(const ControllerRevision& revision) {
+  const OwnerReference* owner = revision.meta.controller();
+  if (owner == nullptr) return;
+  const auto* newest = fleet::newest_revision(revisions.cache.find_all("owner", owner->uid));
+  Text hash = newest == nullptr ? Text() : Text(newest->hash());
+  auto at = newest_.find(owner->uid.view());
+  if (at != newest_.end() && at->second == hash) return;
+  newest_[owner->uid.str()] = hash;
+  // Of DaemonSets that are no drivers nobody asks for the newest revision.
+  for (const auto& key : driver_sets_) {
+    auto set = daemon_sets.cache.find(key);
+    if (set && set->meta.uid == owner->uid) return touch_all();
+  }
+}
+
+void FleetWatch::read_policies() {
+  std::map<std::string, upgrade::Policy> policies;
+  policies[""] = upgrade::Policy::none();
+  bool own_switch = options_.key_domain != "nvidia.com";
+  if (auto object = cluster_policy()) {
+    policies[""] = upgrade::policy_of_cluster_policy(*object->document, own_switch);
+  }
+  nvidia_driver_objects.cache.for_each([&](const auto& object) {
+    policies[object->meta.name.str()] =
+        upgrade::policy_of_nvidia_driver(*object->document, policies[""], own_switch);
+  });
+  policies_ = std::move(policies);
+  look_for_rival();
+  touch_all();
+}
+
+void FleetWatch::look_for_rival() {
+  std::optional<upgrade::Reason> found;
+  bool default_domain = options_.key_domain == "nvidia.com";
+  if (!operator_pods_.empty() && default_domain) {
+    found = upgrade::Reason{
+        "Rival",
+        fmt::format("NVIDIA's GPU Operator runs ({}) and works with the same labels",
+                    operator_pods_.begin()->text()),
+        "set upgradePolicy.autoUpgrade to false and start the controller with "
+        "--key-domain lockstep.dev"};
+  } else if (!operator_pods_.empty()) {
+    for (const auto& [pool, policy] : policies_) {
+      if (!policy.nvidia_auto_upgrade) continue;
+      found = upgrade::Reason{
+          "Rival",
+          fmt::format("NVIDIA's GPU Operator runs ({}) and autoUpgrade is true in {}: both would "
+                      "upgrade the same nodes",
+                      operator_pods_.begin()->text(), policy.source),
+          "set upgradePolicy.autoUpgrade to false; with --key-domain lockstep.dev the switch is "
+          "the "
+          "annotation lockstep.dev/auto-upgrade"};
+    }
+  }
+  if (found == rival_) return;
+  rival_ = found;
+  touch_all();
+}
+
+std::shared_ptr<const DaemonSet> FleetWatch::driver_set_of(const Node& node, const Pod* pod) const {
+  std::shared_ptr<const DaemonSet> wanting;
+  const OwnerReference* owner = pod == nullptr ? nullptr : pod->meta.controller();
+  for (const auto& key : driver_sets_) {
+    auto set = daemon_sets.cache.find(key);
+    if (!set) continue;
+    if (owner != nullptr && set->meta.uid == owner->uid) return set;
+    if (!wanting && fleet::wants_pod_on(*set, node)) wanting = set;
+  }
+  return wanting;
+}
+
+std::vector<std::string> FleetWatch::blocking_budgets(const Pod& pod) const {
+  std::vector<std::string> names;
+  budgets.cache.for_each("namespace", pod.meta.ns, [&](const auto& budget) {
+    if (budget->disruptions_allowed > 0 || !budget->selector.matches(pod.meta.labels)) return;
+    names.push_back(budget->meta.name.str());
+  });
+  return names;
+}
+
+void FleetWatch::add_pods(const Node& node, fleet::NodeView& view) const {
+  auto lookup = [this](std::string_view ns, std::string_view name) {
+    return claims.cache.find(kube::KeyView(ns, name));
+  };
+  fleet::State state = fleet::state_of(node, rules_.keys);
+  bool evicting = state == fleet::State::pod_deletion || state == fleet::State::drain;
+  pods.cache.for_each("node", node.meta.name, [&](const std::shared_ptr<const Pod>& pod) {
+    if (fleet::is_driver_pod(*pod)) {
+      const Pod* held = view.driver.pod.get();
+      bool better = held == nullptr || (held->meta.is_deleting() && !pod->meta.is_deleting()) ||
+                    (held->meta.is_deleting() == pod->meta.is_deleting() &&
+                     held->meta.created < pod->meta.created);
+      if (better) view.driver.pod = pod;
+      return;
+    }
+    if (pod->meta.labels.get("app") == options_.validator_app) view.validators.push_back(pod);
+    fleet::PodOnNode entry{pod, fleet::uses_gpu(*pod, lookup, options_.gpu_pods), {}, {}};
+    if (evicting && !pod->is_finished()) {
+      entry.blocking_budgets = blocking_budgets(*pod);
+      auto tries = tries_.find(pod->meta.uid.str());
+      if (tries != tries_.end()) entry.tries = tries->second;
+    }
+    view.pods.push_back(std::move(entry));
+  });
+}
+
+void FleetWatch::add_clients(const Node& node, fleet::NodeView& view) const {
+  for (const auto& name : options_.clients) {
+    auto slash = name.find('/');
+    auto set = daemon_sets.cache.find(
+        ObjectKey{name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1)});
+    if (!set) continue;
+    fleet::ClientView client{name, fleet::wants_pod_on(*set, node), nullptr};
+    for (const auto& entry : view.pods) {
+      const OwnerReference* owner = entry.pod->meta.controller();
+      if (owner == nullptr || owner->uid != set->meta.uid) continue;
+      // The one that stays, where an old one is still ending.
+      if (!client.pod || client.pod->meta.is_deleting()) client.pod = entry.pod;
+    }
+    if (client.wanted || client.pod) view.clients.push_back(std::move(client));
+  }
+}
+
+std::optional<fleet::NodeView> FleetWatch::view(const std::string& name) const {
+  auto node = nodes_watch.cache.find(kube::KeyView("", name));
+  if (!node) return std::nullopt;
+  fleet::NodeView view;
+  view.node = node;
+  view.pool = std::string(node->meta.labels.get(fleet::driver_owner_label));
+  add_pods(*node, view);
+  view.driver.set = driver_set_of(*node, view.driver.pod.get());
+  if (view.driver.set) {
+    auto newest = newest_.find(view.driver.set->meta.uid.view());
+    if (newest != newest_.end()) view.driver.newest_revision = newest->second;
+  }
+  // Slices are what clients publish: whoever is told of no clients does not wait for slices either.
+  bool looks_at_clients = !options_.clients.empty();
+  if (looks_at_clients && fleet::state_of(*node, rules_.keys) == fleet::State::validation) {
+    add_clients(*node, view);
+    slices.cache.for_each("node", node->meta.name, [&](const auto& slice) {
+      for (const auto& device : slice->devices) {
+        const Text* version = device.find_attribute("driverVersion");
+        if (version == nullptr) continue;
+        auto& known = view.slice_versions;
+        if (std::find(known.begin(), known.end(), version->view()) == known.end()) {
+          known.push_back(version->str());
+        }
+      }
+    });
+  }
+  return view;
+}
+
+bool FleetWatch::is_current(const std::string& name) const {
+  if (!nodes_watch.cache.is_current(ObjectKey{"", name})) return false;
+  if (pods.cache.expectations().empty()) return true;
+  bool current = true;
+  pods.cache.for_each("node", name, [&](const auto& pod) {
+    current = current && pods.cache.is_current(pod->meta.key());
+  });
+  return current;
+}
+
+fleet::NodeFacts FleetWatch::facts_of(const fleet::NodeView& view) const {
+  fleet::NodeFacts facts;
+  facts.pool = view.pool;
+  facts.state = fleet::state_of(*view.node, rules_.keys);
+  facts.unschedulable = view.node->unschedulable;
+  facts.ready = view.node->ready();
+  facts.cordoned_by_others =
+      view.node->unschedulable && fleet::was_cordoned_by_others(*view.node, rules_.keys);
+  if (facts.state != fleet::State::required) return facts;
+  facts.startable = upgrade::is_startable(view, policy(view.pool), rules_);
+  for (const auto& entry : view.pods) {
+    if (entry.uses_gpu && !entry.pod->is_finished()) ++facts.gpu_pods;
+  }
+  return facts;
+}
+
+void FleetWatch::count_changed() {
+  while (!uncounted_.empty()) {
+    std::string name = *uncounted_.begin();
+    auto changed = view(name);
+    if (changed) {
+      count(*changed);
+    } else {
+      uncounted_.erase(name);
+    }
+  }
+}
+
+void FleetWatch::count(const fleet::NodeView& view) {
+  std::string name(view.name());
+  uncounted_.erase(name);
+  bool changed = view.driver.wanted() ? tally_.update(name, facts_of(view)) : tally_.remove(name);
+  if (!changed) return;
+  for (const auto& listener : pool_listeners_) listener();
+}
+
+upgrade::PoolView FleetWatch::pool(const std::string& name) const {
+  return {name, policy(name), tally_.counts(name), rival_};
+}
+
+const upgrade::Policy& FleetWatch::policy(const std::string& pool) const {
+  auto at = policies_.find(pool);
+  return at == policies_.end() ? policies_.at("") : at->second;
+}
+
+std::vector<std::string> FleetWatch::nodes() const {
+  std::vector<std::string> names;
+  nodes_watch.cache.for_each([&](const auto& node) {
+    std::string name = node->meta.name.str();
+    if (tally_.facts(name) != nullptr) names.push_back(std::move(name));
+  });
+  std::sort(names.begin(), names.end(), natural_less);
+  return names;
+}
+
+// The operator itself takes the oldest and calls the others ignored; there is one in practice.
+std::shared_ptr<const GenericObject> FleetWatch::cluster_policy() const {
+  std::shared_ptr<const GenericObject> oldest;
+  cluster_policy_objects.cache.for_each([&](const auto& object) {
+    if (!oldest || object->meta.created < oldest->meta.created) oldest = object;
+  });
+  return oldest;
+}
+
+std::optional<ObjectReference> FleetWatch::policy_reference() const {
+  auto object = cluster_policy();
+  if (!object) return std::nullopt;
+  return ObjectReference{cluster_policies.api_version(),
+                         cluster_policies.kind,
+                         "",
+                         object->meta.name,
+                         object->meta.uid,
+                         "",
+                         ""};
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,136 @@
+// The fleet as the API shows it: watches of everything that an upgrade looks at, put together into
+// one view per node and one tally per pool. The controller decides on it; `lockstep status`, `why`
+// and `plan` show it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/gpu_pods.h"
+#include "fleet/node_view.h"
+#include "fleet/tally.h"
+#include "kube/cache_feed.h"
+#include "objects/daemon_set.h"
+#include "objects/event.h"
+#include "objects/generic_object.h"
+#include "objects/node.h"
+#include "objects/pod.h"
+#include "objects/pod_disruption_budget.h"
+#include "objects/resource_claim.h"
+#include "objects/resource_slice.h"
+#include "upgrade/decision.h"
+#include "upgrade/policy.h"
+#include "world/log.h"
+#include "world/loop.h"
+#include "world/random.h"
+
+namespace lockstep::controller {
+
+extern const ResourceType cluster_policies;  // nvidia.com/v1
+extern const ResourceType nvidia_drivers;    // nvidia.com/v1alpha1
+
+struct FleetWatchOptions {
+  std::string key_domain = "nvidia.com";
+  fleet::GpuPodOptions gpu_pods;
+  // DaemonSets whose pods hold the driver open, as "namespace/name".
+  std::vector<std::string> clients = {"nvidia-dra-driver/nvidia-dra-driver-gpu-kubelet-plugin"};
+  std::string validator_app = "nvidia-operator-validator";
+};
+
+class FleetWatch {
+ public:
+  FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatchOptions options);
+  FleetWatch(const FleetWatch&) = delete;
+  FleetWatch& operator=(const FleetWatch&) = delete;
+
+  void start();
+  // Everything has been listed once. Kinds that the cluster does not have count as empty.
+  bool synced() const;
+  // When the API was last heard of, by the kind of object that is the furthest behind; not set
+  // before synced().
+  Time last_heard() const;
+  // What is still missing, for messages.
+  std::string missing() const;
+
+  // Something about this node changed, or about its pool: decide again. Not before synced().
+  void on_node(std::function<void(const std::string& node)> listener);
+  // A pool's counts or rules changed: slots may be free.
+  void on_pool(std::function<void()> listener);
+
+  // Nothing when there is no such node. Counts and slots are the tally's, not the view's.
+  std::optional<fleet::NodeView> view(const std::string& node) const;
+  // False while a write of ours, to the node or to a pod on it, is not shown yet.
+  bool is_current(const std::string& node) const;
+  // Brings the tally up to date with the node; call it before deciding.
+  void count(const fleet::NodeView& view);
+  // The same for every node that changed since it was last counted; call it before giving slots.
+  void count_changed();
+  upgrade::PoolView pool(const std::string& name) const;
+  const upgrade::Policy& policy(const std::string& pool) const;
+  // Names of the nodes that have a driver or should, in natural order.
+  std::vector<std::string> nodes() const;
+
+  // NVIDIA's own upgrade controller would fight with us; what to do about it.
+  const std::optional<upgrade::Reason>& rival() const { return rival_; }
+  // The object to which pool-wide events belong.
+  std::optional<ObjectReference> policy_reference() const;
+
+  fleet::Tally& tally() { return tally_; }
+  const fleet::Tally& tally() const { return tally_; }
+  const upgrade::Rules& rules() const { return rules_; }
+
+  // What the caches hold of our tries to move pods, by uid.
+  std::map<std::string, fleet::EvictionTries>& tries() { return tries_; }
+
+ private:
+  DecodeContext context_;
+  FleetWatchOptions options_;
+  upgrade::Rules rules_;
+
+ public:
+  kube::CachedResource<Node> nodes_watch;
+  kube::CachedResource<Pod> pods;
+  kube::CachedResource<DaemonSet> daemon_sets;
+  kube::CachedResource<ControllerRevision> revisions;
+  kube::CachedResource<ResourceClaim> claims;
+  kube::CachedResource<ResourceSlice> slices;
+  kube::CachedResource<PodDisruptionBudget> budgets;
+  kube::CachedResource<GenericObject> cluster_policy_objects;
+  kube::CachedResource<GenericObject> nvidia_driver_objects;
+
+ private:
+  void listen();
+  void touch(std::string_view node);
+  void touch_all();
+  void touch_daemon_set(const DaemonSet& set);
+  void read_revision(const ControllerRevision& revision);
+  void read_policies();
+  void look_for_rival();
+  // The one that counts; null when there is none.
+  std::shared_ptr<const GenericObject> cluster_policy() const;
+  std::shared_ptr<const DaemonSet> driver_set_of(const Node& node, const Pod* pod) const;
+  fleet::NodeFacts facts_of(const fleet::NodeView& view) const;
+  std::vector<std::string> blocking_budgets(const Pod& pod) const;
+  void add_pods(const Node& node, fleet::NodeView& view) const;
+  void add_clients(const Node& node, fleet::NodeView& view) const;
+
+  fleet::Tally tally_;
+  std::map<std::string, upgrade::Policy> policies_;  // by pool; "" is the ClusterPolicy's
+  // Uid of a driver DaemonSet -> the hash of its newest revision.
+  std::map<std::string, Text, std::less<>> newest_;
+  std::set<std::string> uncounted_;
+  std::set<ObjectKey> driver_sets_;
+  std::set<ObjectKey> operator_pods_;
+  std::optional<upgrade::Reason> rival_;
+  std::map<std::string, fleet::EvictionTries> tries_;
+  std::vector<std::function<void(const std::string&)>> node_listeners_;
+  std::vector<std::function<void()>> pool_listeners_;
+};
+
+}  // namespace lockstep::controller

@@ -1,0 +1,489 @@
+#include "controller/fleet_watch.h"
+
+#include <gtest/gtest.h>
+
+#include "controller/fleet_objects_test_util.h"
+#include "kube/fake_api_test_util.h"
+#include "world/virtual_loop.h"
+
+namespace lockstep::controller {
+namespace {
+
+using fleet::State;
+
+// A watched fleet; the API is one that takes whatever a test puts into it.
+struct Scene {
+  explicit Scene(FleetWatchOptions options = {}, uint64_t seed = 1) : loop(seed) {
+    watch = std::make_unique<FleetWatch>(api, loop, random, log, std::move(options));
+    watch->on_node([this](const std::string& node) { ++looked_at[node]; });
+    watch->on_pool([this] { ++pools; });
+  }
+
+  void start() {
+    watch->start();
+    settle();
+  }
+  void settle() { loop.run_for(seconds(1)); }
+  Document put(const ResourceType& type, const ObjectKey& key, Json object) {
+    return api.put(type, key, std::move(object));
+  }
+  void add_node(const std::string& name, std::string_view patch = "{}") {
+    put(resource::nodes, {"", name}, merged(node_json(name), patch));
+  }
+  void patch_node(const std::string& name, std::string_view patch) {
+    put(resource::nodes, {"", name}, merged(*api.objects(resource::nodes).at({"", name}), patch));
+  }
+  void add_state(const std::string& name, State state) {
+    patch_node(name, fmt::format(R"({{"metadata":{{"labels":{{"{}":"{}"}}}}}})",
+                                 fleet::Keys().state, to_string(state)));
+  }
+  // With its uid, which owners name.
+  void add_set(std::string_view ns, std::string_view name,
+               std::string_view selector = R"({"nvidia.com/gpu.deploy.driver":"true"})") {
+    put(resource::daemon_sets, {std::string(ns), std::string(name)},
+        merged(daemon_set_json(ns, name, selector),
+               fmt::format(R"({{"metadata":{{"uid":"uid-{}"}}}})", name)));
+  }
+  void add_revision(std::string_view hash, int64_t number, std::string_view set = driver_set) {
+    put(resource::controller_revisions, {std::string(operator_ns), fmt::format("{}-{}", set, hash)},
+        revision_json(set, fmt::format("uid-{}", set), hash, number));
+  }
+  void add_pod(std::string_view ns, std::string_view set, const std::string& name,
+               std::string_view node, std::string_view revision = {},
+               std::string_view patch = "{}") {
+    Json pod = daemon_pod_json(ns, set, fmt::format("uid-{}", set), name, node, revision);
+    apply_merge_patch(pod, ready_status(loop.now()));
+    put(resource::pods, {std::string(ns), name}, merged(std::move(pod), patch));
+  }
+  void add_driver(const std::string& name, std::string_view node, std::string_view revision = "r1",
+                  std::string_view patch = "{}") {
+    add_pod(operator_ns, driver_set, name, node, revision, patch);
+  }
+  void add_policy(std::string_view upgrade_policy, std::string_view patch = "{}") {
+    put(cluster_policies, {"", "cluster-policy"},
+        merged(cluster_policy_json(upgrade_policy), patch));
+  }
+  // One node, its driver in sync, and a policy.
+  void add_usual() {
+    add_policy(R"({"autoUpgrade":true})");
+    add_set(operator_ns, driver_set);
+    add_revision("r1", 1);
+    add_node("gpu-1");
+    add_driver("driver-1", "gpu-1");
+  }
+  fleet::NodeView view(const std::string& node = "gpu-1") {
+    auto view = watch->view(node);
+    EXPECT_TRUE(view) << node;
+    return view ? *view : fleet::NodeView{};
+  }
+
+  VirtualLoop loop;
+  SeededRandom random{1};
+  SilentLog log;
+  kube::FakeApi api{loop};
+  std::map<std::string, int> looked_at;
+  int pools = 0;
+  std::unique_ptr<FleetWatch> watch;
+};
+
+TEST(FleetWatch, SeesTheDriverItsSetAndItsNewestRevision) {
+  Scene scene;
+  scene.add_usual();
+  scene.add_revision("r2", 2);
+  scene.start();
+  ASSERT_TRUE(scene.watch->synced());
+  auto view = scene.view();
+  EXPECT_EQ(view.driver.pod->meta.name.view(), "driver-1");
+  EXPECT_EQ(view.driver.set->meta.name.view(), driver_set);
+  EXPECT_EQ(view.driver.newest_revision.view(), "r2");
+  EXPECT_TRUE(view.driver.is_out_of_sync());
+  EXPECT_FALSE(scene.watch->view("no-such-node"));
+}
+
+TEST(FleetWatch, ANewRevisionIsNewsForEveryNode) {
+  Scene scene;
+  scene.add_usual();
+  scene.add_node("gpu-2");
+  scene.start();
+  scene.looked_at.clear();
+  scene.add_revision("r2", 2);
+  scene.settle();
+  EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
+  EXPECT_EQ(scene.looked_at.count("gpu-2"), 1U);
+  EXPECT_EQ(scene.view().driver.newest_revision.view(), "r2");
+  // A rollback makes the old revision the newest again, under a higher number.
+  scene.add_revision("r1", 3);
+  scene.settle();
+  EXPECT_EQ(scene.view().driver.newest_revision.view(), "r1");
+}
+
+TEST(FleetWatch, AChangeOfADaemonSetsStatusIsNoNews) {
+  Scene scene;
+  scene.add_usual();
+  scene.start();
+  scene.looked_at.clear();
+  ObjectKey key{std::string(operator_ns), std::string(driver_set)};
+  scene.put(
+      resource::daemon_sets, key,
+      merged(*scene.api.objects(resource::daemon_sets).at(key), R"({"status":{"numberReady":1}})"));
+  scene.settle();
+  EXPECT_TRUE(scene.looked_at.empty());
+}
+
+TEST(FleetWatch, OfTwoDriverPodsTheOneThatStaysCounts) {
+  constexpr std::string_view ending =
+      R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:05Z",
+                      "creationTimestamp":"2026-01-01T00:00:09Z"}})";
+  constexpr std::string_view staying =
+      R"({"metadata":{"creationTimestamp":"2026-01-01T00:00:01Z"}})";
+  // By name the one or the other comes first.
+  for (auto [old_name, new_name] : {std::pair("a-driver", "b-driver"), {"b-driver", "a-driver"}}) {
+    Scene scene;
+    scene.add_usual();
+    scene.api.erase(resource::pods, {std::string(operator_ns), "driver-1"});
+    scene.add_driver(old_name, "gpu-1", "r1", ending);
+    scene.start();
+    EXPECT_EQ(scene.view().driver.pod->meta.name.view(), old_name);
+    scene.add_driver(new_name, "gpu-1", "r1", staying);
+    scene.settle();
+    EXPECT_EQ(scene.view().driver.pod->meta.name.view(), new_name);
+  }
+  // Of two that stay the newer.
+  Scene scene;
+  scene.add_usual();
+  scene.add_driver("younger", "gpu-1", "r1",
+                   R"({"metadata":{"creationTimestamp":"2026-01-01T00:00:07Z"}})");
+  scene.add_driver("zolder", "gpu-1", "r1", staying);
+  scene.start();
+  EXPECT_EQ(scene.view().driver.pod->meta.name.view(), "younger");
+}
+
+TEST(FleetWatch, APodWithAClaimOfAGpuUsesAGpu) {
+  Scene scene;
+  scene.add_usual();
+  auto claim = [&](const std::string& name, std::string_view driver) {
+    scene.put(resource::resource_claims, {"ml", name},
+              json_of(fmt::format(
+                  R"({{"spec":{{"devices":{{"requests":[{{"name":"r"}}]}}}},
+                       "status":{{"allocation":{{"devices":{{"results":[{{"request":"r",
+                         "driver":"{}","pool":"p","device":"d"}}]}}}},
+                         "reservedFor":[{{"resource":"pods","name":"{}","uid":"u"}}]}}}})",
+                  driver, name)));
+  };
+  auto pod = [&](const std::string& name) {
+    scene.put(resource::pods, {"ml", name},
+              json_of(fmt::format(R"({{"spec":{{"nodeName":"gpu-1","containers":[{{"name":"c"}}],
+                    "resourceClaims":[{{"name":"x","resourceClaimName":"{}"}}]}},
+                    "status":{{"phase":"Running"}}}})",
+                                  name)));
+  };
+  pod("gpu");
+  pod("net");
+  pod("unreadable");
+  claim("gpu", "gpu.nvidia.com");
+  claim("net", "dra.net");
+  scene.start();
+  std::map<std::string, bool> uses;
+  for (const auto& entry : scene.view().pods) uses[entry.pod->meta.name.str()] = entry.uses_gpu;
+  EXPECT_EQ(uses,
+            (std::map<std::string, bool>{{"gpu", true}, {"net", false}, {"unreadable", true}}));
+  // The claim itself is news for the node of the pod that holds it.
+  scene.looked_at.clear();
+  claim("net", "gpu.nvidia.com");
+  scene.settle();
+  EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
+}
+
+TEST(FleetWatch, ClientsAndSlicesAreLookedAtInValidation) {
+  Scene scene;
+  scene.add_usual();
+  scene.add_set(plugin_ns, plugin_set, R"({})");
+  scene.add_pod(plugin_ns, plugin_set, "plugin-old", "gpu-1", "",
+                R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:05Z"}})");
+  scene.add_pod(plugin_ns, plugin_set, "plugin-new", "gpu-1");
+  scene.add_pod(operator_ns, validator_set, "validator-1", "gpu-1");
+  scene.put(resource::resource_slices, {"", "slice-1"},
+            json_of(R"({"spec":{"driver":"gpu.nvidia.com","nodeName":"gpu-1",
+                        "pool":{"name":"p","generation":1,"resourceSliceCount":1},
+                        "devices":[{"name":"gpu-0","attributes":{"driverVersion":{"version":"580.105.8"}}},
+                                   {"name":"gpu-1","attributes":{"driverVersion":{"version":"580.105.8"}}}]}})"));
+  scene.start();
+  EXPECT_TRUE(scene.view().clients.empty());
+  EXPECT_TRUE(scene.view().slice_versions.empty());
+  scene.add_state("gpu-1", State::validation);
+  scene.settle();
+  auto view = scene.view();
+  ASSERT_EQ(view.clients.size(), 1U);
+  EXPECT_EQ(view.clients[0].daemon_set, fmt::format("{}/{}", plugin_ns, plugin_set));
+  EXPECT_TRUE(view.clients[0].wanted);
+  EXPECT_EQ(view.clients[0].pod->meta.name.view(), "plugin-new");
+  EXPECT_EQ(view.slice_versions, std::vector<std::string>{"580.105.8"});
+  ASSERT_EQ(view.validators.size(), 1U);
+  EXPECT_EQ(view.validators[0]->meta.name.view(), "validator-1");
+}
+
+TEST(FleetWatch, BudgetsAndTriesAreShownWherePodsAreEvicted) {
+  Scene scene;
+  scene.add_usual();
+  scene.put(resource::pods, {"default", "work"},
+            merged(gpu_pod_json("work", "gpu-1"), R"({"status":{"phase":"Running"}})"));
+  auto budget = [&](const std::string& ns, const std::string& name, std::string_view app,
+                    int allowed) {
+    scene.put(resource::pod_disruption_budgets, {ns, name},
+              json_of(fmt::format(R"({{"spec":{{"selector":{{"matchLabels":{{"app":"{}"}}}}}},
+                                       "status":{{"disruptionsAllowed":{}}}}})",
+                                  app, allowed)));
+  };
+  budget("default", "strict", "work", 0);
+  budget("default", "generous", "work", 1);
+  budget("default", "of-others", "web", 0);
+  budget("elsewhere", "strict", "work", 0);
+  scene.start();
+  auto uid = scene.view().pods.at(0).pod->meta.uid.str();
+  scene.watch->tries()[uid].message = "no";
+  EXPECT_TRUE(scene.view().pods.at(0).blocking_budgets.empty());
+  EXPECT_FALSE(scene.view().pods.at(0).tries);
+  scene.add_state("gpu-1", State::pod_deletion);
+  scene.settle();
+  EXPECT_EQ(scene.view().pods.at(0).blocking_budgets, std::vector<std::string>{"strict"});
+  EXPECT_EQ(scene.view().pods.at(0).tries->message, "no");
+  // A pod that is gone is not remembered.
+  scene.api.erase(resource::pods, {"default", "work"});
+  scene.settle();
+  EXPECT_TRUE(scene.watch->tries().empty());
+}
+
+TEST(FleetWatch, PoolsFollowTheOwnerLabelAndFallBackToTheClusterPolicy) {
+  Scene scene;
+  scene.add_usual();
+  scene.add_policy(R"({"autoUpgrade":true,"maxParallelUpgrades":7})");
+  scene.put(nvidia_drivers, {"", "blue"},
+            nvidia_driver_json("blue", R"({"upgradePolicy":{"autoUpgrade":true,
+                                           "maxParallelUpgrades":3}})"));
+  scene.put(nvidia_drivers, {"", "green"}, nvidia_driver_json("green", "{}"));
+  for (std::string pool : {"blue", "green", "red"}) {
+    scene.add_node("node-" + pool, fmt::format(R"({{"metadata":{{"labels":{{"{}":"{}"}}}}}})",
+                                               fleet::driver_owner_label, pool));
+  }
+  scene.start();
+  scene.watch->count_changed();
+  EXPECT_EQ(scene.watch->tally().pools(), (std::vector<std::string>{"", "blue", "green", "red"}));
+  EXPECT_EQ(scene.view("node-blue").pool, "blue");
+  EXPECT_EQ(scene.watch->policy("blue").max_parallel, 3);
+  EXPECT_EQ(scene.watch->policy("green").max_parallel, 7);
+  // Its NVIDIADriver is not there (any more).
+  EXPECT_EQ(scene.watch->policy("red").max_parallel, 7);
+  EXPECT_EQ(scene.watch->pool("blue").counts.total, 1);
+}
+
+TEST(FleetWatch, OfSeveralClusterPoliciesTheOldestCounts) {
+  Scene scene;
+  scene.put(cluster_policies, {"", "a-new"},
+            merged(cluster_policy_json(R"({"maxParallelUpgrades":1})", "a-new"),
+                   R"({"metadata":{"creationTimestamp":"2026-01-02T00:00:00Z"}})"));
+  scene.put(cluster_policies, {"", "b-old"},
+            merged(cluster_policy_json(R"({"maxParallelUpgrades":2})", "b-old"),
+                   R"({"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"}})"));
+  scene.start();
+  EXPECT_EQ(scene.watch->policy("").source, "ClusterPolicy b-old");
+  EXPECT_EQ(scene.watch->policy_reference()->name.view(), "b-old");
+}
+
+TEST(FleetWatch, KindsThatTheClusterDoesNotServeCountAsEmpty) {
+  Scene scene;
+  scene.add_usual();
+  bool served = false;
+  scene.api.intercept = [&](const kube::Request& request) -> std::optional<kube::Reply> {
+    if (served || request.type.group != "nvidia.com") return std::nullopt;
+    return kube::status_answer(404, "NotFound");
+  };
+  scene.start();
+  EXPECT_TRUE(scene.watch->synced());
+  EXPECT_EQ(scene.watch->missing(), "");
+  EXPECT_FALSE(scene.watch->policy("").auto_upgrade);
+  EXPECT_FALSE(scene.watch->policy_reference());
+  // They may come at any time.
+  served = true;
+  scene.loop.run_for(minutes(2));
+  EXPECT_TRUE(scene.watch->policy("").auto_upgrade);
+}
+
+TEST(FleetWatch, WhatIsStillMissingIsNamed) {
+  Scene scene;
+  scene.add_usual();
+  scene.api.intercept = [&](const kube::Request& request) -> std::optional<kube::Reply> {
+    if (request.type.plural != "pods") return std::nullopt;
+    return kube::status_answer(403, "Forbidden", "pods is forbidden");
+  };
+  scene.start();
+  EXPECT_FALSE(scene.watch->synced());
+  EXPECT_NE(scene.watch->missing().find("pods ("), std::string::npos) << scene.watch->missing();
+  EXPECT_NE(scene.watch->missing().find("forbidden"), std::string::npos);
+  EXPECT_FALSE(scene.watch->last_heard().is_set());
+}
+
+TEST(FleetWatch, AChangeOfPolicyIsNewsForEveryNodeAndForSlots) {
+  Scene scene;
+  scene.add_usual();
+  scene.add_node("gpu-2");
+  scene.start();
+  scene.looked_at.clear();
+  scene.pools = 0;
+  scene.add_policy(R"({"autoUpgrade":false})");
+  scene.settle();
+  EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
+  EXPECT_EQ(scene.looked_at.count("gpu-2"), 1U);
+  EXPECT_GT(scene.pools, 0);
+  EXPECT_FALSE(scene.watch->policy("").auto_upgrade);
+}
+
+TEST(FleetWatch, InItsOwnKeyDomainTheOperatorIsARivalWhateverItsPolicy) {
+  for (std::string_view policy : {R"({"autoUpgrade":true})", R"({"autoUpgrade":false})"}) {
+    Scene scene;
+    scene.add_usual();
+    scene.add_policy(policy);
+    scene.start();
+    EXPECT_FALSE(scene.watch->rival());
+    auto operator_pod = [&](std::string_view phase) {
+      scene.put(resource::pods, {"gpu-operator", "gpu-operator-7f"},
+                json_of(fmt::format(R"({{"metadata":{{"labels":{{"app":"gpu-operator"}}}},
+                                         "spec":{{"nodeName":"cpu-1"}},"status":{{"phase":"{}"}}}})",
+                                    phase)));
+      scene.settle();
+    };
+    operator_pod("Pending");
+    EXPECT_FALSE(scene.watch->rival());
+    scene.looked_at.clear();
+    operator_pod("Running");
+    ASSERT_TRUE(scene.watch->rival());
+    EXPECT_NE(scene.watch->rival()->remedy.find("--key-domain lockstep.dev"), std::string::npos);
+    EXPECT_TRUE(scene.watch->pool("").frozen);
+    EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
+    scene.api.erase(resource::pods, {"gpu-operator", "gpu-operator-7f"});
+    scene.settle();
+    EXPECT_FALSE(scene.watch->rival());
+  }
+}
+
+TEST(FleetWatch, InOurKeyDomainTheOperatorIsARivalWhileItUpgradesItself) {
+  FleetWatchOptions options;
+  options.key_domain = "lockstep.dev";
+  Scene scene(options);
+  scene.add_usual();
+  scene.put(resource::pods, {"gpu-operator", "gpu-operator-7f"},
+            json_of(R"({"metadata":{"labels":{"app.kubernetes.io/component":"gpu-operator"}},
+                        "status":{"phase":"Running"}})"));
+  scene.start();
+  ASSERT_TRUE(scene.watch->rival());
+  EXPECT_NE(scene.watch->rival()->text.find("ClusterPolicy cluster-policy"), std::string::npos);
+  scene.add_policy(R"({"autoUpgrade":false})");
+  scene.settle();
+  EXPECT_FALSE(scene.watch->rival());
+  // Ours is another switch.
+  EXPECT_TRUE(scene.watch->policy("").auto_upgrade);
+  scene.add_policy(R"({"autoUpgrade":false})",
+                   R"({"metadata":{"annotations":{"lockstep.dev/auto-upgrade":"false"}}})");
+  scene.settle();
+  EXPECT_FALSE(scene.watch->policy("").auto_upgrade);
+  // One NVIDIADriver of several is enough.
+  scene.put(nvidia_drivers, {"", "blue"},
+            nvidia_driver_json("blue", R"({"upgradePolicy":{"autoUpgrade":true}})"));
+  scene.settle();
+  ASSERT_TRUE(scene.watch->rival());
+  EXPECT_NE(scene.watch->rival()->text.find("NVIDIADriver blue"), std::string::npos);
+}
+
+TEST(FleetWatch, CountsAreBroughtUpToDateBeforeSlotsAreGiven) {
+  Scene scene;
+  scene.add_usual();
+  scene.start();
+  EXPECT_EQ(scene.watch->tally().counts("").total, 0);
+  scene.watch->count_changed();
+  EXPECT_EQ(scene.watch->tally().counts("").total, 1);
+  scene.patch_node("gpu-1", R"({"spec":{"unschedulable":true}})");
+  scene.add_state("gpu-1", State::drain);
+  scene.settle();
+  EXPECT_EQ(scene.watch->tally().counts("").active, 0);
+  scene.pools = 0;
+  scene.watch->count_changed();
+  EXPECT_EQ(scene.watch->tally().counts("").active, 1);
+  EXPECT_EQ(scene.watch->tally().counts("").unavailable, 1);
+  EXPECT_EQ(scene.pools, 1);
+  scene.watch->count_changed();
+  EXPECT_EQ(scene.pools, 1);
+}
+
+TEST(FleetWatch, NodesWithoutADriverAreNotCounted) {
+  Scene scene;
+  scene.add_usual();
+  scene.add_node("cpu-1", R"({"metadata":{"labels":{"nvidia.com/gpu.deploy.driver":null}}})");
+  scene.add_node("gpu-10");
+  scene.add_node("gpu-9");
+  scene.start();
+  scene.watch->count_changed();
+  EXPECT_EQ(scene.watch->nodes(), (std::vector<std::string>{"gpu-1", "gpu-9", "gpu-10"}));
+  // Not wanted any more, and the pod is gone.
+  scene.patch_node("gpu-9", R"({"metadata":{"labels":{"nvidia.com/gpu.deploy.driver":"false"}}})");
+  scene.settle();
+  scene.watch->count_changed();
+  EXPECT_EQ(scene.watch->nodes(), (std::vector<std::string>{"gpu-1", "gpu-10"}));
+}
+
+TEST(FleetWatch, ANodeThatVanishesIsForgotten) {
+  Scene scene;
+  scene.add_usual();
+  scene.start();
+  scene.watch->count_changed();
+  scene.watch->tally().reserve("gpu-1");
+  EXPECT_EQ(scene.watch->tally().counts("").active, 1);
+  scene.pools = 0;
+  scene.api.erase(resource::nodes, {"", "gpu-1"});
+  scene.settle();
+  EXPECT_EQ(scene.watch->tally().counts("").total, 0);
+  EXPECT_EQ(scene.watch->tally().counts("").active, 0);
+  EXPECT_FALSE(scene.watch->tally().is_reserved("gpu-1"));
+  EXPECT_EQ(scene.pools, 1);
+  scene.watch->count_changed();
+  EXPECT_TRUE(scene.watch->nodes().empty());
+  EXPECT_FALSE(scene.watch->view("gpu-1"));
+}
+
+TEST(FleetWatch, ANodeIsNotCurrentWhileAWriteToItOrItsPodsDoesNotShow) {
+  Scene scene;
+  scene.add_usual();
+  scene.add_node("gpu-2");
+  scene.start();
+  EXPECT_TRUE(scene.watch->is_current("gpu-1"));
+  scene.watch->nodes_watch.cache.expect({"", "gpu-1"}, std::to_string(scene.api.version() + 1));
+  EXPECT_FALSE(scene.watch->is_current("gpu-1"));
+  EXPECT_TRUE(scene.watch->is_current("gpu-2"));
+  scene.patch_node("gpu-1", R"({"spec":{"unschedulable":true}})");
+  scene.settle();
+  EXPECT_TRUE(scene.watch->is_current("gpu-1"));
+  auto pod = scene.view().driver.pod;
+  scene.watch->pods.cache.expect_deleted(pod->meta.key(), pod->meta.uid);
+  EXPECT_FALSE(scene.watch->is_current("gpu-1"));
+  EXPECT_TRUE(scene.watch->is_current("gpu-2"));
+  scene.looked_at.clear();
+  scene.api.erase(resource::pods, pod->meta.key());
+  scene.settle();
+  EXPECT_TRUE(scene.watch->is_current("gpu-1"));
+  EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
+}
+
+TEST(FleetWatch, LastHeardIsTheTimeOfTheKindThatIsFurthestBehind) {
+  Scene scene;
+  scene.add_usual();
+  scene.api.sends_bookmarks = false;
+  scene.start();
+  Time listed = scene.watch->last_heard();
+  ASSERT_TRUE(listed.is_set());
+  scene.loop.run_for(seconds(30));
+  scene.add_node("gpu-2");
+  scene.settle();
+  // Of pods nothing was heard since.
+  EXPECT_EQ(scene.watch->last_heard(), listed);
+}
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,384 @@
+#include "controller/upgrade_controller.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "kube/typed.h"
+#include "upgrade/decide.h"
+#include "upgrade/slots.h"
+
+namespace lockstep::controller {
+
+namespace {
+
+constexpr std::string_view event_reason = "GPUDriverUpgrade";
+constexpr Duration first_refusal_pause = seconds(1);
+constexpr Duration longest_refusal_pause = seconds(30);
+
+kube::EventRecorderOptions event_options(const UpgradeOptions& options) {
+  kube::EventRecorderOptions events;
+  events.component = "lockstep";
+  events.instance = options.instance;
+  // A node's way through an upgrade has up to a dozen different messages of one reason within
+  // minutes; each is to be told, also of a second upgrade right after.
+  events.limits.similar = 50;
+  events.limits.burst = 100;
+  return events;
+}
+
+kube::WorkQueueOptions queue_options(const UpgradeOptions& options) {
+  kube::WorkQueueOptions queue;
+  queue.concurrency = options.parallel_writes;
+  return queue;
+}
+
+ObjectReference reference_to(const Node& node) {
+  // Events about nodes carry the name as uid, as the kubelet's do: kubectl describe looks for it.
+  return {"v1", "Node", "", node.meta.name, node.meta.name, "", ""};
+}
+
+kube::Request removal_request(const upgrade::PodRemoval& removal) {
+  const Pod& pod = *removal.pod;
+  JsonObject preconditions{{"uid", pod.meta.uid.view()}};
+  if (removal.how == upgrade::Removal::evict) {
+    kube::Request request;
+    request.verb = kube::Verb::create;
+    request.type = resource::pods;
+    request.ns = pod.meta.ns.str();
+    request.name = pod.meta.name.str();
+    request.subresource = "eviction";
+    request.body = std::make_shared<const Json>(JsonObject{
+        {"apiVersion", "policy/v1"},
+        {"kind", "Eviction"},
+        {"metadata", JsonObject{{"name", pod.meta.name.view()}, {"namespace", pod.meta.ns.view()}}},
+        {"deleteOptions", JsonObject{{"preconditions", std::move(preconditions)}}}});
+    return request;
+  }
+  JsonObject options{
+      {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", std::move(preconditions)}};
+  if (removal.how == upgrade::Removal::force_remove) options["gracePeriodSeconds"] = 0;
+  return kube::remove(resource::pods, pod.meta.key(), std::move(options));
+}
+
+}  // namespace
+
+UpgradeController::UpgradeController(kube::Api& api, Loop& loop, Random& random, Log& log,
+                                     UpgradeOptions options)
+    : api_(api),
+      loop_(loop),
+      log_(log),
+      options_(std::move(options)),
+      watch_(api, loop, random, log, options_.fleet),
+      ledger_(api, loop, random, log, ObjectKey{options_.ns, "lockstep-slots"}),
+      events_(api, loop, random, log, event_options(options_)),
+      queue_(loop, random, queue_options(options_),
+             [this](const std::string& node) { work(node); }) {
+  watch_.on_node([this](const std::string& node) { look(node); });
+  watch_.on_pool([this] {
+    warn_about_policy();
+    give_slots();
+  });
+}
+
+void UpgradeController::start() {
+  watch_.start();
+  begin();
+}
+
+// Everything is looked at once when all has been listed; from then on, what changes.
+void UpgradeController::begin() {
+  if (!watch_.synced()) {
+    loop_.after(milliseconds(100), scope_.bind([this] { begin(); }));
+    return;
+  }
+  begun_ = true;
+  counts_.last_sync = loop_.now();
+  watch_.nodes_watch.cache.for_each([this](const auto& node) { look(node->meta.name.str()); });
+}
+
+void UpgradeController::lead() {
+  if (leading_) return;
+  leading_ = true;
+  ledger_.forget();
+  for (const auto& [node, version] : granted_) watch_.tally().release(node);
+  granted_.clear();
+  if (!begun_) return;
+  watch_.nodes_watch.cache.for_each([this](const auto& node) { look(node->meta.name.str()); });
+  give_slots();
+}
+
+void UpgradeController::follow() { leading_ = false; }
+
+void UpgradeController::look(const std::string& node) {
+  if (begun_) queue_.add(node);
+}
+
+void UpgradeController::forget(const std::string& node) {
+  reasons_.erase(node);
+  granted_.erase(node);
+  queue_.cancel_delay(node);
+  queue_.forget(node);
+}
+
+void UpgradeController::work(const std::string& name) {
+  Duration began = options_.stopwatch ? options_.stopwatch() : Duration::zero();
+  auto view = watch_.view(name);
+  if (!view) {
+    forget(name);
+    return queue_.done(name);
+  }
+  counts_.last_sync = loop_.now();
+  watch_.count(*view);
+  drop_spent(name);
+  // A write of ours is not shown yet: when it is, the node is looked at again.
+  if (!watch_.is_current(name)) return queue_.done(name);
+  auto granted = granted_.find(name);
+  view->granted = granted != granted_.end() && granted->second == view->node->meta.resource_version;
+  upgrade::Decision decision = decide(*view, began);
+  note(*view, decision);
+  if (decision.look_again) queue_.add_after(name, *decision.look_again);
+  if (!leading_ || !decision.writes()) {
+    if (leading_) announce(*view->node, decision);
+    reasons_[name] = std::move(decision.reason);
+    return queue_.done(name);
+  }
+  reasons_[name] = decision.reason;
+  if (decision.patch() != nullptr) {
+    write_patch(*view, decision);
+  } else {
+    remove_pods(*view, decision);
+  }
+}
+
+upgrade::Decision UpgradeController::decide(const fleet::NodeView& view, Duration began) {
+  auto decision = upgrade::decide(view, watch_.pool(view.pool), watch_.rules(), loop_.now());
+  ++counts_.decisions;
+  if (options_.stopwatch) counts_.decision_time += options_.stopwatch() - began;
+  return decision;
+}
+
+// A wait that people should hear of is announced when it begins, not each time it is looked at.
+void UpgradeController::note(const fleet::NodeView& view, const upgrade::Decision& decision) {
+  auto before = reasons_.find(std::string(view.name()));
+  if (!leading_ || (before != reasons_.end() && before->second.name == decision.reason.name)) {
+    return;
+  }
+  // Of a node that failed for it, it was said when it failed.
+  bool failed = fleet::state_of(*view.node, watch_.rules().keys) == fleet::State::failed;
+  if (decision.reason.name == "BlockedByDisruptionBudget" && !decision.patch() && !failed) {
+    events_.record(reference_to(*view.node), kube::EventType::warning, event_reason,
+                   decision.reason.text);
+  }
+}
+
+void UpgradeController::announce(const Node& node, const upgrade::Decision& decision) {
+  auto before = reasons_.find(node.meta.name.str());
+  bool said = before != reasons_.end() && before->second.name == decision.reason.name;
+  if (!decision.writes() && said) return;
+  for (const auto& event : decision.events) {
+    events_.record(reference_to(node),
+                   event.warning ? kube::EventType::warning : kube::EventType::normal, event_reason,
+                   event.message);
+  }
+}
+
+void UpgradeController::write_patch(const fleet::NodeView& view,
+                                    const upgrade::Decision& decision) {
+  api_.call(kube::patch(resource::nodes, view.node->meta.key(), kube::PatchType::merge,
+                        decision.patch()->body()),
+            scope_.bind([this, node = view.node, decision](kube::Reply reply) {
+              on_patched(node, decision, std::move(reply));
+            }));
+}
+
+void UpgradeController::on_patched(const std::shared_ptr<const Node>& node,
+                                   const upgrade::Decision& decision, kube::Reply reply) {
+  std::string name = node->meta.name.str();
+  if (reply && reply->ok()) {
+    watch_.nodes_watch.cache.expect(node->meta.key(), kube::peek_body_version(reply->body));
+    queue_.forget(name);
+    announce(*node, decision);
+    if (decision.patch()->to) {
+      ++counts_.transitions;
+      if (decision.patch()->to == fleet::State::failed) ++counts_.failures;
+      Time since = fleet::state_since(*node);
+      if (since.is_set()) {
+        counts_.time_in_state[fleet::state_of(*node, watch_.rules().keys)].add(loop_.now() - since);
+      }
+      log_.info("state", {{"node", name},
+                          {"to", std::string(to_string(*decision.patch()->to))},
+                          {"reason", decision.reason.name},
+                          {"because", decision.reason.text}});
+    }
+  } else if (reply && (reply->code == 409 || reply->code == 404)) {
+    // Somebody else changed it: the watch brings the news. Should it not, we look again anyway.
+    ++counts_.conflicts;
+    queue_.add_after(name, seconds(1));
+  } else {
+    ++counts_.errors;
+    Error error = reply ? reply->error() : reply.error();
+    log_.warning("a node could not be written", {{"node", name}, {"error", error.text()}});
+    queue_.retry(name);
+  }
+  queue_.done(name);
+}
+
+void UpgradeController::remove_pods(const fleet::NodeView& view,
+                                    const upgrade::Decision& decision) {
+  std::string name(view.name());
+  auto left = std::make_shared<size_t>(decision.removals()->size());
+  for (const auto& removal : *decision.removals()) {
+    api_.call(removal_request(removal), scope_.bind([this, name, removal, left](kube::Reply reply) {
+      on_removed(name, removal, std::move(reply));
+      if (--*left == 0) queue_.done(name);
+    }));
+  }
+  announce(*view.node, decision);
+}
+
+void UpgradeController::on_removed(const std::string& node, const upgrade::PodRemoval& removal,
+                                   kube::Reply reply) {
+  const Pod& pod = *removal.pod;
+  std::string how(to_string(removal.how));
+  // Gone, or another pod of that name: what was wanted.
+  bool gone = reply && (reply->code == 404 || reply->code == 409);
+  std::string uid = pod.meta.uid.str();
+  if (gone || (reply && reply->ok())) {
+    ++counts_.removals[{how, gone ? "gone" : "done"}];
+    if (removal.how == upgrade::Removal::force_remove) {
+      fleet::EvictionTries& tries = watch_.tries()[uid];
+      tries.forced = true;
+      // Time for the news of its end, before somebody calls it stuck.
+      tries.not_before = loop_.now() + seconds(30);
+    } else if (!gone) {
+      watch_.pods.cache.expect_deleted(pod.meta.key(), pod.meta.uid);
+    }
+    if (gone) queue_.add_after(node, seconds(1));
+  } else {
+    note_refusal(removal, reply);
+    Duration pause = watch_.tries()[uid].not_before - loop_.now();
+    queue_.add_after(node, std::max(pause, milliseconds(1)));
+  }
+  // Nobody would tell us a second time that it is gone.
+  auto held = watch_.pods.cache.find(pod.meta.key());
+  if (!held || held->meta.uid != pod.meta.uid) watch_.tries().erase(uid);
+}
+
+void UpgradeController::note_refusal(const upgrade::PodRemoval& removal, const kube::Reply& reply) {
+  fleet::EvictionTries& tries = watch_.tries()[removal.pod->meta.uid.str()];
+  Error error = reply ? reply->error() : reply.error();
+  tries.by_budget = reply && reply->code == 429;
+  tries.message = error.message;
+  Duration pause = first_refusal_pause * (int64_t{1} << std::min<uint32_t>(tries.refusals, 5));
+  pause = std::min(pause, longest_refusal_pause);
+  if (reply && reply->retry_after) {
+    pause = std::clamp(*reply->retry_after, pause, longest_refusal_pause);
+  }
+  ++tries.refusals;
+  tries.not_before = loop_.now() + pause;
+  ++counts_.removals[{std::string(to_string(removal.how)),
+                      tries.by_budget ? "refused_by_budget" : "error"}];
+}
+
+bool UpgradeController::is_spent(const std::string& node, const std::string& version) const {
+  auto held = watch_.nodes_watch.cache.find(kube::KeyView("", node));
+  return held == nullptr || held->meta.resource_version != version;
+}
+
+// The node moved on, by our patch or by somebody else's: the slot counts no more by itself.
+void UpgradeController::drop_spent(const std::string& node) {
+  auto at = granted_.find(node);
+  if (at == granted_.end() || !is_spent(node, at->second)) return;
+  granted_.erase(at);
+  watch_.tally().release(node);
+  give_slots();
+}
+
+// Whoever looks at the policy shall see that it holds everything, and why.
+void UpgradeController::warn_about_policy() {
+  if (!leading_ || !begun_) return;
+  std::string warning;
+  if (watch_.rival()) {
+    warning = fmt::format("{}: {}", watch_.rival()->text, watch_.rival()->remedy);
+  }
+  for (const auto& pool : watch_.tally().pools()) {
+    const upgrade::Policy& policy = watch_.policy(pool);
+    for (const auto& problem : policy.problems) {
+      warning += fmt::format("{}{}: {}", warning.empty() ? "" : "; ", policy.source, problem);
+    }
+  }
+  if (warning == policy_warning_) return;
+  policy_warning_ = warning;
+  auto about = watch_.policy_reference();
+  if (warning.empty() || !about) return;
+  events_.record(*about, kube::EventType::warning, event_reason, "Nothing new starts: " + warning);
+  log_.warning("nothing new starts", {{"because", warning}});
+}
+
+void UpgradeController::give_slots() {
+  if (slots_due_ || !leading_ || !begun_) return;
+  slots_due_ = true;
+  // Once for all changes of this moment.
+  loop_.post(scope_.bind([this] {
+    slots_due_ = false;
+    if (!leading_) return;
+    ledger_.update([this](const Ledger& current) { return plan_slots(current); },
+                   [this](const Ledger& written) { take_slots(written); });
+  }));
+}
+
+std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
+  if (!leading_ || watch_.rival()) return std::nullopt;
+  watch_.count_changed();
+  const Text& seen = watch_.nodes_watch.cache.version();
+  // Another one saw more of the nodes than we have: what it dropped from the ledger we would count
+  // neither here nor there.
+  if (!current.seen.empty() && compare_versions(seen, current.seen) == VersionOrder::older) {
+    wait_for_news();
+    return std::nullopt;
+  }
+  // What looked spent when the ledger was read, because we were behind, may be valid now.
+  take_slots(current);
+  Ledger wanted;
+  wanted.seen = current.seen;
+  for (const auto& [node, version] : current.slots) {
+    if (!is_spent(node, version)) wanted.slots[node] = version;
+  }
+  bool starts = false;
+  for (const auto& pool : watch_.tally().pools()) {
+    for (const auto& name : upgrade::choose_starts(watch_.tally(), pool, watch_.policy(pool))) {
+      auto node = watch_.nodes_watch.cache.find(kube::KeyView("", name));
+      if (node == nullptr || !watch_.is_current(name)) continue;
+      wanted.slots[name] = node->meta.resource_version.str();
+      starts = true;
+    }
+  }
+  // Spent entries alone are not worth a write.
+  if (!starts) return std::nullopt;
+  wanted.seen = seen.str();
+  return wanted;
+}
+
+void UpgradeController::wait_for_news() {
+  if (waits_for_news_) return;
+  waits_for_news_ = true;
+  loop_.after(seconds(1), scope_.bind([this] {
+    waits_for_news_ = false;
+    give_slots();
+  }));
+}
+
+void UpgradeController::take_slots(const Ledger& ledger) {
+  for (const auto& [node, version] : ledger.slots) {
+    if (is_spent(node, version)) continue;
+    // One of an older version is spent and not dropped yet: this one takes its place.
+    std::string& granted = granted_[node];
+    if (granted == version) continue;
+    granted = version;
+    watch_.tally().reserve(node);
+    look(node);
+  }
+}
+
+}  // namespace lockstep::controller

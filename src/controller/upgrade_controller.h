@@ -1,0 +1,92 @@
+// The loop of the upgrade: what changed is looked at again, decided, and written. All that matters
+// lives in the cluster; this can be killed after any write and started again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "controller/fleet_watch.h"
+#include "controller/slot_ledger.h"
+#include "controller/upgrade_counts.h"
+#include "kube/events.h"
+#include "kube/queue.h"
+#include "upgrade/decision.h"
+
+namespace lockstep::controller {
+
+struct UpgradeOptions {
+  FleetWatchOptions fleet;
+  std::string ns = "lockstep-system";  // of the ledger
+  std::string instance;                // of events: the pod's or host's name
+  size_t parallel_writes = 32;
+  // A clock by which decisions are timed; null: they are not, and a simulation stays the same.
+  std::function<Duration()> stopwatch;
+};
+
+class UpgradeController {
+ public:
+  UpgradeController(kube::Api& api, Loop& loop, Random& random, Log& log, UpgradeOptions options);
+  UpgradeController(const UpgradeController&) = delete;
+  UpgradeController& operator=(const UpgradeController&) = delete;
+
+  // Begins to watch; decides and writes only between lead() and follow().
+  void start();
+  void lead();
+  void follow();
+  bool leading() const { return leading_; }
+  bool ready() const { return watch_.synced(); }
+  // Nothing is being written; after follow() a process may end.
+  bool idle() const { return queue_.in_work() == 0 && events_.idle(); }
+
+  FleetWatch& watch() { return watch_; }
+  const FleetWatch& watch() const { return watch_; }
+  const UpgradeCounts& counts() const { return counts_; }
+  const SlotLedger& ledger() const { return ledger_; }
+  // Why each node is where it is, as last decided.
+  const std::map<std::string, upgrade::Reason>& reasons() const { return reasons_; }
+
+ private:
+  void begin();
+  void look(const std::string& node);
+  void work(const std::string& node);
+  void note(const fleet::NodeView& view, const upgrade::Decision& decision);
+  void announce(const Node& node, const upgrade::Decision& decision);
+  void write_patch(const fleet::NodeView& view, const upgrade::Decision& decision);
+  void on_patched(const std::shared_ptr<const Node>& node, const upgrade::Decision& decision,
+                  kube::Reply reply);
+  void remove_pods(const fleet::NodeView& view, const upgrade::Decision& decision);
+  void on_removed(const std::string& node, const upgrade::PodRemoval& removal, kube::Reply reply);
+  void note_refusal(const upgrade::PodRemoval& removal, const kube::Reply& reply);
+  // `began`: when the stopwatch showed that work on the node began.
+  upgrade::Decision decide(const fleet::NodeView& view, Duration began);
+  void warn_about_policy();
+  void give_slots();
+  void wait_for_news();
+  std::optional<Ledger> plan_slots(const Ledger& current);
+  void take_slots(const Ledger& ledger);
+  bool is_spent(const std::string& node, const std::string& version) const;
+  void drop_spent(const std::string& node);
+  void forget(const std::string& node);
+
+  kube::Api& api_;
+  Loop& loop_;
+  Log& log_;
+  UpgradeOptions options_;
+  FleetWatch watch_;
+  SlotLedger ledger_;
+  kube::EventRecorder events_;
+  kube::WorkQueue queue_;
+  UpgradeCounts counts_;
+  bool leading_ = false;
+  bool begun_ = false;
+  bool slots_due_ = false;
+  bool waits_for_news_ = false;
+  std::map<std::string, std::string> granted_;  // node -> its version, as in the ledger
+  std::map<std::string, upgrade::Reason> reasons_;
+  std::string policy_warning_;  // the last that was announced
+  Scope scope_;
+};
+
+}  // namespace lockstep::controller

@@ -1,0 +1,101 @@
+#include "sim/dra.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::sim {
+
+void Preparations::add(Preparation attempt) {
+  by_node_[attempt.node].push_back(all_.size());
+  all_.push_back(std::move(attempt));
+}
+
+size_t Preparations::succeeded(std::string_view node) const {
+  auto at = by_node_.find(node);
+  if (at == by_node_.end()) return 0;
+  return static_cast<size_t>(
+      std::count_if(at->second.begin(), at->second.end(),
+                    [this](size_t place) { return all_[place].error.empty(); }));
+}
+
+size_t Preparations::failed(std::string_view node) const {
+  auto at = by_node_.find(node);
+  return at == by_node_.end() ? 0 : at->second.size() - succeeded(node);
+}
+
+std::vector<Preparation> Preparations::failed_after(std::string_view node, Time time) const {
+  std::vector<Preparation> found;
+  auto at = by_node_.find(node);
+  if (at == by_node_.end()) return found;
+  for (size_t place : at->second) {
+    const Preparation& attempt = all_[place];
+    if (!attempt.error.empty() && attempt.at >= time) found.push_back(attempt);
+  }
+  return found;
+}
+
+std::string slice_name(std::string_view node) {
+  return fmt::format("{}-{}", node, dra_driver_name);
+}
+
+Json slice_object(const Machine& machine, const NvmlHandle& handle, std::string_view node_uid,
+                  int64_t pool_generation) {
+  JsonArray devices;
+  for (int i = 0; i < machine.gpus(); ++i) {
+    JsonObject attributes{{"driverVersion", JsonObject{{"version", handle.version}}},
+                          {"productName", JsonObject{{"string", "NVIDIA H100 80GB HBM3"}}},
+                          {"uuid", JsonObject{{"string", machine.gpu_uuid(i)}}},
+                          {"type", JsonObject{{"string", "gpu"}}}};
+    devices.push_back(
+        JsonObject{{"name", fmt::format("gpu-{}", i)},
+                   {"attributes", std::move(attributes)},
+                   {"capacity", JsonObject{{"memory", JsonObject{{"value", "81559Mi"}}}}}});
+  }
+  JsonObject metadata{{"name", slice_name(machine.name())}};
+  if (!node_uid.empty()) {
+    metadata["ownerReferences"] = JsonArray{JsonObject{{"apiVersion", "v1"},
+                                                       {"kind", "Node"},
+                                                       {"name", machine.name()},
+                                                       {"uid", node_uid},
+                                                       {"controller", true}}};
+  }
+  JsonObject pool{
+      {"name", machine.name()}, {"generation", pool_generation}, {"resourceSliceCount", 1}};
+  return JsonObject{{"apiVersion", "resource.k8s.io/v1"},
+                    {"kind", "ResourceSlice"},
+                    {"metadata", std::move(metadata)},
+                    {"spec", JsonObject{{"driver", dra_driver_name},
+                                        {"nodeName", machine.name()},
+                                        {"pool", std::move(pool)},
+                                        {"devices", std::move(devices)}}}};
+}
+
+Result<void> prepare_claim(const Machine& machine, const NvmlHandle* plugin,
+                           const ResourceClaim& claim) {
+  auto cannot = [&](std::string_view why) {
+    return failf(ErrorKind::internal,
+                 "Failed to prepare dynamic resources: NodePrepareResources failed for "
+                 "ResourceClaim {}: {}",
+                 claim.meta.name.view(), why);
+  };
+  for (const ResourceClaim::Device& device : claim.devices) {
+    if (device.driver != dra_driver_name) continue;
+    if (plugin == nullptr) {
+      return failf(ErrorKind::internal,
+                   "Failed to prepare dynamic resources: prepare dynamic resources: DRA driver {} "
+                   "is not registered",
+                   dra_driver_name);
+    }
+    std::string_view name = device.device;
+    auto index = parse_integer(name.substr(std::min(name.size(), name.rfind('-') + 1)));
+    auto prepared = machine.prepare(*plugin, claim.meta.uid, static_cast<int>(index.value_or(0)));
+    if (!prepared) return cannot(prepared.error().message);
+  }
+  return {};
+}
+
+}  // namespace lockstep::sim

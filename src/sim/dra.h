@@ -1,0 +1,55 @@
+// The DRA half of a simulated node: what the kubelet plugin publishes, how a claim is prepared, and
+// the record of every attempt, which is the truth that invariants look at.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "data/json.h"
+#include "objects/resource_claim.h"
+#include "sim/machine.h"
+
+namespace lockstep::sim {
+
+inline constexpr std::string_view dra_driver_name = "gpu.nvidia.com";
+
+struct Preparation {
+  std::string node;
+  ObjectKey pod;
+  std::string claim;
+  Time at;
+  std::string error;  // empty: it went well
+};
+
+// Every attempt, in order.
+class Preparations {
+ public:
+  void add(Preparation attempt);
+
+  const std::vector<Preparation>& all() const { return all_; }
+  size_t succeeded(std::string_view node) const;
+  size_t failed(std::string_view node) const;
+  // Failures at or after a time.
+  std::vector<Preparation> failed_after(std::string_view node, Time time) const;
+
+ private:
+  std::vector<Preparation> all_;
+  // Places in all_, by node.
+  std::map<std::string, std::vector<size_t>, std::less<>> by_node_;
+};
+
+// The ResourceSlice of a node as a plugin with this handle publishes it.
+std::string slice_name(std::string_view node);
+Json slice_object(const Machine& machine, const NvmlHandle& handle, std::string_view node_uid,
+                  int64_t pool_generation);
+
+// Prepares every device of the claim that is this driver's. `plugin` null: none runs on the node.
+// The message is that of the event FailedPrepareDynamicResources.
+Result<void> prepare_claim(const Machine& machine, const NvmlHandle* plugin,
+                           const ResourceClaim& claim);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,47 @@
+// How the GPU operator turns its custom resources into the driver's DaemonSet. Pure.
+#pragma once
+
+#include <string>
+
+#include "data/json.h"
+#include "objects/resource_type.h"
+
+namespace lockstep::sim {
+
+extern const ResourceType cluster_policies;  // nvidia.com/v1
+extern const ResourceType nvidia_drivers;    // nvidia.com/v1alpha1
+
+inline constexpr std::string_view operator_namespace = "gpu-operator";
+inline constexpr std::string_view dra_namespace = "nvidia-dra-driver";
+inline constexpr std::string_view driver_daemon_set_name = "nvidia-driver-daemonset";
+inline constexpr std::string_view dra_daemon_set_name = "nvidia-dra-driver-gpu-kubelet-plugin";
+inline constexpr std::string_view validator_daemon_set_name = "nvidia-operator-validator";
+inline constexpr std::string_view driver_owner_label = "nvidia.com/gpu-operator.driver.owner";
+// On the DaemonSet: what the operator applied last.
+inline constexpr std::string_view applied_hash_annotation = "nvidia.com/last-applied-hash";
+
+struct DriverConfig {
+  std::string daemon_set = std::string(driver_daemon_set_name);
+  std::string owner;  // the NVIDIADriver's name; empty for the ClusterPolicy's
+  std::string repository = "nvcr.io/nvidia";
+  std::string image = "driver";
+  std::string version;
+  Json kernel_module;      // settings of the module: part of the digest
+  JsonObject annotations;  // of pods: cosmetic, not part of the digest
+  JsonObject labels;       // the same
+  JsonObject node_selector;
+
+  // Of what makes a reload necessary. Equal digests: the change is cosmetic.
+  std::string digest() const;
+};
+
+// From a whole ClusterPolicy or NVIDIADriver object.
+DriverConfig config_of_cluster_policy(const Json& policy);
+DriverConfig config_of_nvidia_driver(const Json& driver);
+// ClusterPolicy's spec.driver: the operator makes a DaemonSet from it.
+bool makes_driver(const Json& policy);
+
+// The whole DaemonSet, OnDelete.
+Json driver_daemon_set(const DriverConfig& config);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,135 @@
+#include "sim/expectations_reader.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "sim/strict_reader.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using Errors = std::optional<Error>;
+
+void complain(Errors& error, const std::string& path, std::string what) {
+  if (!error) error = Error{ErrorKind::invalid, std::move(what), path};
+}
+
+void read_done(const Json& json, const std::string& path, Expectations& expect, Errors& error) {
+  if (json.is_int64() && json.get_int64() >= 0) {
+    expect.done_count = json.get_int64();
+    return;
+  }
+  std::string word(as_text(&json));
+  if (word == "all" || word == "none" || word == "rest") {
+    expect.done = word;
+    return;
+  }
+  complain(error, path, "must be all, none, rest or a whole number");
+}
+
+std::vector<fleet::State> read_states(const Json& json, const std::string& path, Errors& error) {
+  std::vector<fleet::State> states;
+  if (!json.is_array()) {
+    complain(error, path, "must be a list of states");
+    return states;
+  }
+  for (const auto& entry : json.get_array()) states.push_back(read_state(entry, path, error));
+  return states;
+}
+
+}  // namespace
+
+NodeChoice read_choice(const Json& json, const std::string& path, Errors& error) {
+  NodeChoice choice;
+  if (json.is_array()) {
+    for (const auto& number : json.get_array()) {
+      if (number.is_int64() && number.get_int64() >= 1 && number.get_int64() <= 1'000'000) {
+        choice.numbers.push_back(static_cast<int>(number.get_int64()));
+      } else {
+        complain(error, path, "must be numbers of nodes: 1 is the first");
+      }
+    }
+    return choice;
+  }
+  if (json.is_string() && json.get_string() == "all") {
+    choice.every = 1;
+    return choice;
+  }
+  if (!json.is_object() || json.get_object().empty()) {
+    complain(error, path, "must be a list of numbers, all, {first: n} or {every: n}");
+    return choice;
+  }
+  StrictReader reader(json, path, error);
+  reader.number("first", choice.first, 1);
+  reader.number("every", choice.every, 1);
+  return choice;
+}
+
+fleet::State read_state(const Json& json, const std::string& path, Errors& error) {
+  std::vector<std::string> known;
+  for (fleet::State state : fleet::all_states) {
+    if (state == fleet::State::unknown) continue;
+    if (as_text(&json) == to_string(state)) return state;
+    known.emplace_back(to_string(state));
+  }
+  std::string name = json.is_string() ? std::string(json.get_string()) : print_json(json);
+  auto near = nearest(name, known);
+  complain(error, path,
+           fmt::format("{} is no state of a node{}", name,
+                       near ? "; did you mean " + *near + "?" : ": " + join(known, ", ")));
+  return fleet::State::unknown;
+}
+
+Expectations read_expectations(const Json& json, const std::string& path, Errors& error) {
+  Expectations expect;
+  StrictReader reader(json, path, error);
+  if (const Json* done = reader.get("done")) read_done(*done, path + ".done", expect, error);
+  auto choice = [&](const std::string& key, std::optional<NodeChoice>& into) {
+    if (const Json* value = reader.get(key)) into = read_choice(*value, path + "." + key, error);
+  };
+  auto count = [&](const std::string& key, std::optional<int64_t>& into) {
+    if (reader.get(key) == nullptr) return;
+    int64_t value = 0;
+    reader.number(key, value);
+    into = value;
+  };
+  auto states = [&](const std::string& key, std::vector<fleet::State>& into) {
+    if (const Json* value = reader.get(key)) into = read_states(*value, path + "." + key, error);
+  };
+  auto text = [&](const std::string& key, std::optional<std::string>& into) {
+    reader.maybe(key, into, &StrictReader::text);
+  };
+  // "false" would ask for nothing, and read as if it asked for the opposite.
+  auto yes = [&](const std::string& key, std::optional<bool>& into) {
+    reader.maybe(key, into, &StrictReader::flag);
+    if (into && !*into) complain(error, path + "." + key, "must be true, or left out");
+  };
+  count("failed", expect.failed);
+  choice("failedNodes", expect.failed_nodes);
+  text("failedWith", expect.failed_with);
+  text("failureSays", expect.failure_says);
+  choice("cordoned", expect.cordoned);
+  text("version", expect.version);
+  text("waitingFor", expect.waiting_for);
+  choice("waitingNodes", expect.waiting_nodes);
+  states("entered", expect.entered);
+  states("neverEntered", expect.never_entered);
+  count("evictions", expect.evictions);
+  count("evictionsAtLeast", expect.evictions_at_least);
+  count("driverRestarts", expect.driver_restarts);
+  text("claimsFailWith", expect.claims_fail_with);
+  choice("claimsFailOn", expect.claims_fail_on);
+  text("claimsFailedWith", expect.claims_failed_with);
+  yes("claimsHealthy", expect.claims_healthy);
+  yes("claimsHealed", expect.claims_healed);
+  yes("workRuns", expect.work_runs);
+  yes("unchanged", expect.unchanged);
+  reader.maybe("makespanAtMost", expect.makespan_at_most, &StrictReader::decimal);
+  reader.maybe("writesPerNodeAtMost", expect.writes_per_node_at_most, &StrictReader::decimal);
+  return expect;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,60 @@
+// The objects of a simulated GPU fleet, as requests that may be sent again: whatever exists already
+// is fine as it is. Custom resource definitions, namespaces, the operator's custom resources, the
+// DaemonSets of driver, DRA plugin and validator, and work for the GPUs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "data/json.h"
+#include "kube/api.h"
+#include "sim/driver_template.h"
+
+namespace lockstep::sim {
+
+struct WorkloadOptions {
+  int deployment_replicas = 0;  // Deployment ml-training/inference
+  int deployment_gpus = 8;      // of each of its pods
+  int min_available = -1;       // above -1: a PodDisruptionBudget for them
+  int job_pods = 0;             // Job ml-training/llm-pretrain: as many at once
+  int job_gpus = 8;
+  int64_t job_seconds = 3600;
+  int claim_pods = 0;            // Deployment ml-training/dra-inference: a GPU each by a claim
+  bool bare_pod = false;         // ml-training/notebook, without a controller
+  bool empty_dir_pod = false;    // Deployment ml-training/scratch, one pod with an emptyDir
+  bool daemon_set_pods = false;  // DaemonSet ml-training/gpu-health-probe with a GPU on every node
+};
+
+struct FleetOptions {
+  int nodes = 4;
+  int gpus_per_node = 8;
+  std::string driver_version = "580.105.08";
+  std::string chart_version = "v25.10.1";
+  Json upgrade_policy = JsonObject{{"autoUpgrade", true}};  // spec.driver.upgradePolicy
+  bool dra = true;
+  bool validator = true;
+  // NVIDIADrivers instead of the ClusterPolicy's driver: name -> driver version. Nodes are dealt
+  // out to them in turn.
+  std::map<std::string, std::string> nvidia_drivers;
+  std::map<std::string, JsonObject> node_labels;  // besides the usual ones, by node
+  WorkloadOptions workloads;
+};
+
+std::string node_name(int index);  // "gpu-1" for 0
+// A whole Node, Ready, as the GPU operator and the feature discovery label it.
+Json node_object(int index, const FleetOptions& options, Time now);
+
+// In the order in which they are to be sent. Nodes are not among them: kubelets register.
+std::vector<kube::Request> fleet_requests(const FleetOptions& options);
+
+// Its parts.
+Json cluster_policy_definition();
+Json nvidia_driver_definition();
+Json cluster_policy(const FleetOptions& options);
+Json dra_daemon_set(const FleetOptions& options);
+Json validator_daemon_set();
+std::vector<kube::Request> workload_requests(const WorkloadOptions& workloads);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,53 @@
+// The node half of the simulated kubelets: registers Node objects or adopts those that are there,
+// keeps their Ready condition, their labels and, where somebody looks at them, their leases.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "data/json.h"
+#include "sim/machine.h"
+#include "sim/parts.h"
+#include "sim/writer.h"
+#include "world/loop.h"
+
+namespace lockstep::sim {
+
+class NodeAgent {
+ public:
+  // `lease_interval` zero: no leases; in virtual time nobody reads them.
+  NodeAgent(Parts parts, Writer& writer, Duration lease_interval);
+  NodeAgent(const NodeAgent&) = delete;
+  NodeAgent& operator=(const NodeAgent&) = delete;
+
+  // A whole Node object, with its status.
+  void add(Json node);
+  void start();
+
+  void set_ready(const std::string& node, bool ready);
+  void set_label(const std::string& node, std::string_view key, std::string_view value);
+  // Of the node's InternalIP; empty when it has none.
+  std::string_view address(const std::string& node) const;
+
+ private:
+  struct Entry {
+    Json object;
+    bool ready = true;
+    std::string address;
+  };
+
+  void register_node(const std::string& name);
+  void write_ready(const std::string& name);
+  void renew(const std::string& name);
+  void renew_later(const std::string& name, Duration delay);
+
+  Parts parts_;
+  Writer& writer_;
+  Duration lease_interval_;
+  std::map<std::string, Entry> nodes_;
+  Scope scope_;
+};
+
+}  // namespace lockstep::sim

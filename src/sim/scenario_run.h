@@ -1,0 +1,42 @@
+// Runs one scenario in virtual time, with the very controller that runs in clusters, and says
+// whether what it expects came true.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/scenario.h"
+
+namespace lockstep::sim {
+
+struct RunOptions {
+  uint64_t seed = 1;
+  int nodes = 0;  // 0: as many as the scenario says
+};
+
+struct RunSummary {
+  std::string scenario;
+  uint64_t seed = 0;
+  int64_t nodes = 0;
+  int64_t done = 0;
+  int64_t failed = 0;
+  double virtual_seconds = 0;  // from the change to the last change of a node
+  double ideal_seconds = 0;    // ceil(nodes / parallel) times the mean of the nodes' own times
+  std::map<std::string, uint64_t> api_calls;  // the controller's, by verb
+  uint64_t node_writes = 0;                   // its writes besides evictions, events and leases
+  uint64_t evictions = 0;
+  std::map<std::string, int> states;
+  std::map<std::string, int> reasons;  // why nodes that are not done are where they are
+  std::string digest;
+  std::vector<std::string> violations;
+  std::vector<std::string> disappointments;  // expectations that did not come true
+
+  bool ok() const { return violations.empty() && disappointments.empty(); }
+};
+
+// With too few nodes (see check_nodes) nothing is run and that is the disappointment.
+RunSummary run_scenario(const Scenario& scenario, const RunOptions& options);
+
+}  // namespace lockstep::sim

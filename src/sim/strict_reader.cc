@@ -1,0 +1,106 @@
+#include "sim/strict_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::sim {
+
+StrictReader::StrictReader(const Json& json, std::string path, std::optional<Error>& error)
+    : json_(json), path_(std::move(path)), error_(error) {
+  if (!json_.is_object()) complain(path_, "must be a map");
+}
+
+StrictReader::~StrictReader() {
+  if (!json_.is_object()) return;
+  for (const auto& [name, value] : json_.get_object()) {
+    std::string key(name);
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    auto near = nearest(key, known_);
+    complain(path_, fmt::format("has the unknown key {}{}", key,
+                                near ? "; did you mean " + *near + "?" : ""));
+  }
+}
+
+const Json* StrictReader::get(const std::string& key) {
+  known_.push_back(key);
+  return json_.is_object() ? find(json_, key) : nullptr;
+}
+
+std::string StrictReader::path(const std::string& key) const {
+  return path_.empty() ? key : path_ + "." + key;
+}
+
+void StrictReader::complain(const std::string& where, const std::string& what) {
+  if (!error_) error_ = Error{ErrorKind::invalid, what, where};
+}
+
+void StrictReader::text(const std::string& key, std::string& into) {
+  const Json* value = get(key);
+  if (value == nullptr) return;
+  if (!value->is_string()) return complain(path(key), "must be a text; put it in quotes");
+  into = std::string(value->get_string());
+}
+
+void StrictReader::flag(const std::string& key, bool& into) {
+  const Json* value = get(key);
+  if (value == nullptr) return;
+  if (!value->is_bool()) return complain(path(key), "must be true or false");
+  into = value->get_bool();
+}
+
+void StrictReader::decimal(const std::string& key, double& into) {
+  const Json* value = get(key);
+  if (value == nullptr) return;
+  if (value->is_int64()) {
+    into = static_cast<double>(value->get_int64());
+  } else if (value->is_double()) {
+    into = value->get_double();
+  } else {
+    complain(path(key), "must be a number");
+  }
+}
+
+void StrictReader::duration(const std::string& key, Duration& into) {
+  const Json* value = get(key);
+  if (value == nullptr) return;
+  auto read = parse_duration(as_text(value));
+  if (!value->is_string() || !read || *read < Duration(0)) {
+    return complain(path(key), "must be a length of time such as 90s or 1h30m");
+  }
+  into = *read;
+}
+
+void StrictReader::range(const std::string& key, Duration& least, Duration& most) {
+  const Json* value = get(key);
+  if (value == nullptr) return;
+  std::vector<std::string_view> parts = split(as_text(value), '-');
+  auto from = parse_duration(trim(parts.front()));
+  auto to = parse_duration(trim(parts.back()));
+  if (!value->is_string() || !from || !to || parts.size() > 2 || *from > *to) {
+    return complain(path(key), "must be a length of time or a range such as 60s-120s");
+  }
+  least = *from;
+  most = *to;
+}
+
+void StrictReader::share(const std::string& key, IntOrPercent& into) {
+  const Json* value = get(key);
+  if (value == nullptr) return;
+  std::string_view text = as_text(value);
+  auto percent = parse_integer(text.substr(0, text.find('%')));
+  constexpr int64_t most = 1'000'000;
+  // Above 100% makes sense here: so many pods for each node.
+  if (percent && text.ends_with('%') && *percent >= 0 && *percent <= most) {
+    into = IntOrPercent::percentage(*percent);
+  } else if (value->is_int64() && value->get_int64() >= 0 && value->get_int64() <= most) {
+    into = IntOrPercent::count(value->get_int64());
+  } else {
+    complain(path(key), "must be a whole number, or a percentage of the nodes such as \"50%\"");
+  }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,111 @@
+// Every file in scenarios/ is a test: it must hold for every seed. SCENARIO_SEEDS=500 explores more
+// of them than the few that a build can wait for; SCENARIO_NODES=48 tries another size of fleet.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "sim/scenario_run.h"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr int usual_seeds = 5;
+
+std::filesystem::path folder() { return LOCKSTEP_SCENARIO_DIR; }
+
+std::vector<std::string> names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<Scenario> read(const std::string& name) {
+  std::ifstream file(folder() / (name + ".yaml"));
+  std::stringstream text;
+  text << file.rdbuf();
+  return read_scenario(text.str(), name + ".yaml");
+}
+
+int number_from(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): no thread yet
+  auto number = text == nullptr ? std::nullopt : parse_integer(text);
+  return number && *number > 0 ? static_cast<int>(*number) : otherwise;
+}
+
+class Scenarios : public testing::TestWithParam<std::string> {};
+
+TEST_P(Scenarios, HoldsForEverySeed) {
+  auto scenario = read(GetParam());
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_EQ(scenario->name, GetParam()) << "a scenario is called as its file is";
+  EXPECT_FALSE(scenario->about.empty()) << "a scenario says what it shows";
+  int nodes = number_from("SCENARIO_NODES", 0);
+  if (!check_nodes(*scenario, nodes)) GTEST_SKIP() << "needs more nodes";
+  int usual = scenario->seeds > 0 ? std::min(scenario->seeds, usual_seeds) : usual_seeds;
+  int seeds = number_from("SCENARIO_SEEDS", usual);
+  for (int seed = 1; seed <= seeds; ++seed) {
+    RunSummary summary = run_scenario(*scenario, {static_cast<uint64_t>(seed), nodes});
+    EXPECT_TRUE(summary.ok()) << "lockstep simulate scenarios/" << GetParam() << ".yaml --seed "
+                              << seed << " --nodes " << summary.nodes << "\n  "
+                              << join(summary.violations, "\n  ") << "\n  "
+                              << join(summary.disappointments, "\n  ");
+  }
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Scenarios, testing::ValuesIn(names()), test_name);
+
+// The names that the project promised.
+TEST(Scenarios, AreAllThere) {
+  auto found = names();
+  for (const char* name :
+       {"stale-nvml", "stale-nvml-annotation", "timing-race", "timing-race-hook", "per-node-reroll",
+        "pdb-blocked", "image-pull-error", "crash-loop", "rollback-midway", "cosmetic-change",
+        "admin-cordon", "pause-resume", "failure-budget", "one-bad-node"}) {
+    EXPECT_NE(std::find(found.begin(), found.end(), name), found.end()) << name;
+  }
+}
+
+// A scenario whose expectation is wrong fails: what the protection does is what makes the
+// difference, not a check that cannot fail.
+TEST(Scenarios, FailWhenWhatTheyExpectIsWrong) {
+  auto unprotected = read("per-node-reroll");
+  ASSERT_TRUE(unprotected);
+  unprotected->reroll_clients = false;
+  RunSummary summary = run_scenario(*unprotected, {});
+  EXPECT_FALSE(summary.ok());
+  EXPECT_NE(join(summary.disappointments, "\n").find("Driver/library version mismatch"),
+            std::string::npos);
+
+  auto protected_after_all = read("stale-nvml");
+  ASSERT_TRUE(protected_after_all);
+  protected_after_all->reroll_clients = true;
+  EXPECT_FALSE(run_scenario(*protected_after_all, {}).ok());
+
+  auto healthy = read("image-pull-error");
+  ASSERT_TRUE(healthy);
+  healthy->machines.clear();
+  EXPECT_FALSE(run_scenario(*healthy, {}).ok());
+
+  auto wrong_count = read("failure-budget");
+  ASSERT_TRUE(wrong_count);
+  wrong_count->expect.failed = 3;
+  EXPECT_EQ(run_scenario(*wrong_count, {}).disappointments,
+            std::vector<std::string>{"failed: expected 3, saw 2"});
+}
+
+}  // namespace
+}  // namespace lockstep::sim
