@@ -26,3 +26,7 @@ endif()
 if(LOCKSTEP_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
+
+# What the tests themselves do needs no optimizing, and compiling them is half of a build: what they test
+# is in the libraries, which are optimized.
+set(LOCKSTEP_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0>)

@@ -32,6 +32,7 @@ function(lockstep_folder name)
     target_link_libraries(${name}_test PRIVATE ${name} ${ARG_USES} ${ARG_TEST_USES} ${ARG_PARTS}
                           ${ARG_TEST_PARTS} rapidcheck GTest::gtest_main)
     lockstep_precompile(${name}_test test_headers "${ARG_PARTS}")
+    target_compile_options(${name}_test PRIVATE ${LOCKSTEP_TEST_OPTIONS})
     add_test(NAME ${name} COMMAND ${name}_test)
     # One seed for the property tests: the same run for everybody. RC_PARAMS="" explores.
     set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "RC_PARAMS=seed=20261115")

@@ -14,6 +14,7 @@ if(LOCKSTEP_PCH)
   if(LOCKSTEP_TESTS)
     target_link_libraries(precompiled_test_headers PRIVATE rapidcheck GTest::gtest_main)
     target_precompile_headers(precompiled_test_headers PRIVATE <gtest/gtest.h> <rapidcheck/gtest.h>)
+    target_compile_options(precompiled_test_headers PRIVATE ${LOCKSTEP_TEST_OPTIONS})
   endif()
 endif()
 

@@ -105,6 +105,7 @@ void UpgradeController::lead() {
   granted_.clear();
   if (!begun_) return;
   watch_.nodes_watch.cache.for_each([this](const auto& node) { look(node->meta.name.str()); });
+  warn_about_policy();
   give_slots();
 }
 

@@ -102,19 +102,21 @@ Reason describe(const Progress& progress, Duration timeout, Duration left) {
                                   : fmt::format("for {} more", human_duration(left));
   if (!progress.by_budget.empty()) {
     return {"BlockedByDisruptionBudget",
-            fmt::format("{} pods may not be disrupted now: {}; tried again with growing pauses, {}",
-                        progress.by_budget.size(), name_some(progress.by_budget), until),
+            fmt::format("{} may not be disrupted now: {}; tried again with growing pauses, {}",
+                        counted(progress.by_budget.size(), "pod"), name_some(progress.by_budget),
+                        until),
             "scale the application up, or allow more disruption in its budget"};
   }
   if (!progress.by_error.empty()) {
-    return {"EvictionRefused",
-            fmt::format("{} evictions failed: {}; tried again, {}", progress.by_error.size(),
-                        name_some(progress.by_error), until),
-            ""};
+    return {
+        "EvictionRefused",
+        fmt::format("{} failed: {}; tried again, {}", counted(progress.by_error.size(), "eviction"),
+                    name_some(progress.by_error), until),
+        ""};
   }
   if (!progress.ending.empty()) {
     return {"PodsTerminating",
-            fmt::format("{} pods are ending: {}; they are given {}", progress.ending.size(),
+            fmt::format("waits for {} to end: {}; given {}", counted(progress.ending.size(), "pod"),
                         name_pods(progress.ending),
                         timeout == Duration::zero() ? std::string("the time they take")
                                                     : human_duration(left) + " more"),
@@ -122,7 +124,8 @@ Reason describe(const Progress& progress, Duration timeout, Duration left) {
   }
   std::vector<fleet::PodPtr> pods;
   for (const auto& removal : progress.to_evict) pods.push_back(removal.pod);
-  return {"EvictsPods", fmt::format("evicts {} pods: {}", pods.size(), name_pods(pods)), ""};
+  return {"EvictsPods", fmt::format("evicts {}: {}", counted(pods.size(), "pod"), name_pods(pods)),
+          ""};
 }
 
 // How long a pod may stay that was deleted without grace.
@@ -139,8 +142,8 @@ std::optional<Reason> find_latecomers(const Progress& progress, const Situation&
   }
   if (late.empty()) return std::nullopt;
   return Reason{"PodsKeepComing",
-                fmt::format("{} pods came to the node after {} of evictions: {}", late.size(),
-                            format_duration(timeout), name_pods(late)),
+                fmt::format("{} came to the node after {} of evictions: {}",
+                            counted(late.size(), "pod"), format_duration(timeout), name_pods(late)),
                 "let these pods not tolerate a cordon, or scale their application down"};
 }
 
@@ -152,10 +155,11 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
   Sorted sorted = sort_pods(situation.view, judge);
   // All or none: half an eviction would cost work and gain nothing.
   if (!sorted.protected_pods.empty()) {
-    return give_up({"ProtectedPods",
-                    fmt::format("{} pods may not be evicted: {}", sorted.protected_pods.size(),
-                                name_some(sorted.protected_pods, 20)),
-                    "end these pods, or allow their eviction with the setting named"});
+    return give_up(
+        {"ProtectedPods",
+         fmt::format("{} may not be evicted: {}", counted(sorted.protected_pods.size(), "pod"),
+                     name_some(sorted.protected_pods, 20)),
+         "end these pods, or allow their eviction with the setting named"});
   }
   if (sorted.leaving.empty()) return on_empty();
   Progress progress = see_progress(sorted, situation.now);
@@ -172,8 +176,8 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
     if (!progress.to_force.empty() && progress.to_evict.empty()) {
       Decision decision =
           hold({"ForceDeletes",
-                fmt::format("{} pods did not end within {} and are deleted without grace: {}",
-                            progress.to_force.size(), format_duration(timeout),
+                fmt::format("{} did not end within {}, deleted now without grace: {}",
+                            counted(progress.to_force.size(), "pod"), format_duration(timeout),
                             name_pods(progress.ending)),
                 ""},
                seconds(30));
@@ -185,10 +189,11 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
       // Deleted without grace and still there: nothing more can be done, and nothing will happen.
       Duration patience = situation.left_of(timeout + force_patience);
       if (patience > Duration::zero()) return hold(std::move(reason), patience);
-      return give_up({"PodsStuckTerminating",
-                      fmt::format("{} pods were deleted without grace and are still there: {}",
-                                  progress.ending.size(), name_pods(progress.ending)),
-                      "look at the finalizers of these pods"});
+      return give_up(
+          {"PodsStuckTerminating",
+           fmt::format("{} deleted without grace and still there: {}",
+                       counted(progress.ending.size(), "pod"), name_pods(progress.ending)),
+           "look at the finalizers of these pods"});
     }
   }
   std::optional<Duration> look_again = progress.next_try;
@@ -268,16 +273,17 @@ Decision decide_drain(const Situation& situation) {
     Duration limit = policy.drain.eviction.timeout;
     Duration rest = situation.left_of(limit);
     if (!left.empty() && all_end && (limit == Duration::zero() || rest > Duration::zero())) {
-      return hold({"PodsTerminating",
-                   fmt::format("{} GPU pods are ending: {}", left.size(), name_pods(left)), ""},
-                  limit > Duration::zero() ? std::optional(rest) : std::nullopt);
+      return hold(
+          {"PodsTerminating",
+           fmt::format("waits for {} to end: {}", counted(left.size(), "GPU pod"), name_pods(left)),
+           ""},
+          limit > Duration::zero() ? std::optional(rest) : std::nullopt);
     }
     if (!left.empty()) {
-      return fail_node(situation,
-                       {"GpuPodsRemain",
-                        fmt::format("{} GPU pods are not part of the drain and still there: {}",
-                                    left.size(), name_pods(left)),
-                        "end these pods, or let the drain cover them"});
+      return fail_node(situation, {"GpuPodsRemain",
+                                   fmt::format("{} left out by the drain and still there: {}",
+                                               counted(left.size(), "GPU pod"), name_pods(left)),
+                                   "end these pods, or let the drain cover them"});
     }
     return enter(situation, State::pod_restart, {"Drained", "the node is drained", ""});
   };

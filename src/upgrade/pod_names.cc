@@ -8,6 +8,10 @@ std::string name_pod(const Pod& pod) {
   return fmt::format("{}/{}", pod.meta.ns.view(), pod.meta.name.view());
 }
 
+std::string counted(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string name_some(const std::vector<std::string>& names, size_t most) {
   std::string text;
   for (size_t i = 0; i < names.size() && i < most; ++i) text += (i == 0 ? "" : ", ") + names[i];

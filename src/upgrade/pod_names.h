@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fleet/node_view.h"
@@ -12,5 +13,7 @@ std::string name_pod(const Pod& pod);
 std::string name_pods(const std::vector<fleet::PodPtr>& pods, size_t most = 5);
 // The same for texts that are already made.
 std::string name_some(const std::vector<std::string>& names, size_t most = 5);
+// "1 pod", "3 pods".
+std::string counted(size_t count, std::string_view noun);
 
 }  // namespace lockstep::upgrade

@@ -25,5 +25,11 @@ TEST(PodNames, OfManyTheRestIsCounted) {
   EXPECT_EQ(name_pods(pods), "ml/p0, ml/p1, ml/p2, ml/p3, ml/p4 and 3 more");
 }
 
+TEST(Counted, SaysOneAsOne) {
+  EXPECT_EQ(counted(1, "pod"), "1 pod");
+  EXPECT_EQ(counted(0, "pod"), "0 pods");
+  EXPECT_EQ(counted(3, "GPU pod"), "3 GPU pods");
+}
+
 }  // namespace
 }  // namespace lockstep::upgrade

@@ -8,7 +8,7 @@ namespace lockstep::upgrade {
 
 struct Reason {
   std::string name;    // "WaitsForSlot"
-  std::string text;    // "5 of 5 upgrades are in progress (maxParallelUpgrades 5)"
+  std::string text;    // "5 upgrades in progress, and maxParallelUpgrades is 5"
   std::string remedy;  // "raise maxParallelUpgrades, or wait"; may be empty
 
   bool operator==(const Reason&) const = default;

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "upgrade/deciding.h"
+#include "upgrade/pod_names.h"
 
 namespace lockstep::upgrade {
 
@@ -88,10 +89,11 @@ std::optional<Reason> held_by_limits(const PoolView& pool, Place place) {
         "see lockstep status for the failed nodes, repair and retry them"};
   }
   if (limits.parallel > 0 && counts.active >= limits.parallel) {
-    return Reason{"ParallelLimit",
-                  fmt::format("{} upgrades are in progress and maxParallelUpgrades is {}",
-                              counts.active, limits.parallel),
-                  "wait, or raise maxParallelUpgrades"};
+    return Reason{
+        "ParallelLimit",
+        fmt::format("{} in progress, and maxParallelUpgrades is {}",
+                    counted(static_cast<size_t>(counts.active), "upgrade"), limits.parallel),
+        "wait, or raise maxParallelUpgrades"};
   }
   // It is out of service because of us: were it to wait for itself, nothing would ever end.
   if (place == Place::cordoned_by_us) return std::nullopt;

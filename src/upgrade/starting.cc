@@ -129,9 +129,9 @@ Decision decide_required(const Situation& situation) {
   auto held = held_back(situation.view, situation.pool, situation.rules);
   if (held) return hold(*held);
   return hold({"NextInLine",
-               fmt::format("{} nodes wait and a slot is free: it is given to nodes with the fewest "
+               fmt::format("{} waiting and a slot is free: it is given to nodes with the fewest "
                            "GPU pods first",
-                           situation.pool.counts.waiting),
+                           counted(static_cast<size_t>(situation.pool.counts.waiting), "node")),
                ""});
 }
 
@@ -158,17 +158,18 @@ Decision decide_wait_for_jobs(const Situation& situation) {
   if (wait.timeout > Duration::zero() && left == Duration::zero()) {
     return enter(situation, State::pod_deletion,
                  {"WaitTimedOut",
-                  fmt::format("{} pods still run after {}: {}", waited_for.size(),
+                  fmt::format("{} still there after {}: {}", counted(waited_for.size(), "pod"),
                               format_duration(wait.timeout), name_pods(waited_for)),
                   ""});
   }
-  Reason reason{"WaitsForJobs",
-                fmt::format("waits for {} pods that match \"{}\" to finish: {}; {}",
-                            waited_for.size(), wait.pods.text(), name_pods(waited_for),
-                            wait.timeout == Duration::zero()
-                                ? "for as long as it takes (waitForCompletion.timeoutSeconds is 0)"
-                                : fmt::format("for {} more", human_duration(left))),
-                "let them finish, delete them, or set waitForCompletion.timeoutSeconds"};
+  Reason reason{
+      "WaitsForJobs",
+      fmt::format("waits for {} with \"{}\" to finish: {}; {}", counted(waited_for.size(), "pod"),
+                  wait.pods.text(), name_pods(waited_for),
+                  wait.timeout == Duration::zero()
+                      ? "for as long as it takes (waitForCompletion.timeoutSeconds is 0)"
+                      : fmt::format("for {} more", human_duration(left))),
+      "let them finish, delete them, or set waitForCompletion.timeoutSeconds"};
   return hold(std::move(reason),
               wait.timeout > Duration::zero() ? std::optional(left) : std::nullopt);
 }

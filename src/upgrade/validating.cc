@@ -126,8 +126,8 @@ Decision decide_validation(const Situation& situation) {
     for (const auto& removal : findings.stale) pods.push_back(removal.pod);
     Decision decision =
         hold({"RestartsClients",
-              fmt::format("restarts {} pods that opened the driver before it was restarted: {}",
-                          pods.size(), name_pods(pods)),
+              fmt::format("restarts {} that opened the driver before it was restarted: {}",
+                          counted(pods.size(), "pod"), name_pods(pods)),
               ""},
              left);
     decision.write = std::move(findings.stale);
