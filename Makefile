@@ -37,7 +37,7 @@ bench: packages
 
 fuzz: packages
 	@cmake --preset fuzz > /dev/null
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
 lint: packages

@@ -116,7 +116,7 @@ class Demo {
         "\"path\": \"/spec/driver/version\", \"value\":\"{}\"}}]'\n\n",
         flags_.to);
     LOCKSTEP_CHECK(
-        api.patch(controller::cluster_policies, {"", "cluster-policy"}, kube::PatchType::json,
+        api.patch(fleet::cluster_policies, {"", "cluster-policy"}, kube::PatchType::json,
                   JsonArray{JsonObject{
                       {"op", "replace"}, {"path", "/spec/driver/version"}, {"value", flags_.to}}}));
     began_ = session_->loop.uptime();

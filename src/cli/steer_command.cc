@@ -29,7 +29,7 @@ struct PolicyObject {
 // The objects that carry policies: all, or the one of a pool.
 Result<std::vector<PolicyObject>> find_policies(kube::SyncApi& api, const std::string& pool) {
   std::vector<PolicyObject> found;
-  for (const auto* type : {&controller::cluster_policies, &controller::nvidia_drivers}) {
+  for (const auto* type : {&fleet::cluster_policies, &fleet::nvidia_drivers}) {
     auto items = api.list(kube::list(*type));
     if (!items) {
       if (items.error().kind == ErrorKind::not_found) continue;
@@ -37,7 +37,7 @@ Result<std::vector<PolicyObject>> find_policies(kube::SyncApi& api, const std::s
     }
     for (const auto& item : items->items) {
       std::string name(text_at(*item, "metadata", "name"));
-      bool wanted = pool.empty() || (type == &controller::nvidia_drivers && name == pool);
+      bool wanted = pool.empty() || (type == &fleet::nvidia_drivers && name == pool);
       if (wanted) found.push_back({*type, {"", name}});
     }
   }

@@ -9,9 +9,6 @@
 
 namespace lockstep::controller {
 
-const ResourceType cluster_policies{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", false};
-const ResourceType nvidia_drivers{"nvidia.com", "v1alpha1", "NVIDIADriver", "nvidiadrivers", false};
-
 namespace {
 
 kube::ReflectorOptions watch_of(const ResourceType& type) {

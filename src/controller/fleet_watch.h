@@ -32,8 +32,8 @@
 
 namespace lockstep::controller {
 
-extern const ResourceType cluster_policies;  // nvidia.com/v1
-extern const ResourceType nvidia_drivers;    // nvidia.com/v1alpha1
+using fleet::cluster_policies;
+using fleet::nvidia_drivers;
 
 struct FleetWatchOptions {
   std::string key_domain = "nvidia.com";

@@ -2,6 +2,9 @@
 
 namespace lockstep::fleet {
 
+const ResourceType cluster_policies{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", false};
+const ResourceType nvidia_drivers{"nvidia.com", "v1alpha1", "NVIDIADriver", "nvidiadrivers", false};
+
 Keys::Keys(std::string_view key_domain) : domain(key_domain) {
   std::string prefix = domain + "/gpu-driver-upgrade";
   state = prefix + "-state";

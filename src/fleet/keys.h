@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "objects/resource_type.h"
+
 namespace lockstep::fleet {
 
 struct Keys {
@@ -36,6 +38,10 @@ inline constexpr std::string_view failed_revision_annotation =
 inline constexpr std::string_view paused_annotation = "lockstep.dev/paused";
 // On the same, where autoUpgrade is NVIDIA's switch (--key-domain lockstep.dev): "false" is off.
 inline constexpr std::string_view auto_upgrade_annotation = "lockstep.dev/auto-upgrade";
+
+// Where the rules of an upgrade are written.
+extern const ResourceType cluster_policies;  // nvidia.com/v1
+extern const ResourceType nvidia_drivers;    // nvidia.com/v1alpha1
 
 // Whose driver a node runs: the name of its NVIDIADriver. Pools of nodes are made by it.
 inline constexpr std::string_view driver_owner_label = "nvidia.com/gpu-operator.driver.owner";

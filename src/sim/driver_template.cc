@@ -8,9 +8,6 @@
 
 namespace lockstep::sim {
 
-const ResourceType cluster_policies{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", false};
-const ResourceType nvidia_drivers{"nvidia.com", "v1alpha1", "NVIDIADriver", "nvidiadrivers", false};
-
 namespace {
 
 void take_text(std::string& into, const Json& from, std::string_view key) {

@@ -4,19 +4,20 @@
 #include <string>
 
 #include "data/json.h"
+#include "fleet/keys.h"
 #include "objects/resource_type.h"
 
 namespace lockstep::sim {
 
-extern const ResourceType cluster_policies;  // nvidia.com/v1
-extern const ResourceType nvidia_drivers;    // nvidia.com/v1alpha1
+using fleet::cluster_policies;
+using fleet::driver_owner_label;
+using fleet::nvidia_drivers;
 
 inline constexpr std::string_view operator_namespace = "gpu-operator";
 inline constexpr std::string_view dra_namespace = "nvidia-dra-driver";
 inline constexpr std::string_view driver_daemon_set_name = "nvidia-driver-daemonset";
 inline constexpr std::string_view dra_daemon_set_name = "nvidia-dra-driver-gpu-kubelet-plugin";
 inline constexpr std::string_view validator_daemon_set_name = "nvidia-operator-validator";
-inline constexpr std::string_view driver_owner_label = "nvidia.com/gpu-operator.driver.owner";
 // On the DaemonSet: what the operator applied last.
 inline constexpr std::string_view applied_hash_annotation = "nvidia.com/last-applied-hash";
 

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "child.h"
 #include "data/json.h"
+#include "fleet/keys.h"
 #include "kube/connect.h"
 #include "kube/sync_api.h"
 #include "objects/resource_type.h"
@@ -24,8 +25,7 @@ namespace lockstep::commands {
 // Far longer than anything here takes.
 constexpr Duration patience = seconds(90);
 inline const std::string state_key = "nvidia.com/gpu-driver-upgrade-state";
-inline const ResourceType cluster_policies{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies",
-                                           false};
+using fleet::cluster_policies;
 
 struct NodeLook {
   std::string state;
