@@ -1,4 +1,5 @@
-// From a tree of YAML nodes to JSON. Shared with the editor; others include data/yaml.h.
+// From a tree of YAML nodes to JSON. Shared with those who work on the tree; others include
+// data/yaml.h.
 #pragma once
 
 #include <string>

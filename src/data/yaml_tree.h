@@ -1,5 +1,5 @@
 // A YAML text as libyaml sees it: nodes with their places, before any of them has a JSON type. The
-// reader turns it into JSON, the editor finds bytes by it; others include data/yaml.h.
+// reader turns it into JSON, the editor and whoever reports a place find bytes by it.
 #pragma once
 
 #include <cstdint>

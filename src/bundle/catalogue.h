@@ -1,0 +1,45 @@
+// A catalogue of recipes, read from files that somebody else has fetched: registry, overlays,
+// mixins and the files of the components. What is wrong in any of them is found here, not in the
+// one recipe that happens to need it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "bundle/criteria.h"
+#include "bundle/overlay.h"
+#include "bundle/registry.h"
+
+namespace lockstep::bundle {
+
+// By path from the catalogue's root: "overlays/eks.yaml".
+using FileMap = std::map<std::string, std::string, std::less<>>;
+
+// One data directory.
+struct Layer {
+  std::string name;  // begins the places of errors: "recipes", "/home/me/data"; may be empty
+  FileMap files;
+};
+
+struct Catalogue {
+  Registry registry;
+  CriteriaWords words;
+  Overlay base;
+  std::map<std::string, Overlay, std::less<>> overlays;  // without the base
+  std::map<std::string, Mixin, std::less<>> mixins;
+  FileMap files;                                           // everything under components/
+  std::map<std::string, std::string, std::less<>> places;  // what errors call each file
+
+  // Later layers lie over earlier ones: registries are merged by component, criteria.yaml adds its
+  // words, any other file replaces that of the same path.
+  static Result<Catalogue> read(const std::vector<Layer>& layers);
+
+  // What an overlay stands on, the root first, itself last, without the base of all.
+  std::vector<const Overlay*> chain(const Overlay& overlay) const;
+  bool is_ancestor(const Overlay& above, const Overlay& of) const;
+};
+
+}  // namespace lockstep::bundle
