@@ -4,16 +4,20 @@ namespace lockstep::apiserver {
 namespace {
 
 TEST(TableNetwork, Columns) {
-  expect_columns({
+  const std::vector<ColumnCase> cases = {
       {"", "Service", "Name,Type,Cluster-IP,External-IP,Port(s),Age|Selector"},
       {"", "Endpoints", "Name,Endpoints,Age"},
       {"discovery.k8s.io", "EndpointSlice", "Name,AddressType,Ports,Endpoints,Age"},
       {"networking.k8s.io", "NetworkPolicy", "Name,Pod-Selector,Age"},
-  });
+  };
+  for (const ColumnCase& one : cases) {
+    EXPECT_EQ(column_names(one.group, one.kind), one.names) << one.kind;
+    EXPECT_TRUE(are_described(one)) << one.kind;
+  }
 }
 
 TEST(TableNetwork, Services) {
-  expect_rows({
+  const std::vector<RowCase> cases = {
       {"plain", "", "Service",
        R"("spec":{"type":"ClusterIP","clusterIPs":["10.0.0.1","fd00::1"],"ports":[{"port":80,"protocol":"TCP"}],"selector":{"a":"b"}})",
        R"(["x","ClusterIP","10.0.0.1","<none>","80/TCP","24h","a=b"])"},
@@ -30,11 +34,13 @@ TEST(TableNetwork, Services) {
       {"a name elsewhere", "", "Service",
        R"("spec":{"type":"ExternalName","externalName":"example.com"})",
        R"(["x","ExternalName","<none>","example.com","<none>","24h","<none>"])"},
-  });
+  };
+  for (const RowCase& row : cases)
+    EXPECT_EQ(cells_of(row), row.cells) << row.kind << ": " << row.name;
 }
 
 TEST(TableNetwork, Endpoints) {
-  expect_rows({
+  const std::vector<RowCase> cases = {
       {"none", "", "Endpoints", "", R"(["x","<none>","24h"])"},
       {"some", "", "Endpoints",
        R"("subsets":[{"addresses":[{"ip":"1.1.1.1"},{"ip":"fd00::1"}],"ports":[{"port":80}]}])",
@@ -53,7 +59,9 @@ TEST(TableNetwork, Endpoints) {
       {"some pods", "networking.k8s.io", "NetworkPolicy",
        R"("spec":{"podSelector":{"matchExpressions":[{"key":"a","operator":"NotIn","values":["b"]},{"key":"c","operator":"Exists"}]}})",
        R"(["x","a notin (b),c","24h"])"},
-  });
+  };
+  for (const RowCase& row : cases)
+    EXPECT_EQ(cells_of(row), row.cells) << row.kind << ": " << row.name;
 }
 
 }  // namespace

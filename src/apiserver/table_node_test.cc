@@ -4,7 +4,7 @@ namespace lockstep::apiserver {
 namespace {
 
 TEST(TableNode, Columns) {
-  expect_columns({
+  const std::vector<ColumnCase> cases = {
       {"", "Node",
        "Name,Status,Roles,Age,Version|Internal-IP,External-IP,OS-Image,Kernel-Version,Container-"
        "Runtime"},
@@ -15,11 +15,15 @@ TEST(TableNode, Columns) {
       {"resource.k8s.io", "ResourceClaimTemplate", "Name,Age"},
       {"resource.k8s.io", "ResourceSlice", "Name,Node,Driver,Pool,Age"},
       {"resource.k8s.io", "DeviceTaintRule", "Name,Key,Value,Effect,TimeAdded,Age"},
-  });
+  };
+  for (const ColumnCase& one : cases) {
+    EXPECT_EQ(column_names(one.group, one.kind), one.names) << one.kind;
+    EXPECT_TRUE(are_described(one)) << one.kind;
+  }
 }
 
 TEST(TableNode, Rows) {
-  expect_rows({
+  const std::vector<RowCase> cases = {
       {"bare", "", "Node", "",
        R"(["x","Unknown","<none>","24h","","<none>","<none>","<unknown>","<unknown>","<unknown>"])"},
       {"ready and cordoned", "", "Node",
@@ -62,7 +66,9 @@ TEST(TableNode, Rows) {
       {"taint", "resource.k8s.io", "DeviceTaintRule",
        R"("spec":{"taint":{"key":"k","value":"v","effect":"NoExecute","timeAdded":"2026-03-02T11:00:00Z"}})",
        R"(["x","k","v","NoExecute","60m","24h"])"},
-  });
+  };
+  for (const RowCase& row : cases)
+    EXPECT_EQ(cells_of(row), row.cells) << row.kind << ": " << row.name;
 }
 
 }  // namespace

@@ -16,9 +16,14 @@ std::string summary(std::string_view rest, std::string_view metadata = "") {
 }
 
 TEST(TablePod, Columns) {
-  expect_columns(
-      {{"", "Pod", "Name,Ready,Status,Restarts,Age|IP,Node,Nominated Node,Readiness Gates"},
-       {"", "PodTemplate", "Name,Containers,Images,Pod Labels"}});
+  const std::vector<ColumnCase> cases = {
+      {"", "Pod", "Name,Ready,Status,Restarts,Age|IP,Node,Nominated Node,Readiness Gates"},
+      {"", "PodTemplate", "Name,Containers,Images,Pod Labels"},
+  };
+  for (const ColumnCase& one : cases) {
+    EXPECT_EQ(column_names(one.group, one.kind), one.names) << one.kind;
+    EXPECT_TRUE(are_described(one)) << one.kind;
+  }
 }
 
 TEST(TablePod, Status) {
@@ -129,7 +134,7 @@ TEST(TablePod, Deletion) {
 }
 
 TEST(TablePod, Wide) {
-  expect_rows({
+  const std::vector<RowCase> cases = {
       {"nothing known", "", "Pod", R"("status":{"phase":"Pending"})",
        R"(["x","0/0","Pending","0","24h","<none>","<none>","<none>","<none>"])"},
       {"placed", "", "Pod",
@@ -143,7 +148,9 @@ TEST(TablePod, Wide) {
        R"("template":{"metadata":{"labels":{"b":"2","a":"1"}},"spec":{"containers":[
           {"name":"c","image":"i"},{"name":"d","image":"j"}]}})",
        R"(["x","c,d","i,j","a=1,b=2"])"},
-  });
+  };
+  for (const RowCase& row : cases)
+    EXPECT_EQ(cells_of(row), row.cells) << row.kind << ": " << row.name;
 }
 
 TEST(TablePod, CompletedRowsSayso) {

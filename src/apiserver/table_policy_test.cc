@@ -7,7 +7,7 @@ constexpr std::string_view rbac = "rbac.authorization.k8s.io";
 constexpr std::string_view admission = "admissionregistration.k8s.io";
 
 TEST(TablePolicy, Columns) {
-  expect_columns({
+  const std::vector<ColumnCase> cases = {
       {rbac, "RoleBinding", "Name,Role,Age|Users,Groups,ServiceAccounts"},
       {rbac, "ClusterRoleBinding", "Name,Role,Age|Users,Groups,ServiceAccounts"},
       // These have no printer in Kubernetes either.
@@ -19,11 +19,15 @@ TEST(TablePolicy, Columns) {
       {admission, "ValidatingAdmissionPolicyBinding", "Name,PolicyName,ParamRef,Age"},
       {admission, "MutatingAdmissionPolicy", "Name,Mutations,ParamKind,Age"},
       {admission, "MutatingAdmissionPolicyBinding", "Name,PolicyName,ParamRef,Age"},
-  });
+  };
+  for (const ColumnCase& one : cases) {
+    EXPECT_EQ(column_names(one.group, one.kind), one.names) << one.kind;
+    EXPECT_TRUE(are_described(one)) << one.kind;
+  }
 }
 
 TEST(TablePolicy, Rows) {
-  expect_rows({
+  const std::vector<RowCase> cases = {
       {"", rbac, "RoleBinding",
        R"("roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"u"},{"kind":"Group","name":"g"},
           {"kind":"User","name":"v"},{"kind":"ServiceAccount","namespace":"n","name":"s"}])",
@@ -45,7 +49,9 @@ TEST(TablePolicy, Rows) {
        R"(["x","p","&LabelSelector{MatchLabels:map[string]string{a: b,},MatchExpressions:[]LabelSelectorRequirement{},}","24h"])"},
       {"none", admission, "MutatingAdmissionPolicyBinding", R"("spec":{"policyName":"p"})",
        R"(["x","p","<unset>","24h"])"},
-  });
+  };
+  for (const RowCase& row : cases)
+    EXPECT_EQ(cells_of(row), row.cells) << row.kind << ": " << row.name;
 }
 
 }  // namespace

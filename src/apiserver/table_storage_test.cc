@@ -4,7 +4,7 @@ namespace lockstep::apiserver {
 namespace {
 
 TEST(TableStorage, Columns) {
-  expect_columns({
+  const std::vector<ColumnCase> cases = {
       {"", "PersistentVolume",
        "Name,Capacity,Access Modes,Reclaim Policy,Status,Claim,StorageClass,VolumeAttributesClass,"
        "Reason,Age|VolumeMode"},
@@ -14,11 +14,15 @@ TEST(TableStorage, Columns) {
       {"storage.k8s.io", "StorageClass",
        "Name,Provisioner,ReclaimPolicy,VolumeBindingMode,AllowVolumeExpansion,Age"},
       {"storage.k8s.io", "CSINode", "Name,Drivers,Age"},
-  });
+  };
+  for (const ColumnCase& one : cases) {
+    EXPECT_EQ(column_names(one.group, one.kind), one.names) << one.kind;
+    EXPECT_TRUE(are_described(one)) << one.kind;
+  }
 }
 
 TEST(TableStorage, Rows) {
-  expect_rows({
+  const std::vector<RowCase> cases = {
       {"bound", "", "PersistentVolume",
        R"("spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteMany","ReadWriteOnce","ReadWriteOnce"],
           "persistentVolumeReclaimPolicy":"Retain","claimRef":{"namespace":"n","name":"c"},
@@ -42,7 +46,9 @@ TEST(TableStorage, Rows) {
        R"("provisioner":"p","reclaimPolicy":"Retain","volumeBindingMode":"WaitForFirstConsumer")",
        R"(["x","p","Retain","WaitForFirstConsumer",false,"24h"])"},
       {"", "storage.k8s.io", "CSINode", R"("spec":{"drivers":[{},{}]})", R"(["x",2,"24h"])"},
-  });
+  };
+  for (const RowCase& row : cases)
+    EXPECT_EQ(cells_of(row), row.cells) << row.kind << ": " << row.name;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@ namespace lockstep::apiserver {
 namespace {
 
 TEST(TableWorkloads, Columns) {
-  expect_columns({
+  const std::vector<ColumnCase> cases = {
       {"apps", "DaemonSet",
        "Name,Desired,Current,Ready,Up-to-date,Available,Node Selector,Age|Containers,Images,"
        "Selector"},
@@ -18,7 +18,11 @@ TEST(TableWorkloads, Columns) {
        "Name,Schedule,Timezone,Suspend,Active,Last Schedule,Age|Containers,Images,Selector"},
       {"policy", "PodDisruptionBudget",
        "Name,Min Available,Max Unavailable,Allowed Disruptions,Age"},
-  });
+  };
+  for (const ColumnCase& one : cases) {
+    EXPECT_EQ(column_names(one.group, one.kind), one.names) << one.kind;
+    EXPECT_TRUE(are_described(one)) << one.kind;
+  }
 }
 
 TEST(TableWorkloads, Apps) {
@@ -34,7 +38,7 @@ TEST(TableWorkloads, Apps) {
   const std::string replicas =
       spec +
       R"("status":{"replicas":3,"readyReplicas":2,"updatedReplicas":1,"availableReplicas":2})";
-  expect_rows({
+  const std::vector<RowCase> cases = {
       {"driver", "apps", "DaemonSet", daemon_set,
        R"~(["x",5,4,3,2,1,"gpu=yes","24h","c,d","i:1,j","a=b,app=w,!old,tier in (x,y)"])~"},
       {"empty", "apps", "DaemonSet", "", R"(["x",0,0,0,0,0,"<none>","24h","","","<none>"])"},
@@ -51,11 +55,13 @@ TEST(TableWorkloads, Apps) {
           {"apiVersion":"apps/v1","kind":"DaemonSet","name":"driver","controller":true}]},"revision":7})",
        R"(["x","daemonset.apps/driver",7,"<unknown>"])"},
       {"of nobody", "apps", "ControllerRevision", R"("revision":1)", R"(["x","<none>",1,"24h"])"},
-  });
+  };
+  for (const RowCase& row : cases)
+    EXPECT_EQ(cells_of(row), row.cells) << row.kind << ": " << row.name;
 }
 
 TEST(TableWorkloads, Batch) {
-  expect_rows({
+  const std::vector<RowCase> cases = {
       {"runs", "batch", "Job",
        R"("spec":{"completions":3},"status":{"succeeded":1,"startTime":"2026-03-02T11:50:00Z"})",
        R"(["x","Running","1/3","10m","24h","","","<none>"])"},
@@ -87,7 +93,9 @@ TEST(TableWorkloads, Batch) {
        R"(["x","N/A","20%",2,"24h"])"},
       {"number", "policy", "PodDisruptionBudget", R"("spec":{"minAvailable":1})",
        R"(["x","1","N/A",0,"24h"])"},
-  });
+  };
+  for (const RowCase& row : cases)
+    EXPECT_EQ(cells_of(row), row.cells) << row.kind << ": " << row.name;
 }
 
 }  // namespace

@@ -137,14 +137,11 @@ void UpgradeController::work(const std::string& name) {
   auto granted = granted_.find(name);
   view->granted = granted != granted_.end() && granted->second == view->node->meta.resource_version;
   upgrade::Decision decision = decide(*view, began);
-  note(*view, decision);
   if (decision.look_again) queue_.add_after(name, *decision.look_again);
-  if (!leading_ || !decision.writes()) {
-    if (leading_) announce(*view->node, decision);
-    reasons_[name] = std::move(decision.reason);
-    return queue_.done(name);
-  }
+  // Of a patch it is told when it is done.
+  if (leading_ && decision.patch() == nullptr) announce(*view->node, decision);
   reasons_[name] = decision.reason;
+  if (!leading_ || !decision.writes()) return queue_.done(name);
   if (decision.patch() != nullptr) {
     write_patch(*view, decision);
   } else {
@@ -159,24 +156,11 @@ upgrade::Decision UpgradeController::decide(const fleet::NodeView& view, Duratio
   return decision;
 }
 
-// A wait that people should hear of is announced when it begins, not each time it is looked at.
-void UpgradeController::note(const fleet::NodeView& view, const upgrade::Decision& decision) {
-  auto before = reasons_.find(std::string(view.name()));
-  if (!leading_ || (before != reasons_.end() && before->second.name == decision.reason.name)) {
-    return;
-  }
-  // Of a node that failed for it, it was said when it failed.
-  bool failed = fleet::state_of(*view.node, watch_.rules().keys) == fleet::State::failed;
-  if (decision.reason.name == "BlockedByDisruptionBudget" && !decision.patch() && !failed) {
-    events_.record(reference_to(*view.node), kube::EventType::warning, event_reason,
-                   decision.reason.text);
-  }
-}
-
+// A step is told each time; a wait when it begins, not each time it is looked at.
 void UpgradeController::announce(const Node& node, const upgrade::Decision& decision) {
   auto before = reasons_.find(node.meta.name.str());
   bool said = before != reasons_.end() && before->second.name == decision.reason.name;
-  if (!decision.writes() && said) return;
+  if (decision.patch() == nullptr && said) return;
   for (const auto& event : decision.events) {
     events_.record(reference_to(node),
                    event.warning ? kube::EventType::warning : kube::EventType::normal, event_reason,
@@ -235,7 +219,6 @@ void UpgradeController::remove_pods(const fleet::NodeView& view,
       if (--*left == 0) queue_.done(name);
     }));
   }
-  announce(*view.node, decision);
 }
 
 void UpgradeController::on_removed(const std::string& node, const upgrade::PodRemoval& removal,

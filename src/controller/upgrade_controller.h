@@ -51,7 +51,6 @@ class UpgradeController {
   void begin();
   void look(const std::string& node);
   void work(const std::string& node);
-  void note(const fleet::NodeView& view, const upgrade::Decision& decision);
   void announce(const Node& node, const upgrade::Decision& decision);
   void write_patch(const fleet::NodeView& view, const upgrade::Decision& decision);
   void on_patched(const std::shared_ptr<const Node>& node, const upgrade::Decision& decision,

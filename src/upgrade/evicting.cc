@@ -201,6 +201,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
     look_again = std::min(look_again.value_or(left), left);
   }
   Decision decision = hold(std::move(reason), look_again);
+  if (!progress.by_budget.empty()) decision.events = {{true, decision.reason.text}};
   if (!progress.to_evict.empty()) decision.write = std::move(progress.to_evict);
   return decision;
 }

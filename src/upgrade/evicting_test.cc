@@ -145,6 +145,8 @@ TEST(PodDeletion, RetriesABudgetsRefusalOnlyAfterItsPause) {
   EXPECT_EQ(removed(decision), (Names{"evict b"})) << "the others are not held up";
   EXPECT_EQ(decision.look_again, seconds(4));
   EXPECT_EQ(decision.reason.name, "BlockedByDisruptionBudget");
+  ASSERT_EQ(decision.events.size(), 1U);
+  EXPECT_TRUE(decision.events[0].warning);
   scene.now = scene.now + seconds(4);
   EXPECT_EQ(removed(scene.decide()), (Names{"evict a", "evict b"}));
 }

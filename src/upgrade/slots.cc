@@ -18,9 +18,6 @@ Limits limits_of(const Policy& policy, int64_t total) {
   return limits;
 }
 
-namespace {
-
-// The switches that hold everything.
 std::optional<Reason> held_by_switch(const Policy& policy) {
   if (!policy.auto_upgrade) return auto_upgrade_off(policy);
   if (!policy.problems.empty()) {
@@ -37,6 +34,8 @@ std::optional<Reason> held_by_switch(const Policy& policy) {
   }
   return std::nullopt;
 }
+
+namespace {
 
 std::optional<Reason> held_by_node(const fleet::NodeView& view, const Policy& policy,
                                    const Rules& rules) {

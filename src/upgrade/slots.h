@@ -23,6 +23,9 @@ struct Limits {
 };
 Limits limits_of(const Policy& policy, int64_t total);
 
+// The switches that hold a whole pool: off, invalid, paused.
+std::optional<Reason> held_by_switch(const Policy& policy);
+
 // What keeps the whole pool from starting another node that is in service; nothing: one may start.
 // `cordoned`: the node is one that a person had cordoned.
 std::optional<Reason> held_back(const PoolView& pool, bool cordoned);

@@ -125,7 +125,8 @@ Decision decide_idle(const Situation& situation) {
 }
 
 Decision decide_required(const Situation& situation) {
-  if (situation.view.granted) return begin(situation);
+  // A slot that was given just before a pause is kept, and used after it.
+  if (situation.view.granted && !held_by_switch(situation.policy())) return begin(situation);
   auto held = held_back(situation.view, situation.pool, situation.rules);
   if (held) return hold(*held);
   return hold({"NextInLine",

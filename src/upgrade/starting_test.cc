@@ -120,6 +120,17 @@ TEST(Required, WaitsWithoutASlotAndSaysWhatHolds) {
   EXPECT_EQ(scene.decide().reason.name, "Skipped");
 }
 
+TEST(Required, ASlotGivenJustBeforeAPauseIsKeptAndUsedAfterIt) {
+  Scene scene;
+  scene.driver = make_driver_pod("old");
+  scene.granted = true;
+  scene.policy.paused = "lunch";
+  EXPECT_EQ(scene.in(State::required).decide().reason.name, "Paused");
+  EXPECT_FALSE(scene.decide().writes());
+  scene.policy.paused.reset();
+  EXPECT_EQ(entered(scene.decide()), State::cordon);
+}
+
 TEST(Required, WithASlotGoesToTheCordonWhichIsSetByTheNextPatch) {
   Scene scene = out_of_sync().in(State::required);
   scene.granted = true;
