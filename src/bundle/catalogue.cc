@@ -36,6 +36,19 @@ Result<void> check_folder(std::string_view path, const std::string& place) {
               fmt::format("the folder {}/ is not read: did you mean {}/?", folder, *near), place);
 }
 
+Result<YamlFile> parse(const std::string& place, const std::string& text, const FileMap& json,
+                       std::string_view path) {
+  auto known = json.find(path);
+  return known == json.end() ? YamlFile::parse(place, text)
+                             : YamlFile::from_json(place, text, known->second);
+}
+
+// Rules are read from the highest layer that has them, as any other file.
+bool is_kept(std::string_view path) {
+  return path.starts_with("components/") || path.starts_with("hooks/") || path == "derived.yaml" ||
+         path == "hooks.yaml" || path == "releases.yaml";
+}
+
 struct Reader {
   Catalogue catalogue;
   FileMap effective;  // of each path the text of the highest layer
@@ -45,14 +58,20 @@ struct Reader {
       std::string place = place_in(layer, path);
       LOCKSTEP_CHECK(check_folder(path, place));
       if (path == "registry.yaml") {
-        LOCKSTEP_TRY(YamlFile file, YamlFile::parse(place, text));
+        LOCKSTEP_TRY(YamlFile file, parse(place, text, layer.json, path));
         LOCKSTEP_CHECK(catalogue.registry.add(file));
       } else if (path == "criteria.yaml") {
-        LOCKSTEP_TRY(YamlFile file, YamlFile::parse(place, text));
+        LOCKSTEP_TRY(YamlFile file, parse(place, text, layer.json, path));
         LOCKSTEP_CHECK(catalogue.words.add(file));
       } else {
         effective[path] = text;
         catalogue.places[path] = place;
+        auto known = layer.json.find(path);
+        if (known != layer.json.end()) {
+          catalogue.json[path] = known->second;
+        } else {
+          catalogue.json.erase(path);
+        }
       }
     }
     return {};
@@ -60,14 +79,14 @@ struct Reader {
 
   Result<void> read_recipes() {
     for (const auto& [path, text] : effective) {
-      if (path.starts_with("components/")) {
+      if (is_kept(path)) {
         catalogue.files[path] = text;
       } else if (is_yaml_under(path, "overlays/")) {
-        LOCKSTEP_TRY(YamlFile file, YamlFile::parse(catalogue.places[path], text));
+        LOCKSTEP_TRY(YamlFile file, parse(catalogue.places[path], text, catalogue.json, path));
         LOCKSTEP_TRY(Overlay overlay, read_overlay(file, catalogue.words));
         LOCKSTEP_CHECK(keep(path, std::move(overlay)));
       } else if (is_yaml_under(path, "mixins/")) {
-        LOCKSTEP_TRY(YamlFile file, YamlFile::parse(catalogue.places[path], text));
+        LOCKSTEP_TRY(YamlFile file, parse(catalogue.places[path], text, catalogue.json, path));
         LOCKSTEP_TRY(Mixin mixin, read_mixin(file));
         auto [at, inserted] = catalogue.mixins.emplace(mixin.name, mixin);
         if (!inserted) return named_twice("mixin", mixin.name, at->second.file, mixin.file);
@@ -119,7 +138,7 @@ std::vector<std::string> names_of(const auto& map) {
 Result<void> check_component(const Catalogue& catalogue, const ComponentRef& component) {
   std::vector<std::string> known = names_of(catalogue.registry.components());
   auto refuse = [&](std::string what) {
-    return fail(ErrorKind::invalid, std::move(what), component.place);
+    return fail(ErrorKind::invalid, std::move(what), component.place.text());
   };
   if (catalogue.registry.find(component.name) == nullptr) {
     return refuse(fmt::format("the registry has no component \"{}\": {}", component.name,
@@ -204,6 +223,15 @@ Result<Catalogue> Catalogue::read(const std::vector<Layer>& layers) {
     LOCKSTEP_CHECK(check_spec(catalogue, mixin.spec));
   }
   return std::move(reader.catalogue);
+}
+
+Result<YamlFile> Catalogue::yaml(const std::string& path) const {
+  auto text = files.find(path);
+  if (text == files.end()) {
+    return failf(ErrorKind::not_found, "the catalogue has no file {}", path);
+  }
+  auto place = places.find(path);
+  return parse(place == places.end() ? path : place->second, text->second, json, path);
 }
 
 std::vector<const Overlay*> Catalogue::chain(const Overlay& overlay) const {

@@ -22,6 +22,8 @@ using FileMap = std::map<std::string, std::string, std::less<>>;
 struct Layer {
   std::string name;  // begins the places of errors: "recipes", "/home/me/data"; may be empty
   FileMap files;
+  // The values of the YAML files among them, as JSON, where somebody has parsed them before.
+  FileMap json = {};
 };
 
 struct Catalogue {
@@ -30,12 +32,16 @@ struct Catalogue {
   Overlay base;
   std::map<std::string, Overlay, std::less<>> overlays;  // without the base
   std::map<std::string, Mixin, std::less<>> mixins;
-  FileMap files;                                           // everything under components/
+  FileMap files;                                           // components/, hooks/ and the rules
+  FileMap json;                                            // of those whose value is known
   std::map<std::string, std::string, std::less<>> places;  // what errors call each file
 
   // Later layers lie over earlier ones: registries are merged by component, criteria.yaml adds its
   // words, any other file replaces that of the same path.
   static Result<Catalogue> read(const std::vector<Layer>& layers);
+
+  // One of `files` as YAML; the error says who asked for it when it is not there.
+  Result<YamlFile> yaml(const std::string& path) const;
 
   // What an overlay stands on, the root first, itself last, without the base of all.
   std::vector<const Overlay*> chain(const Overlay& overlay) const;

@@ -42,7 +42,7 @@ Result<std::vector<std::string>> deployment_order(const std::vector<ComponentRef
       return fail(ErrorKind::invalid,
                   fmt::format("{} depends on \"{}\", which is not in this recipe: {}",
                               component.name, dependency, suggestion(dependency, names)),
-                  component.place);
+                  component.place.text());
     }
   }
   std::vector<std::string> order;

@@ -88,7 +88,7 @@ Result<void> check_mixin(RecipeSpec& spec, const Mixin& mixin, Namespaces& said_
                   fmt::format("the component {} is there already, and of such a one a mixin may "
                               "say namespace, manifestFiles and preManifestFiles alone, not {}",
                               component.name, key),
-                  component.place);
+                  component.place.text());
     }
     if (component.ns.empty()) continue;
     auto [at, first] = said_by.emplace(component.name, &mixin);
@@ -96,7 +96,7 @@ Result<void> check_mixin(RecipeSpec& spec, const Mixin& mixin, Namespaces& said_
       return fail(ErrorKind::invalid,
                   fmt::format("the namespace of {} is {} here and {} in the mixin {}",
                               component.name, component.ns, there->ns, at->second->name),
-                  component.place);
+                  component.place.text());
     }
   }
   return {};

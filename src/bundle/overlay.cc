@@ -22,7 +22,7 @@ void read_header(StrictObject& object, std::string_view kind, std::string& name)
 
 Result<Overlay> read_overlay(const YamlFile& file, const CriteriaWords& words) {
   Overlay overlay;
-  overlay.file = file.name;
+  overlay.file = file.name();
   LOCKSTEP_CHECK(read_strictly(file, [&](StrictObject& object) {
     read_header(object, "RecipeMetadata", overlay.name);
     object.within("spec", [&](StrictObject& spec) {
@@ -39,7 +39,7 @@ Result<Overlay> read_overlay(const YamlFile& file, const CriteriaWords& words) {
 
 Result<Mixin> read_mixin(const YamlFile& file) {
   Mixin mixin;
-  mixin.file = file.name;
+  mixin.file = file.name();
   LOCKSTEP_CHECK(read_strictly(file, [&](StrictObject& object) {
     read_header(object, "RecipeMixin", mixin.name);
     object.within("spec",

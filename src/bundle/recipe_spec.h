@@ -50,7 +50,7 @@ struct ComponentRef {
   bool cleanup = false;
   std::vector<ExpectedResource> expected_resources;
   std::string health_check_asserts;
-  std::string place;  // in the file that named it last
+  Place place;  // in the file that named it last
 };
 
 struct RecipeSpec {

@@ -55,7 +55,7 @@ TEST(RecipeSpec, WhatIsNotSaidIsLeftOut) {
   ASSERT_TRUE(spec.has_value()) << spec.error().text();
   EXPECT_EQ(print_json(to_json(spec->components[0])), R"({"name":"a","type":"Helm"})");
   EXPECT_EQ(print_json(to_json(spec->constraints[0])), R"({"name":"c","value":"v"})");
-  EXPECT_EQ(spec->components[0].place, "o.yaml:1:17");
+  EXPECT_EQ(spec->components[0].place.text(), "o.yaml:1:17");
 }
 
 TEST(RecipeSpec, AVersionIsTakenAsItIsWritten) {

@@ -103,7 +103,7 @@ Result<void> Registry::add(const YamlFile& file) {
       auto [at, inserted] = read.emplace(component.name, component);
       if (!inserted) {
         entry.refuse("name", fmt::format("\"{}\" stands twice: also at {}", component.name,
-                                         at->second.place));
+                                         at->second.place.text()));
       }
     });
   }));
@@ -138,7 +138,7 @@ Result<void> Registry::index_aliases() {
         return fail(ErrorKind::invalid,
                     fmt::format("the name \"{}\" in valueOverrideKeys of {} is taken by {}", alias,
                                 name, other),
-                    component.place);
+                    component.place.text());
       }
     }
   }

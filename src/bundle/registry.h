@@ -58,7 +58,7 @@ struct Component {
   SchedulingPaths accelerated;
   std::vector<std::string> workload_selector_paths;
   std::vector<ComponentCheck> checks;
-  std::string place;  // of its entry
+  Place place;  // of its entry
 };
 
 class Registry {

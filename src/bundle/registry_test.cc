@@ -40,7 +40,7 @@ TEST(Registry, ReadsAnEntry) {
 )");
   ASSERT_TRUE(added.has_value()) << added.error().text();
   const Component& component = *registry.find("gpu-operator");
-  EXPECT_EQ(component.place, "registry.yaml:4:5");
+  EXPECT_EQ(component.place.text(), "registry.yaml:4:5");
   EXPECT_EQ(component.display_name, "GPU operator");
   EXPECT_EQ(component.type, ComponentType::helm);
   EXPECT_EQ(component.helm.version, "1.10");

@@ -35,7 +35,7 @@ void apply_defaults(ComponentRef& component, const Component& entry) {
 // A Helm component without a repository is its manifests and nothing else.
 Result<void> check_complete(const ComponentRef& component) {
   auto refuse = [&](std::string what) {
-    return fail(ErrorKind::invalid, std::move(what), component.place);
+    return fail(ErrorKind::invalid, std::move(what), component.place.text());
   };
   if (component.type == ComponentType::kustomize) {
     if (!component.source.empty() || !component.path.empty()) return {};

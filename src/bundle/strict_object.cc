@@ -22,8 +22,14 @@ std::string_view kind_of(const Json& value) {
 }  // namespace
 
 Result<YamlFile> YamlFile::parse(std::string name, std::string text) {
-  YamlFile file{std::move(name), std::move(text), {}};
-  LOCKSTEP_TRY(file.json, parse_yaml(file.text, file.name));
+  YamlFile file{std::make_shared<SourceText>(SourceText{std::move(name), std::move(text)}), {}};
+  LOCKSTEP_TRY(file.json, parse_yaml(file.text(), file.name()));
+  return file;
+}
+
+Result<YamlFile> YamlFile::from_json(std::string name, std::string text, std::string_view json) {
+  YamlFile file{std::make_shared<SourceText>(SourceText{std::move(name), std::move(text)}), {}};
+  LOCKSTEP_TRY(file.json, parse_json(json));
   return file;
 }
 
@@ -33,7 +39,7 @@ StrictObject::StrictObject(const YamlFile& file, const Json& json, YamlPath path
     : file_(file), json_(json), path_(std::move(path)) {
   if (!json_.is_object()) {
     error_ = Error{ErrorKind::invalid, fmt::format("must be a map, and is {}", kind_of(json_)),
-                   place_of(file_.text, file_.name, path_)};
+                   Place(file_.source, path_).text()};
   }
 }
 
@@ -143,7 +149,7 @@ StrictObject& StrictObject::required(std::string_view key) {
 
 void StrictObject::refuse(std::string_view key, std::string what) {
   if (error_) return;
-  error_ = Error{ErrorKind::invalid, fmt::format("{} {}", key, what), place(key)};
+  error_ = Error{ErrorKind::invalid, fmt::format("{} {}", key, what), place(key).text()};
 }
 
 void StrictObject::check(std::string_view key, const Result<void>& result) {
@@ -155,8 +161,8 @@ bool StrictObject::has(std::string_view key) const {
   return value != nullptr && !value->is_null();
 }
 
-std::string StrictObject::place(std::string_view key) const {
-  return place_of(file_.text, file_.name, key.empty() ? path_ : path_to(key));
+Place StrictObject::place(std::string_view key) const {
+  return Place(file_.source, key.empty() ? path_ : path_to(key));
 }
 
 Result<void> StrictObject::done() {
@@ -195,7 +201,7 @@ void StrictObject::refuse_unknown() {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     error_ =
         Error{ErrorKind::invalid,
-              fmt::format("unknown key \"{}\": {}", name, suggestion(name, known_)), place(name)};
+              fmt::format("unknown key \"{}\": {}", name, suggestion(name, known_)), place(name).text()};
     return;
   }
 }
@@ -204,7 +210,7 @@ void StrictObject::refuse_unknown() {
 std::optional<std::string> StrictObject::scalar(const Json& value, const YamlPath& path) const {
   if (value.is_string()) return std::string(as_text(&value));
   if (value.is_object() || value.is_array() || value.is_null()) return std::nullopt;
-  return scalar_text(file_.text, path);
+  return scalar_text(file_.text(), path);
 }
 
 Result<void> read_strictly(const YamlFile& file, const StrictObject::Reader& read) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,11 +24,15 @@ namespace lockstep::bundle {
 
 // One file, read. The text is kept for places and for scalars as they are written.
 struct YamlFile {
-  std::string name;
-  std::string text;
+  std::shared_ptr<const SourceText> source;
   Json json;
 
   static Result<YamlFile> parse(std::string name, std::string text);
+  // Of a file whose value is known already.
+  static Result<YamlFile> from_json(std::string name, std::string text, std::string_view json);
+
+  const std::string& name() const { return source->name; }
+  const std::string& text() const { return source->text; }
 };
 
 // The first thing that is wrong is kept; what follows it does nothing, and done() returns it.
@@ -56,7 +61,7 @@ class StrictObject {
 
   bool has(std::string_view key) const;
   // "overlays/eks.yaml:12:3"
-  std::string place(std::string_view key = {}) const;
+  Place place(std::string_view key = {}) const;
   Result<void> done();
 
  private:

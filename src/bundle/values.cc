@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "data/yaml.h"
 
 namespace lockstep::bundle {
 
@@ -10,20 +9,17 @@ namespace {
 
 Result<Json> read_values(const Catalogue& catalogue, const std::string& path,
                          const ComponentRef& component) {
-  auto file = catalogue.files.find(path);
-  if (file == catalogue.files.end()) {
+  if (catalogue.files.count(path) == 0) {
     return fail(ErrorKind::not_found,
                 fmt::format("{} names the values file \"{}\", which is not in the catalogue",
                             component.name, path),
-                component.place);
+                component.place.text());
   }
-  auto place = catalogue.places.find(path);
-  std::string name = place == catalogue.places.end() ? path : place->second;
-  LOCKSTEP_TRY(Json values, parse_yaml(file->second, name));
+  LOCKSTEP_TRY(YamlFile file, catalogue.yaml(path));
   // A file of nothing but comments sets nothing.
-  if (values.is_null()) return Json(JsonObject());
-  if (!values.is_object()) return fail(ErrorKind::invalid, "values must be a map", name);
-  return values;
+  if (file.json.is_null()) return Json(JsonObject());
+  if (!file.json.is_object()) return fail(ErrorKind::invalid, "values must be a map", file.name());
+  return std::move(file.json);
 }
 
 }  // namespace

@@ -87,4 +87,8 @@ std::optional<std::string> scalar_text(std::string_view text, const YamlPath& pa
   return found.value->text;
 }
 
+std::string Place::text() const {
+  return source_ ? place_of(source_->text, source_->name, path_) : known_;
+}
+
 }  // namespace lockstep::bundle
