@@ -4,9 +4,10 @@
 #
 #   lockstep_folder(kube USES base data objects world PARTS OpenSSL::Crypto)
 #
-# Every x.cc in the folder is compiled; every x_test.cc becomes part of the test <folder>_test.
+# Every x.cc in the folder is compiled, but for those under EXCEPT; every x_test.cc becomes part of
+# the test <folder>_test.
 function(lockstep_folder name)
-  cmake_parse_arguments(ARG "" "" "USES;PARTS;TEST_USES;TEST_PARTS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "USES;PARTS;TEST_USES;TEST_PARTS;EXCEPT" ${ARGN})
   foreach(used ${ARG_USES})
     if(NOT TARGET ${used})
       message(FATAL_ERROR "src/${name} uses ${used}, which does not stand above it in src/CMakeLists.txt")
@@ -16,6 +17,9 @@ function(lockstep_folder name)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  foreach(file ${ARG_EXCEPT})
+    list(REMOVE_ITEM sources ${folder}/${file})
+  endforeach()
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
   set(view ${PROJECT_BINARY_DIR}/include/${name})
