@@ -1,9 +1,11 @@
 // The command line: every flag of every command, in the one file that includes CLI11.
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -11,11 +13,13 @@
 
 #include "base/strings.h"
 #include "cli/apiserver_command.h"
+#include "cli/bundle_command.h"
 #include "cli/controller_command.h"
 #include "cli/demo_command.h"
 #include "cli/exit_codes.h"
 #include "cli/fleet_command.h"
 #include "cli/plan_command.h"
+#include "cli/recipe_command.h"
 #include "cli/simulate_command.h"
 #include "cli/status_command.h"
 #include "cli/steer_command.h"
@@ -224,6 +228,169 @@ void add_steering(CLI::App& app, SteeringFlags& flags, int& result) {
                     result);
 }
 
+void add_catalogue_flags(CLI::App* command, CatalogueFlags& flags) {
+  command
+      ->add_option("--data", flags.data,
+                   "A folder of recipes to lay over the built-in catalogue; repeatable")
+      ->type_name("DIR");
+  command->add_flag("--data-only", flags.data_only,
+                    "Use the folder of --data instead of the built-in catalogue");
+}
+
+void add_criteria_flags(CLI::App* command, CriteriaFlags& flags) {
+  command->add_option("--service", flags.said.service, "Kubernetes service: eks, gke, aks, …");
+  command->add_option("--accelerator,--gpu", flags.said.accelerator, "GPU: h100, gb200, …");
+  command->add_option("--intent", flags.said.intent, "training or inference");
+  command->add_option("--os", flags.said.os, "Operating system of the GPU nodes: ubuntu, rhel, …");
+  command->add_option("--platform", flags.said.platform, "What runs on it: kubeflow, dynamo, …");
+  command->add_option("--nodes", flags.said.nodes, "How many GPU nodes")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
+  command->add_option("-c,--criteria", flags.criteria_file, "A file with criteria; flags win")
+      ->type_name("FILE");
+  command
+      ->add_option("-s,--snapshot", flags.snapshot_file,
+                   "Measurements of a cluster: gives criteria, and leaves out overlays whose "
+                   "constraints it does not meet")
+      ->type_name("FILE");
+}
+
+struct RecipesFlags {
+  RecipeFlags recipe;
+  RecipeListFlags list;
+  RecipeDiffFlags diff;
+  QueryFlags query;
+  BundleFlags bundle;
+  VerifyFlags verify;
+  CheckFlags check;
+};
+
+void add_recipe(CLI::App& app, RecipesFlags& flags, int& result) {
+  CLI::App* recipe = app.add_subcommand(
+      "recipe", "Resolve a recipe: which components at which versions, in which order");
+  add_catalogue_flags(recipe, flags.recipe.catalogue);
+  add_criteria_flags(recipe, flags.recipe.criteria);
+  recipe
+      ->add_option("-o,--output", flags.recipe.output,
+                   "yaml, json or table; or a file to write to, in the format of its name")
+      ->capture_default_str();
+  recipe->add_option("-t,--format", flags.recipe.format, "Format, when -o names a file")
+      ->check(CLI::IsMember({"table", "json", "yaml"}));
+  recipe->require_subcommand(0, 1);
+
+  CLI::App* list = recipe->add_subcommand("list", "What the catalogue covers");
+  add_catalogue_flags(list, flags.list.catalogue);
+  add_output_flag(list, flags.list.output);
+  list->callback([&] { result = run_recipe_list(flags.list); });
+
+  CLI::App* diff = recipe->add_subcommand(
+      "diff", "What an upgrade would change, per component: two recipes or two bundles");
+  add_catalogue_flags(diff, flags.diff.catalogue);
+  diff->add_option("before", flags.diff.before, "A recipe file or a bundle")->required();
+  diff->add_option("after", flags.diff.after, "A recipe file or a bundle")->required();
+  diff->add_flag("--exit-code", flags.diff.exit_code, "Exit 1 when there is a difference");
+  add_output_flag(diff, flags.diff.output);
+  diff->callback([&] { result = run_recipe_diff(flags.diff); });
+
+  recipe->callback([recipe, &flags, &result] {
+    if (recipe->get_subcommands().empty()) result = run_recipe(flags.recipe);
+  });
+}
+
+void add_query(CLI::App& app, RecipesFlags& flags, int& result) {
+  CLI::App* query = app.add_subcommand("query", "One value of a resolved recipe");
+  add_catalogue_flags(query, flags.query.catalogue);
+  add_criteria_flags(query, flags.query.criteria);
+  query
+      ->add_option("selector,--selector", flags.query.selector,
+                   "Such as components.gpu-operator.values.driver.version")
+      ->required();
+  query->add_option("-o,--output,-t,--format", flags.query.output, "json or yaml")
+      ->check(CLI::IsMember({"json", "yaml"}))
+      ->capture_default_str();
+  query->callback([&] { result = run_query(flags.query); });
+}
+
+// In the order in which they stand on the command line, whichever of the three they are.
+void add_settings(CLI::App* command, std::vector<GivenSetting>& settings) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"--set", "component:path.to.key=value; repeatable, the last wins"},
+      {"--set-string", "The same, and the value is text whatever it looks like"},
+      {"--set-json", "The same, and the value is JSON"}};
+  for (const auto& [flag, about] : kinds) {
+    command
+        ->add_option_function<std::string>(
+            flag,
+            [&settings, flag = std::string(flag)](const std::string& text) {
+              settings.push_back({flag, text});
+            },
+            about)
+        ->trigger_on_parse()
+        ->take_last();
+  }
+}
+
+void add_bundle(CLI::App& app, RecipesFlags& flags, int& result) {
+  BundleFlags& bundle = flags.bundle;
+  CLI::App* command = app.add_subcommand(
+      "bundle", "Write the files of a deployer: Helm, Helmfile, Flux or Argo CD");
+  add_catalogue_flags(command, bundle.catalogue);
+  add_criteria_flags(command, bundle.criteria);
+  command->add_option("-r,--recipe", bundle.recipe, "A resolved recipe instead of criteria")
+      ->type_name("FILE");
+  command
+      ->add_option("-d,--deployer", bundle.deployer, "helm, helmfile, flux, argocd or argocd-helm")
+      ->capture_default_str();
+  command
+      ->add_option("-o,--output", bundle.output,
+                   "A folder; oci://registry/repository:tag to push; oci:///folder:tag for a "
+                   "local OCI layout")
+      ->required();
+  add_settings(command, bundle.settings);
+  command->add_option("--system-node-selector", bundle.system_node_selector,
+                      "key=value of the nodes for controllers; repeatable");
+  command->add_option("--system-node-toleration", bundle.system_node_toleration,
+                      "key=value:Effect; repeatable");
+  command->add_option("--accelerated-node-selector", bundle.accelerated_node_selector,
+                      "key=value of the GPU nodes; repeatable");
+  command->add_option("--accelerated-node-toleration", bundle.accelerated_node_toleration,
+                      "key=value:Effect; repeatable");
+  command->add_option("--workload-gate", bundle.workload_gate,
+                      "Taint that keeps work off a node until it is ready: key=value:Effect");
+  command->add_option("--workload-selector", bundle.workload_selector,
+                      "key=value label of the pods that count as work; repeatable");
+  command->add_option("--no-derived", bundle.no_derived,
+                      "Leave out a derived value by its name, or all of them by \"all\"");
+  command->add_option("--repo", bundle.repository,
+                      "URL of the Git repository that will hold the bundle (Argo CD, Flux)");
+  command->add_option("--revision", bundle.revision, "Its branch or tag");
+  command->add_option("--repo-path", bundle.path, "The bundle's folder in it");
+  command->add_option("--image-refs", bundle.image_refs,
+                      "File to write the pushed artifact's reference by digest to");
+  command->add_flag("--plain-http", bundle.plain_http, "Push without TLS");
+  command->add_flag("--insecure-tls", bundle.insecure_tls,
+                    "Push without verifying the registry's certificate");
+  command->add_flag("--dry-run", bundle.dry_run, "Name the files and write none");
+  command->callback([&] { result = run_bundle(flags.bundle); });
+}
+
+void add_verify(CLI::App& app, RecipesFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "verify", "Find files of a bundle that were changed, removed or added since it was written");
+  command->add_option("bundle", flags.verify.folder, "Its folder")->required();
+  add_output_flag(command, flags.verify.output);
+  command->callback([&] { result = run_verify(flags.verify); });
+}
+
+void add_check(CLI::App& app, RecipesFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "check", "Fail when a value that must follow a version does not, and say where");
+  add_catalogue_flags(command, flags.check.catalogue);
+  command->add_option("paths", flags.check.paths,
+                      "Recipes, bundles and data directories; none: the built-in catalogue");
+  add_output_flag(command, flags.check.output);
+  command->callback([&] { result = run_check(flags.check); });
+}
+
 // CLI11 itself only says that a command is missing.
 std::optional<lockstep::Error> find_unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') return std::nullopt;
@@ -237,6 +404,47 @@ std::optional<lockstep::Error> find_unknown_command(const CLI::App& app, int arg
                          near ? fmt::format("there is no such command; did you mean {}?", *near)
                               : "there is no such command; lockstep --help lists them",
                          argv[1]};
+}
+
+struct Flags {
+  ApiserverFlags apiserver;
+  ControllerFlags controller;
+  DemoFlags demo;
+  FleetFlags fleet;
+  SimulateFlags simulate;
+  LookingFlags looking;
+  SteeringFlags steering;
+  RecipesFlags recipes;
+};
+
+// Only the command that is asked for, where there is one of that name: the flags of all of them
+// take longer to make than most commands take to run.
+void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& result) {
+  struct Group {
+    std::vector<std::string_view> names;
+    std::function<void()> add;
+  };
+  const std::vector<Group> groups = {
+      {{"demo"}, [&] { add_demo(app, flags.demo, result); }},
+      {{"controller"}, [&] { add_controller(app, flags.controller, result); }},
+      {{"status", "why", "plan"}, [&] { add_looking(app, flags.looking, result); }},
+      {{"pause", "resume", "retry", "skip", "unskip"},
+       [&] { add_steering(app, flags.steering, result); }},
+      {{"recipe"}, [&] { add_recipe(app, flags.recipes, result); }},
+      {{"query"}, [&] { add_query(app, flags.recipes, result); }},
+      {{"bundle"}, [&] { add_bundle(app, flags.recipes, result); }},
+      {{"verify"}, [&] { add_verify(app, flags.recipes, result); }},
+      {{"check"}, [&] { add_check(app, flags.recipes, result); }},
+      {{"simulate"}, [&] { add_simulate(app, flags.simulate, result); }},
+      {{"apiserver"}, [&] { add_apiserver(app, flags.apiserver, result); }},
+      {{"fleet"}, [&] { add_fleet(app, flags.fleet, result); }},
+  };
+  for (const Group& group : groups) {
+    if (std::find(group.names.begin(), group.names.end(), asked) == group.names.end()) continue;
+    group.add();
+    return;
+  }
+  for (const Group& group : groups) group.add();
 }
 
 int run(int argc, char** argv) {
@@ -253,20 +461,8 @@ int run(int argc, char** argv) {
   app.fallthrough(false);
   int result = ExitCode::ok;
 
-  ApiserverFlags apiserver;
-  ControllerFlags controller;
-  DemoFlags demo;
-  FleetFlags fleet;
-  SimulateFlags simulate;
-  LookingFlags looking;
-  SteeringFlags steering;
-  add_demo(app, demo, result);
-  add_controller(app, controller, result);
-  add_looking(app, looking, result);
-  add_steering(app, steering, result);
-  add_simulate(app, simulate, result);
-  add_apiserver(app, apiserver, result);
-  add_fleet(app, fleet, result);
+  Flags flags;
+  add_commands(app, argc > 1 ? argv[1] : "", flags, result);
 
   if (auto unknown = find_unknown_command(app, argc, argv)) return report(*unknown);
   try {

@@ -1,0 +1,92 @@
+#include "cli/catalogue_session.h"
+
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bundle/recipe_file.h"
+#include "bundle/snapshot.h"
+#include "recipes/embedded_catalogue.h"
+#include "world/directories.h"
+#include "world/files.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+Result<bundle::YamlFile> read_yaml(const std::string& path) {
+  LOCKSTEP_TRY(std::string text, SystemFiles().read(path));
+  return bundle::YamlFile::parse(path, std::move(text));
+}
+
+// kind: RecipeCriteria, with the criteria under spec.
+Result<bundle::Criteria> read_criteria_file(const bundle::Catalogue& catalogue,
+                                            const std::string& path) {
+  LOCKSTEP_TRY(bundle::YamlFile file, read_yaml(path));
+  bundle::Criteria criteria;
+  LOCKSTEP_CHECK(bundle::read_strictly(file, [&](bundle::StrictObject& object) {
+    std::string kind;
+    object.text("kind", kind).required("kind").required("spec").unused({"apiVersion", "metadata"});
+    if (kind != "RecipeCriteria") object.refuse("kind", "must be RecipeCriteria");
+    object.within("spec", [&](bundle::StrictObject& spec) {
+      read_criteria(spec, catalogue.words, criteria);
+    });
+  }));
+  return criteria;
+}
+
+void lay_over(bundle::Criteria& below, const bundle::Criteria& above) {
+  for (const bundle::CriteriaField& field : bundle::criteria_fields) {
+    if (!(above.*field.value).empty()) below.*field.value = above.*field.value;
+  }
+  if (above.nodes != 0) below.nodes = above.nodes;
+}
+
+}  // namespace
+
+Result<bundle::Catalogue> open_catalogue(const CatalogueFlags& flags) {
+  if (flags.data_only && flags.data.empty()) {
+    return fail(ErrorKind::invalid, "needs --data DIR: there would be no catalogue at all",
+                "--data-only");
+  }
+  using recipes::Part;
+  std::vector<bundle::Layer> layers = {
+      recipes::embedded_layer(flags.data_only ? Part::rules : Part::all)};
+  for (const std::string& folder : flags.data) {
+    auto files = read_tree(folder);
+    if (!files) return fail(files.error().at("--data"));
+    bundle::Layer& layer = layers.emplace_back(bundle::Layer{.name = folder, .files = {}});
+    for (auto& [path, text] : *files) layer.files.emplace(path, std::move(text));
+  }
+  return bundle::Catalogue::read(layers);
+}
+
+Result<bundle::ResolvedRecipe> resolve(const bundle::Catalogue& catalogue,
+                                       const CriteriaFlags& flags) {
+  bundle::Criteria criteria;
+  std::optional<bundle::Snapshot> snapshot;
+  if (!flags.snapshot_file.empty()) {
+    LOCKSTEP_TRY(bundle::YamlFile file, read_yaml(flags.snapshot_file));
+    LOCKSTEP_TRY(snapshot, bundle::read_snapshot(file));
+    criteria = bundle::criteria_of(*snapshot, catalogue.words);
+  }
+  if (!flags.criteria_file.empty()) {
+    LOCKSTEP_TRY(bundle::Criteria said, read_criteria_file(catalogue, flags.criteria_file));
+    lay_over(criteria, said);
+  }
+  lay_over(criteria, flags.said);
+  return bundle::resolve(catalogue, criteria, snapshot ? &*snapshot : nullptr);
+}
+
+Result<bundle::ResolvedRecipe> read_recipe_file(const bundle::Catalogue& catalogue,
+                                                const std::string& path) {
+  LOCKSTEP_TRY(bundle::YamlFile file, read_yaml(path));
+  return bundle::read_recipe(file, catalogue.words);
+}
+
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
+}
+
+}  // namespace lockstep::cli
