@@ -12,6 +12,7 @@
 #include "bundle/bundle_test_util.h"
 #include "bundle/resolve.h"
 #include "bundle/values.h"
+#include "data/yaml.h"
 
 namespace lockstep::bundle {
 namespace {
@@ -78,20 +79,222 @@ void expect_all_resolve(const Catalogue& catalogue) {
   }
 }
 
-TEST(OurCatalogue, ResolvesForEveryQuery) {
+Catalogue our_catalogue() {
   auto catalogue = Catalogue::read({{"recipes", our_files()}});
-  ASSERT_TRUE(catalogue.has_value()) << catalogue.error().text();
-  expect_all_resolve(*catalogue);
+  EXPECT_TRUE(catalogue.has_value()) << catalogue.error().text();
+  return catalogue ? *std::move(catalogue) : Catalogue();
 }
 
-TEST(OurCatalogue, HasAnOverlayThatIsReachedByItsOwnCriteriaOrAsABase) {
-  auto catalogue = Catalogue::read({{"recipes", our_files()}});
-  ASSERT_TRUE(catalogue.has_value()) << catalogue.error().text();
-  for (const auto& [name, overlay] : catalogue->overlays) {
-    ASSERT_TRUE(overlay.criteria.has_value()) << name;
-    auto recipe = resolve(*catalogue, *overlay.criteria);
+bool is_disabled(const ComponentRef& component) {
+  auto at = component.overrides.find("enabled");
+  return at != component.overrides.end() && at->value() == false;
+}
+
+bool has_enabled(const ResolvedRecipe& recipe, std::string_view name) {
+  const ComponentRef* component = recipe.find(name);
+  return component != nullptr && !is_disabled(*component);
+}
+
+size_t position(const std::vector<std::string>& names, std::string_view name) {
+  return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+// That each component has its place, after all that it needs, and that nothing it needs is off.
+void expect_deployable(const ResolvedRecipe& recipe) {
+  const std::vector<std::string>& order = recipe.deployment_order;
+  EXPECT_EQ(order.size(), recipe.components.size());
+  for (const ComponentRef& component : recipe.components) {
+    EXPECT_LT(position(order, component.name), order.size()) << component.name;
+    if (component.type == ComponentType::helm) {
+      EXPECT_FALSE(component.version.empty()) << component.name;
+    }
+    for (const std::string& needed : component.dependencies) {
+      EXPECT_LT(position(order, needed), position(order, component.name)) << needed;
+      EXPECT_TRUE(is_disabled(component) || has_enabled(recipe, needed)) << needed;
+    }
+  }
+  EXPECT_LT(position(order, "gpu-operator"), position(order, "nvidia-dra-driver-gpu"));
+}
+
+Json values_of(const Catalogue& catalogue, const Criteria& query, std::string_view component) {
+  auto recipe = resolve(catalogue, query);
+  EXPECT_TRUE(recipe.has_value()) << recipe.error().text();
+  auto values = component_values(catalogue, *recipe->find(component));
+  EXPECT_TRUE(values.has_value()) << values.error().text();
+  return Json(*std::move(values));
+}
+
+TEST(OurCatalogue, ResolvesForEveryQuery) {
+  Catalogue catalogue = our_catalogue();
+  EXPECT_EQ(all_queries(catalogue.words).size(), 1890U);
+  expect_all_resolve(catalogue);
+}
+
+TEST(OurCatalogue, IsDeployableForEveryQuery) {
+  Catalogue catalogue = our_catalogue();
+  for (const Criteria& query : all_queries(catalogue.words)) {
+    SCOPED_TRACE(describe(query));
+    auto recipe = resolve(catalogue, query);
+    ASSERT_TRUE(recipe.has_value()) << recipe.error().text();
+    expect_deployable(*recipe);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(OurCatalogue, HasNoOverlayThatIsNeverReached) {
+  Catalogue catalogue = our_catalogue();
+  std::set<std::string> bases;
+  for (const auto& [name, overlay] : catalogue.overlays) bases.insert(overlay.base);
+  for (const auto& [name, overlay] : catalogue.overlays) {
+    if (!overlay.criteria) {
+      EXPECT_EQ(bases.count(name), 1U) << name;
+      continue;
+    }
+    auto recipe = resolve(catalogue, *overlay.criteria);
+    ASSERT_TRUE(recipe.has_value()) << recipe.error().text();
     EXPECT_EQ(recipe->applied_overlays.back(), name);
-    EXPECT_TRUE(recipe->warnings.empty()) << recipe->warnings.front();
+    EXPECT_TRUE(recipe->warnings.empty()) << name << ": " << recipe->warnings.front();
+  }
+}
+
+TEST(OurCatalogue, FlagshipHasItsComponentsInOrder) {
+  Catalogue catalogue = our_catalogue();
+  auto recipe = resolve(catalogue, {.service = "eks",
+                                    .accelerator = "h100",
+                                    .intent = "training",
+                                    .os = "ubuntu",
+                                    .platform = "kubeflow"});
+  ASSERT_TRUE(recipe.has_value()) << recipe.error().text();
+  EXPECT_EQ(join(recipe->applied_overlays, " "),
+            "base managed-control-plane eks mig-capable h100 training ubuntu eks-training "
+            "training-kubeflow");
+  EXPECT_EQ(join(recipe->applied_mixins, " "), "gang-scheduling efa");
+  std::vector<std::string> enabled;
+  for (const std::string& name : recipe->deployment_order) {
+    if (has_enabled(*recipe, name)) enabled.push_back(name);
+  }
+  EXPECT_EQ(join(enabled, " "),
+            "aws-ebs-csi-driver aws-efa cert-manager kube-prometheus-stack node-feature-discovery "
+            "gpu-operator kai-scheduler kubeflow-trainer nvidia-dra-driver-gpu nvsentinel");
+  EXPECT_TRUE(recipe->warnings.empty());
+}
+
+// A version that stood twice would be bumped once.
+TEST(OurCatalogue, EveryVersionStandsOnceAndInNoValuesFile) {
+  Catalogue catalogue = our_catalogue();
+  std::vector<const RecipeSpec*> specs = {&catalogue.base.spec};
+  for (const auto& [name, overlay] : catalogue.overlays) specs.push_back(&overlay.spec);
+  for (const auto& [name, mixin] : catalogue.mixins) specs.push_back(&mixin.spec);
+  std::map<std::string, std::string> versions;
+  for (const RecipeSpec* spec : specs) {
+    for (const ComponentRef& component : spec->components) {
+      if (component.version.empty()) continue;
+      EXPECT_TRUE(versions.emplace(component.name, component.version).second) << component.name;
+    }
+  }
+  for (const auto& [name, component] : catalogue.registry.components()) {
+    EXPECT_EQ(versions.count(name), 1U) << name << " is in no recipe";
+    EXPECT_TRUE(component.helm.version.empty()) << name;
+  }
+  for (const auto& [path, text] : catalogue.files) {
+    for (const auto& [name, version] : versions) {
+      std::string number = version.substr(version.starts_with("v") ? 1 : 0);
+      EXPECT_EQ(text.find(number), std::string::npos) << path << " has the version of " << name;
+    }
+  }
+}
+
+TEST(OurCatalogue, TheDriverIsTheOperatorsWhereItRunsOnTheNodesSystem) {
+  struct Row {
+    Criteria query;
+    bool managed;
+    std::string root;
+  };
+  std::vector<Row> rows = {
+      {{}, true, "/run/nvidia/driver"},
+      {{.os = "rhel"}, true, "/run/nvidia/driver"},
+      {{.service = "eks", .os = "ubuntu"}, true, "/run/nvidia/driver"},
+      {{.service = "eks", .os = "amazonlinux"}, false, "/"},
+      {{.service = "aks"}, true, "/run/nvidia/driver"},
+      {{.service = "gke"}, false, "/home/kubernetes/bin/nvidia"},
+      {{.service = "gke", .os = "cos"}, false, "/home/kubernetes/bin/nvidia"},
+      {{.service = "gke", .os = "ubuntu"}, true, "/run/nvidia/driver"},
+      {{.service = "oke"}, false, "/"},
+      {{.service = "kind"}, false, "/"},
+  };
+  Catalogue catalogue = our_catalogue();
+  for (const Row& row : rows) {
+    SCOPED_TRACE(describe(row.query));
+    Json gpu_operator = values_of(catalogue, row.query, "gpu-operator");
+    EXPECT_EQ(*find(gpu_operator, "driver", "enabled"), row.managed);
+    EXPECT_FALSE(text_at(gpu_operator, "driver", "version").empty());
+    Json dra = values_of(catalogue, row.query, "nvidia-dra-driver-gpu");
+    EXPECT_EQ(text_at(dra, "nvidiaDriverRoot"), row.root);
+  }
+}
+
+TEST(OurCatalogue, NvlinkBetweenNodesIsForGb200Alone) {
+  Catalogue catalogue = our_catalogue();
+  for (const std::string& accelerator : catalogue.words.words("accelerator")) {
+    Json dra = values_of(catalogue, {.accelerator = accelerator}, "nvidia-dra-driver-gpu");
+    EXPECT_EQ(*find(dra, "resources", "computeDomains", "enabled"), accelerator == "gb200")
+        << accelerator;
+    EXPECT_EQ(*find(dra, "resources", "gpus", "enabled"), true) << accelerator;
+  }
+}
+
+TEST(OurCatalogue, TrainingGetsTheFabricOfItsService) {
+  Catalogue catalogue = our_catalogue();
+  std::vector<std::string> services = {""};
+  for (const std::string& word : catalogue.words.words("service")) services.push_back(word);
+  for (const std::string& service : services) {
+    SCOPED_TRACE(service);
+    auto recipe = resolve(catalogue, {.service = service, .intent = "training"});
+    ASSERT_TRUE(recipe.has_value()) << recipe.error().text();
+    bool own_fabric = service == "eks" || service == "gke" || service == "kind";
+    EXPECT_EQ(has_enabled(*recipe, "network-operator"), !own_fabric);
+    EXPECT_EQ(has_enabled(*recipe, "aws-efa"), service == "eks");
+    EXPECT_TRUE(has_enabled(*recipe, "kai-scheduler"));
+    Json gpu_operator = values_of(catalogue, recipe->criteria, "gpu-operator");
+    EXPECT_EQ(*find(gpu_operator, "gdrcopy", "enabled"), true);
+  }
+}
+
+TEST(OurCatalogue, APlatformWithoutItsIntentIsSaidToChangeNothing) {
+  Catalogue catalogue = our_catalogue();
+  auto recipe = resolve(catalogue, {.platform = "dynamo"});
+  ASSERT_TRUE(recipe.has_value()) << recipe.error().text();
+  ASSERT_EQ(recipe->warnings.size(), 1U);
+  EXPECT_NE(recipe->warnings[0].find("inference-dynamo (needs intent inference)"),
+            std::string::npos)
+      << recipe->warnings[0];
+}
+
+// What the rules say of components and files; how they are carried out is tested with their
+// readers.
+TEST(OurCatalogue, ItsRulesNameComponentsAndFilesThatExist) {
+  Catalogue catalogue = our_catalogue();
+  FileMap files = our_files();
+  auto read = [&](const std::string& path) {
+    auto value = parse_yaml(files.at(path), path);
+    EXPECT_TRUE(value.has_value() && value->is_array()) << path;
+    return value->get_array();
+  };
+  auto expect_component = [&](const Json* name) {
+    EXPECT_NE(catalogue.registry.find(as_text(name)), nullptr) << as_text(name);
+  };
+  for (const Json& rule : read("derived.yaml")) {
+    expect_component(find(rule, "from", "component"));
+    expect_component(find(rule, "to", "component"));
+    for (const Json& name : find(rule, "when")->get_array()) expect_component(&name);
+  }
+  for (const Json& release : read("releases.yaml")) expect_component(find(release, "component"));
+  for (const Json& hook : read("hooks.yaml")) {
+    expect_component(find(hook, "component"));
+    EXPECT_EQ(files.count(text_at(hook, "defaults")), 1U);
+    for (const Json& path : find(hook, "manifests")->get_array()) {
+      EXPECT_EQ(files.count(as_text(&path)), 1U) << as_text(&path);
+    }
   }
 }
 
