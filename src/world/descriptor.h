@@ -1,6 +1,8 @@
 // A file descriptor with one owner, who closes it.
 #pragma once
 
+#include <cerrno>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -22,6 +24,9 @@ class Descriptor {
 
   int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
+  // Now, for who must know whether it worked: network file systems say only here that a disk was
+  // full. An errno, or 0.
+  int close_now() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
 
  private:
   void close() const {
@@ -30,5 +35,15 @@ class Descriptor {
 
   int number_ = -1;
 };
+
+// An errno, or 0.
+inline int write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t count = write(descriptor, content.data(), content.size());
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) content.remove_prefix(static_cast<size_t>(count));
+  }
+  return 0;
+}
 
 }  // namespace lockstep

@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 
 #include <climits>
 
 #include "base/digest.h"
 #include "world/descriptor.h"
+#include "world/system_error.h"
 
 namespace lockstep {
 
@@ -18,36 +18,6 @@ namespace {
 
 // Far above what we read (kubeconfigs, values, recipes); a device or a log by mistake is caught.
 constexpr size_t size_limit = 256 << 20;
-
-ErrorKind kind_of(int error) {
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return ErrorKind::not_found;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return ErrorKind::forbidden;
-    case EEXIST:
-      return ErrorKind::exists;
-    case EISDIR:
-    case ENAMETOOLONG:
-    case ELOOP:
-    case EINVAL:
-      return ErrorKind::invalid;
-    case EFBIG:
-    case ENOSPC:
-    case EDQUOT:
-      return ErrorKind::too_large;
-    default:
-      return ErrorKind::internal;
-  }
-}
-
-Unexpected failed(std::string_view what, const std::string& path, int error) {
-  return failf(kind_of(error), "cannot {} {}: {}", what, path,
-               std::generic_category().message(error));
-}
 
 // Where the content lies: a symbolic link stays one, and what it points to is replaced.
 std::string real_path(const std::string& path) {
@@ -60,20 +30,11 @@ std::string real_path(const std::string& path) {
   return target;
 }
 
-int write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t count = write(descriptor, content.data(), content.size());
-    if (count < 0 && errno != EINTR) return errno;
-    if (count > 0) content.remove_prefix(static_cast<size_t>(count));
-  }
-  return 0;
-}
-
 }  // namespace
 
 Result<std::string> SystemFiles::read(const std::string& path) const {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return failed("read", path, errno);
+  if (!file) return system_failure("read", path, errno);
   std::string content;
   struct stat info{};
   if (fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
@@ -85,7 +46,7 @@ Result<std::string> SystemFiles::read(const std::string& path) const {
     const ssize_t count = ::read(file.get(), buffer, sizeof buffer);
     if (count == 0) return content;
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return failed("read", path, errno);
+    if (count < 0) return system_failure("read", path, errno);
     content.append(buffer, static_cast<size_t>(count));
     if (content.size() > size_limit) {
       return failf(ErrorKind::too_large, "cannot read {}: it is larger than {} bytes", path,
@@ -103,7 +64,7 @@ Result<void> SystemFiles::write(const std::string& path, std::string_view conten
   // In the same directory, hence in the same file system: rename replaces in one step.
   std::string temporary = directory + "/.lockstep-XXXXXX";
   Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file) return failed("write", path, errno);
+  if (!file) return system_failure("write", path, errno);
 
   int error = write_all(file.get(), content);
   if (error == 0 && fchmod(file.get(), static_cast<mode_t>(mode)) != 0) error = errno;
@@ -111,7 +72,7 @@ Result<void> SystemFiles::write(const std::string& path, std::string_view conten
   if (error == 0 && rename(temporary.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0) {
     unlink(temporary.c_str());
-    return failed("write", path, error);
+    return system_failure("write", path, error);
   }
   // The new name is on disk only once the directory is. It is in place already, so a file system
   // that cannot do this is no failure.
@@ -121,7 +82,7 @@ Result<void> SystemFiles::write(const std::string& path, std::string_view conten
 }
 
 Result<void> SystemFiles::remove(const std::string& path) {
-  if (unlink(path.c_str()) != 0) return failed("remove", path, errno);
+  if (unlink(path.c_str()) != 0) return system_failure("remove", path, errno);
   return {};
 }
 
@@ -132,14 +93,14 @@ bool SystemFiles::exists(const std::string& path) const {
 
 Result<std::string> SystemFiles::fingerprint(const std::string& path) const {
   struct stat info{};
-  if (stat(path.c_str(), &info) != 0) return failed("look at", path, errno);
+  if (stat(path.c_str(), &info) != 0) return system_failure("look at", path, errno);
   return fmt::format("{}-{}-{}-{}.{:09}", info.st_dev, info.st_ino, info.st_size,
                      info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
 Result<std::string> MemoryFiles::read(const std::string& path) const {
   const auto found = contents.find(path);
-  if (found == contents.end()) return failed("read", path, ENOENT);
+  if (found == contents.end()) return system_failure("read", path, ENOENT);
   return found->second;
 }
 
@@ -149,7 +110,7 @@ Result<void> MemoryFiles::write(const std::string& path, std::string_view conten
 }
 
 Result<void> MemoryFiles::remove(const std::string& path) {
-  if (contents.erase(path) == 0) return failed("remove", path, ENOENT);
+  if (contents.erase(path) == 0) return system_failure("remove", path, ENOENT);
   return {};
 }
 
@@ -157,7 +118,7 @@ bool MemoryFiles::exists(const std::string& path) const { return contents.contai
 
 Result<std::string> MemoryFiles::fingerprint(const std::string& path) const {
   const auto found = contents.find(path);
-  if (found == contents.end()) return failed("look at", path, ENOENT);
+  if (found == contents.end()) return system_failure("look at", path, ENOENT);
   Digest digest;
   digest.add(found->second);
   return digest.hex();

@@ -1,0 +1,24 @@
+#include "world/system_error.h"
+
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+TEST(SystemError, AFullDiskIsNoMissingFile) {
+  EXPECT_EQ(kind_of_system_error(ENOSPC), ErrorKind::too_large);
+  EXPECT_EQ(kind_of_system_error(ENOENT), ErrorKind::not_found);
+  EXPECT_EQ(kind_of_system_error(EACCES), ErrorKind::forbidden);
+  EXPECT_EQ(kind_of_system_error(EEXIST), ErrorKind::exists);
+  EXPECT_EQ(kind_of_system_error(EIO), ErrorKind::internal);
+}
+
+TEST(SystemError, SaysWhatAndWhere) {
+  const Unexpected failure = system_failure("write", "/out/x", ENOSPC);
+  EXPECT_EQ(failure.value().text(), "cannot write /out/x: No space left on device");
+}
+
+}  // namespace
+}  // namespace lockstep
