@@ -159,8 +159,8 @@ int run_verify(const VerifyFlags& flags) {
     for (const auto& path : found->changed) fmt::print("changed  {}\n", path);
     for (const auto& path : found->missing) fmt::print("missing  {}\n", path);
     for (const auto& path : found->added) fmt::print("added    {}\n", path);
-    if (found->ok()) fmt::print("{}: {} files are as they were written\n", flags.folder,
-                                files->size() - 1);
+    if (found->ok())
+      fmt::print("{}: {} files are as they were written\n", flags.folder, files->size() - 1);
   }
   return found->ok() ? ExitCode::ok : ExitCode::failed;
 }

@@ -120,11 +120,11 @@ Result<Json> select(const Json& document, const std::string& selector) {
       if (at->is_object()) {
         for (const auto& [key, value] : at->get_object()) known.emplace_back(key);
       }
-      return fail(ErrorKind::not_found,
-                  fmt::format("there is no \"{}\" in {}: {}", name,
-                              walked.empty() ? "the recipe" : walked,
-                              bundle::suggestion(name, known)),
-                  selector);
+      return fail(
+          ErrorKind::not_found,
+          fmt::format("there is no \"{}\" in {}: {}", name, walked.empty() ? "the recipe" : walked,
+                      bundle::suggestion(name, known)),
+          selector);
     }
     at = next;
     walked += (walked.empty() ? "" : ".") + name;
@@ -141,12 +141,11 @@ int run_recipe(const RecipeFlags& flags) {
   if (!recipe) return report(recipe.error());
   print_warnings(recipe->warnings);
   std::string file = is_format(flags.output) || flags.output == "-" ? "" : flags.output;
-  std::string format = !flags.format.empty() ? flags.format
-                       : file.empty()        ? flags.output
+  std::string format = !flags.format.empty()     ? flags.format
+                       : file.empty()            ? flags.output
                        : file.ends_with(".json") ? "json"
                                                  : "yaml";
-  std::string text =
-      format == "table" ? recipe_table(*recipe) : printed(to_json(*recipe), format);
+  std::string text = format == "table" ? recipe_table(*recipe) : printed(to_json(*recipe), format);
   if (file.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return ExitCode::ok;
