@@ -40,6 +40,11 @@ Result<FinalValues> final_values(const Catalogue& catalogue, const Rules& rules,
   LOCKSTEP_TRY(auto warnings, apply_derived(rules.derived, result.recipe, result.values,
                                             request.without_derived));
   append(result.warnings, std::move(warnings));
+  for (const DerivedRule& rule : rules.derived) {
+    if (request.without_derived.count("all") > 0 || request.without_derived.count(rule.name) > 0) {
+      result.recipe.not_derived.push_back(rule.name);
+    }
+  }
   return result;
 }
 

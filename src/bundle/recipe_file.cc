@@ -79,6 +79,7 @@ Result<ResolvedRecipe> read_recipe(const YamlFile& file, const CriteriaWords& wo
     object.within("metadata", [&](StrictObject& metadata) {
       metadata.texts("appliedOverlays", recipe.applied_overlays)
           .texts("appliedMixins", recipe.applied_mixins)
+          .texts("notDerived", recipe.not_derived)
           .unused({"version", "created", "excludedOverlays", "constraintWarnings", "labels",
                    "annotations", "name"});
     });

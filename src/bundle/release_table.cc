@@ -41,17 +41,17 @@ class Table {
       auto values = values_.find(rule.component);
       if (values == values_.end()) continue;
       Json own = JsonObject();
-      if (const Json* said = find(values->second, rule.values)) {
+      if (const Json* said = find(values->second, rule.values_key)) {
         own = *said;
-        erase_key(values->second, rule.values);
+        erase_key(values->second, rule.values_key);
       }
       bool all = std::all_of(rule.when.begin(), rule.when.end(), [&](const std::string& name) {
         return recipe_.find(name) != nullptr;
       });
       if (!all) continue;
-      LOCKSTEP_TRY(YamlFile defaults, catalogue_.yaml(rule.defaults));
+      LOCKSTEP_TRY(YamlFile defaults, catalogue_.yaml(rule.defaults_file));
       Json merged = defaults.json;
-      deep_merge(merged, JsonObject{{rule.values, std::move(own)}});
+      deep_merge(merged, JsonObject{{rule.values_key, std::move(own)}});
       hooks_[rule.component].push_back({&rule, std::move(merged.get_object())});
     }
     return {};
@@ -94,9 +94,9 @@ class Table {
                         release.needs.end());
     for (const ReleaseRule& rule : rules_.releases) {
       if (rule.component != component.name) continue;
-      release.wait = rule.wait;
-      release.wait_for_jobs = rule.wait_for_jobs;
-      release.timeout_seconds = rule.timeout_seconds;
+      release.wait = rule.wait.value_or(release.wait);
+      release.wait_for_jobs = rule.wait_for_jobs.value_or(release.wait_for_jobs);
+      release.timeout_seconds = rule.timeout_seconds.value_or(release.timeout_seconds);
     }
     return release;
   }
@@ -166,7 +166,7 @@ class Table {
   }
 
   Result<void> add_hook(const ActiveHook& hook, Release& release) {
-    for (const std::string& path : hook.rule->manifests) {
+    for (const std::string& path : hook.rule->manifest_files) {
       auto file = catalogue_.files.find(path);
       if (file == catalogue_.files.end()) {
         return failf(ErrorKind::not_found, "the hook {} names the file {}, which is not there",
@@ -176,7 +176,8 @@ class Table {
     }
     for (const auto& [key, value] : hook.values) release.values[key] = value;
     for (const std::string& name : hook.rule->after) release.needs.push_back(name);
-    release.timeout_seconds = std::max(release.timeout_seconds, hook.rule->timeout_seconds);
+    release.timeout_seconds =
+        std::max(release.timeout_seconds, hook.rule->timeout_seconds.value_or(0));
     if (hook.rule->restart) add_restart(*hook.rule, release.name);
     return {};
   }
@@ -188,8 +189,8 @@ class Table {
     restart.plugin_selector = rule.restart->plugin_selector;
     restart.driver_namespace = namespace_of(rule.restart->driver_component);
     restart.driver_selector = rule.restart->driver_selector;
-    restart.driver_seconds = rule.restart->driver_seconds;
-    restart.plugin_seconds = rule.restart->plugin_seconds;
+    restart.driver_seconds = rule.restart->driver_seconds.value_or(restart.driver_seconds);
+    restart.plugin_seconds = rule.restart->plugin_seconds.value_or(restart.plugin_seconds);
     table_.restarts.push_back(std::move(restart));
   }
 

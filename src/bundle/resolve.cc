@@ -198,6 +198,9 @@ JsonObject to_json(const ResolvedRecipe& recipe) {
     metadata["appliedMixins"] =
         JsonArray(recipe.applied_mixins.begin(), recipe.applied_mixins.end());
   }
+  if (!recipe.not_derived.empty()) {
+    metadata["notDerived"] = JsonArray(recipe.not_derived.begin(), recipe.not_derived.end());
+  }
   json["metadata"] = std::move(metadata);
   json["criteria"] = to_json(recipe.criteria);
   JsonArray constraints;

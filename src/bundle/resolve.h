@@ -19,6 +19,8 @@ struct ResolvedRecipe {
   std::vector<ComponentRef> components;  // by name
   std::vector<std::string> deployment_order;
   std::map<std::string, Json> validation;
+  // Derived values that somebody left out on purpose; said in a bundle's recipe alone.
+  std::vector<std::string> not_derived;
   // For the person who asked: a criterion that changed nothing.
   std::vector<std::string> warnings;
 

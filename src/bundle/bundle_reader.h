@@ -1,0 +1,38 @@
+// A bundle, read back from its files, whichever deployer they are for: the recipe, and the values of
+// every release as often as they stand in it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bundle/catalogue.h"
+#include "bundle/difference.h"
+#include "bundle/resolve.h"
+#include "bundle/values_map.h"
+
+namespace lockstep::bundle {
+
+// What one kind of file says of every release: "values.yaml", "helmrelease.yaml",
+// "application.yaml".
+struct ReleaseRecords {
+  ValuesMap values;                             // by release
+  std::map<std::string, std::string> versions;  // of upstream charts, where the file says it
+  std::map<std::string, std::string> files;     // where, by release
+};
+
+struct BundleContents {
+  ResolvedRecipe recipe;
+  std::map<std::string, ReleaseRecords> records;  // by the kind of file
+};
+
+// `folder` begins the places of errors. A folder without recipe.yaml is no bundle.
+Result<BundleContents> read_contents(const FileMap& files, const CriteriaWords& words,
+                                     const std::string& folder);
+
+// The recipe with one set of values, for comparing.
+Result<Described> read_bundle(const FileMap& files, const CriteriaWords& words,
+                              const std::string& folder);
+
+}  // namespace lockstep::bundle

@@ -1,0 +1,31 @@
+// The guardrail behind `lockstep check`: a value that must follow a version is derived, and says
+// what the resolved recipe says, wherever it stands. And what looks as if it worked and cannot, is
+// refused.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bundle/bundle_reader.h"
+#include "bundle/catalogue.h"
+#include "bundle/resolve.h"
+#include "bundle/rule_files.h"
+
+namespace lockstep::bundle {
+
+struct Finding {
+  std::string place;  // "bundle/005-x/values.yaml", "overlays/eks.yaml:12:3"
+  std::string what;   // with what to do
+};
+
+// Each returns what is wrong, in the order of places.
+std::vector<Finding> check_recipe(const Rules& rules, const ResolvedRecipe& recipe,
+                                  const std::string& place);
+Result<std::vector<Finding>> check_bundle(const Rules& rules, const FileMap& files,
+                                          const CriteriaWords& words, const std::string& folder);
+Result<std::vector<Finding>> check_catalogue(const Rules& rules, const Catalogue& catalogue);
+// Any file of manifests, also of Helm's templates.
+std::vector<Finding> check_manifests(const std::string& text, const std::string& place);
+
+}  // namespace lockstep::bundle
