@@ -15,9 +15,9 @@ namespace {
 
 // "007-gpu-operator" -> "gpu-operator"; a folder without a number is a release's own name.
 std::string release_of(std::string_view folder) {
-  bool numbered = folder.size() > 4 && folder[3] == '-' &&
-                  std::all_of(folder.begin(), folder.begin() + 3,
-                              [](char c) { return c >= '0' && c <= '9'; });
+  bool numbered =
+      folder.size() > 4 && folder[3] == '-' &&
+      std::all_of(folder.begin(), folder.begin() + 3, [](char c) { return c >= '0' && c <= '9'; });
   return std::string(numbered ? folder.substr(4) : folder);
 }
 
@@ -39,7 +39,8 @@ class Reader {
       ReleaseRecords& records = into.records[name];
       records.files[release] = path;
       LOCKSTEP_TRY(records.values[release], values_of(name, json, path));
-      const Json* version = name == "helmrelease.yaml" ? find(json, "spec", "chart", "spec", "version")
+      const Json* version = name == "helmrelease.yaml"
+                                ? find(json, "spec", "chart", "spec", "version")
                             : find(json, "spec", "source", "chart") != nullptr
                                 ? find(json, "spec", "source", "targetRevision")
                                 : nullptr;

@@ -1,5 +1,5 @@
-// A bundle, read back from its files, whichever deployer they are for: the recipe, and the values of
-// every release as often as they stand in it.
+// A bundle, read back from its files, whichever deployer they are for: the recipe, and the values
+// of every release as often as they stand in it.
 #pragma once
 
 #include <map>

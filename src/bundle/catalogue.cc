@@ -54,6 +54,10 @@ struct Reader {
   FileMap effective;  // of each path the text of the highest layer
 
   Result<void> read_layer(const Layer& layer) {
+    bool has_rules = layer.files.count("derived.yaml") + layer.files.count("hooks.yaml") +
+                         layer.files.count("releases.yaml") >
+                     0;
+    if (has_rules && layer.files.count("registry.yaml") == 0) catalogue.has_foreign_rules = true;
     for (const auto& [path, text] : layer.files) {
       std::string place = place_in(layer, path);
       LOCKSTEP_CHECK(check_folder(path, place));

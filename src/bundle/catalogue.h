@@ -35,6 +35,8 @@ struct Catalogue {
   FileMap files;                                           // components/, hooks/ and the rules
   FileMap json;                                            // of those whose value is known
   std::map<std::string, std::string, std::less<>> places;  // what errors call each file
+  // Rules that came without a registry: whoever wrote them did not know this one.
+  bool has_foreign_rules = false;
 
   // Later layers lie over earlier ones: registries are merged by component, criteria.yaml adds its
   // words, any other file replaces that of the same path.

@@ -11,7 +11,7 @@ namespace lockstep::bundle {
 
 struct Deployer {
   std::string_view name;
-  std::string_view about;      // one line for --help
+  std::string_view about;  // one line for --help
   Result<BundleFiles> (*write)(const BundleModel& model);
 };
 

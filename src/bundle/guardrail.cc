@@ -36,8 +36,8 @@ std::optional<KeyLine> key_line(std::string_view line) {
   return KeyLine{indent, std::string(key), std::string(trim(text.substr(colon + 1)))};
 }
 
-// The lines of spec.driver.nodeSelector in documents of the kind ClusterPolicy. By indentation, as a
-// template is no YAML before it is rendered.
+// The lines of spec.driver.nodeSelector in documents of the kind ClusterPolicy. By indentation, as
+// a template is no YAML before it is rendered.
 std::vector<size_t> trap_lines(std::string_view text) {
   std::vector<size_t> found;
   std::vector<size_t> candidates;
@@ -192,8 +192,7 @@ Result<std::vector<Finding>> check_bundle(const Rules& rules, const FileMap& fil
     for (const auto& [release, own] : records.values) {
       const ComponentRef* component = contents.recipe.find(release);
       if (component == nullptr) continue;
-      add_trapped_values(component->chart, own, folder + "/" + records.files.at(release),
-                         findings);
+      add_trapped_values(component->chart, own, folder + "/" + records.files.at(release), findings);
     }
   }
   for (const auto& [path, text] : files) {

@@ -10,7 +10,7 @@
 #include "bundle/bundle_reader.h"
 #include "bundle/catalogue.h"
 #include "bundle/resolve.h"
-#include "bundle/rule_files.h"
+#include "bundle/rules.h"
 
 namespace lockstep::bundle {
 

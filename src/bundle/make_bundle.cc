@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/strings.h"
 #include "bundle/component_checks.h"
 #include "bundle/derived.h"
 #include "bundle/enabled.h"
@@ -34,11 +35,13 @@ Result<FinalValues> final_values(const Catalogue& catalogue, const Rules& rules,
     const Component* entry = catalogue.registry.find(name);
     if (entry == nullptr) continue;
     LOCKSTEP_CHECK(apply_scheduling(*entry, request.scheduling, values));
-    LOCKSTEP_TRY(auto warnings, check_component(*entry, result.recipe.criteria, request.scheduling));
-    append(result.warnings, std::move(warnings));
   }
-  LOCKSTEP_TRY(auto warnings, apply_derived(rules.derived, result.recipe, result.values,
-                                            request.without_derived));
+  LOCKSTEP_TRY(CheckFindings findings, check_components(catalogue.registry, catalogue.words,
+                                                        result.recipe, request.scheduling));
+  if (!findings.errors.empty()) return fail(ErrorKind::invalid, join(findings.errors, "; "));
+  append(result.warnings, std::move(findings.warnings));
+  LOCKSTEP_TRY(auto warnings,
+               apply_derived(rules.derived, result.recipe, result.values, request.without_derived));
   append(result.warnings, std::move(warnings));
   for (const DerivedRule& rule : rules.derived) {
     if (request.without_derived.count("all") > 0 || request.without_derived.count(rule.name) > 0) {

@@ -1,5 +1,6 @@
-// From a resolved recipe to the table of releases that deployers read, in the order of the contract:
-// what is disabled goes, values, --set, scheduling, derived values, the registry's checks, releases.
+// From a resolved recipe to the table of releases that deployers read, in the order of the
+// contract: what is disabled goes, values, --set, scheduling, derived values, the registry's
+// checks, releases.
 #pragma once
 
 #include <set>
@@ -10,7 +11,7 @@
 #include "bundle/catalogue.h"
 #include "bundle/release.h"
 #include "bundle/resolve.h"
-#include "bundle/rule_files.h"
+#include "bundle/rules.h"
 #include "bundle/scheduling.h"
 #include "bundle/settings.h"
 

@@ -222,8 +222,9 @@ class Table {
 
   Result<void> check_names() const {
     for (const Release& release : waiting_) {
-      return failf(ErrorKind::invalid, "the hook's chart {} comes after {}, of which one is missing",
-                   release.name, fmt::join(release.needs, ", "));
+      return failf(ErrorKind::invalid,
+                   "the hook's chart {} comes after {}, of which one is missing", release.name,
+                   fmt::join(release.needs, ", "));
     }
     std::map<std::string, std::string> owners;
     for (const Release& release : table_.releases) {

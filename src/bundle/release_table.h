@@ -9,7 +9,7 @@
 #include "bundle/catalogue.h"
 #include "bundle/release.h"
 #include "bundle/resolve.h"
-#include "bundle/rule_files.h"
+#include "bundle/rules.h"
 #include "bundle/values_map.h"
 
 namespace lockstep::bundle {

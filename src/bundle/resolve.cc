@@ -78,6 +78,20 @@ Result<void> refuse_ambiguity(const Catalogue& catalogue,
   return {};
 }
 
+// What the cluster is said to have not; the overlays that demand it are gone from the list.
+Result<std::vector<std::string>> leave_out_unmet(std::vector<const Overlay*>& matching,
+                                                 const Snapshot& snapshot) {
+  std::vector<std::string> warnings;
+  std::vector<const Overlay*> kept;
+  for (const Overlay* overlay : matching) {
+    LOCKSTEP_TRY(std::vector<ExcludedOverlay> found, unmet(*overlay, snapshot));
+    for (const ExcludedOverlay& excluded : found) warnings.push_back(excluded.text());
+    if (found.empty()) kept.push_back(overlay);
+  }
+  matching = std::move(kept);
+  return warnings;
+}
+
 // What an empty query lacks is what is said.
 std::set<std::string> fields_said(const Criteria& criteria) {
   return mismatches(criteria, Criteria{});
@@ -150,10 +164,15 @@ std::vector<const Overlay*> matching_overlays(const Catalogue& catalogue, const 
   return matching;
 }
 
-Result<ResolvedRecipe> resolve(const Catalogue& catalogue, const Criteria& query) {
+Result<ResolvedRecipe> resolve(const Catalogue& catalogue, const Criteria& query,
+                               const Snapshot* snapshot) {
   ResolvedRecipe recipe;
   LOCKSTEP_TRY(recipe.criteria, catalogue.words.normalize(query));
   std::vector<const Overlay*> matching = matching_overlays(catalogue, recipe.criteria);
+  std::vector<std::string> warnings;
+  if (snapshot != nullptr) {
+    LOCKSTEP_TRY(warnings, leave_out_unmet(matching, *snapshot));
+  }
   LOCKSTEP_CHECK(refuse_ambiguity(catalogue, matching));
 
   std::vector<const Overlay*> applied = {&catalogue.base};
@@ -183,7 +202,10 @@ Result<ResolvedRecipe> resolve(const Catalogue& catalogue, const Criteria& query
   recipe.constraints = std::move(spec.constraints);
   recipe.components = std::move(spec.components);
   recipe.validation = std::move(spec.validation);
-  recipe.warnings = unused_criteria(catalogue, recipe.criteria, applied);
+  recipe.warnings = std::move(warnings);
+  for (std::string& warning : unused_criteria(catalogue, recipe.criteria, applied)) {
+    recipe.warnings.push_back(std::move(warning));
+  }
   return recipe;
 }
 

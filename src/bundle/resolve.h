@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "bundle/catalogue.h"
+#include "bundle/snapshot.h"
 
 namespace lockstep::bundle {
 
@@ -31,7 +32,10 @@ struct ResolvedRecipe {
 std::vector<const Overlay*> matching_overlays(const Catalogue& catalogue, const Criteria& query);
 
 // `query` may have aliases and upper case; an unknown word is an error that lists the known ones.
-Result<ResolvedRecipe> resolve(const Catalogue& catalogue, const Criteria& query);
+// With a snapshot, overlays whose constraints the cluster does not meet are left out, and a warning
+// says which, what was expected and what was found.
+Result<ResolvedRecipe> resolve(const Catalogue& catalogue, const Criteria& query,
+                               const Snapshot* snapshot = nullptr);
 
 // AICR's RecipeResult.
 JsonObject to_json(const ResolvedRecipe& recipe);

@@ -199,9 +199,9 @@ void StrictObject::refuse_unknown() {
   for (const auto& [key, value] : json_.get_object()) {
     std::string name(key);
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    error_ =
-        Error{ErrorKind::invalid,
-              fmt::format("unknown key \"{}\": {}", name, suggestion(name, known_)), place(name).text()};
+    error_ = Error{ErrorKind::invalid,
+                   fmt::format("unknown key \"{}\": {}", name, suggestion(name, known_)),
+                   place(name).text()};
     return;
   }
 }

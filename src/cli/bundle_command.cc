@@ -11,7 +11,6 @@
 #include "bundle/deployers.h"
 #include "bundle/make_bundle.h"
 #include "cli/exit_codes.h"
-#include "cli/oci_output.h"
 #include "cli/status_command.h"
 #include "data/json.h"
 #include "world/directories.h"
@@ -37,13 +36,14 @@ Result<std::vector<bundle::Setting>> read_settings(const std::vector<GivenSettin
 Result<bundle::SchedulingFlags> read_scheduling(const BundleFlags& flags) {
   bundle::SchedulingFlags read;
   for (const auto& text : flags.system_node_selector) {
-    LOCKSTEP_CHECK(add_label("--system-node-selector", text, read.system_node_selector));
+    LOCKSTEP_CHECK(bundle::add_label("--system-node-selector", text, read.system_node_selector));
   }
   for (const auto& text : flags.accelerated_node_selector) {
-    LOCKSTEP_CHECK(add_label("--accelerated-node-selector", text, read.accelerated_node_selector));
+    LOCKSTEP_CHECK(
+        bundle::add_label("--accelerated-node-selector", text, read.accelerated_node_selector));
   }
   for (const auto& text : flags.workload_selector) {
-    LOCKSTEP_CHECK(add_label("--workload-selector", text, read.workload_selector));
+    LOCKSTEP_CHECK(bundle::add_label("--workload-selector", text, read.workload_selector));
   }
   for (const auto& text : flags.system_node_toleration) {
     LOCKSTEP_TRY(auto toleration, bundle::parse_toleration("--system-node-toleration", text));
@@ -82,6 +82,17 @@ Result<bundle::BundleRequest> read_request(const bundle::Catalogue& catalogue,
   request.git_revision = flags.revision;
   request.git_path = flags.path;
   return request;
+}
+
+JsonArray texts(const std::vector<std::string>& lines) {
+  return JsonArray(lines.begin(), lines.end());
+}
+
+Json to_json(const bundle::VerifyReport& found) {
+  return JsonObject{{"intact", found.is_intact()},
+                    {"changed", texts(found.changed)},
+                    {"missing", texts(found.missing)},
+                    {"added", texts(found.added)}};
 }
 
 struct Written {
@@ -133,7 +144,7 @@ int run_bundle(const BundleFlags& flags) {
   }
   size_t count = made->files.size();
   if (flags.output.starts_with("oci://")) {
-    return write_oci(flags, std::move(made->files));
+    return report({ErrorKind::unsupported, "not yet", "--output"});
   }
   auto written = write_folder(flags.output, std::move(made->files));
   if (!written) return report(written.error());
@@ -159,10 +170,10 @@ int run_verify(const VerifyFlags& flags) {
     for (const auto& path : found->changed) fmt::print("changed  {}\n", path);
     for (const auto& path : found->missing) fmt::print("missing  {}\n", path);
     for (const auto& path : found->added) fmt::print("added    {}\n", path);
-    if (found->ok())
+    if (found->is_intact())
       fmt::print("{}: {} files are as they were written\n", flags.folder, files->size() - 1);
   }
-  return found->ok() ? ExitCode::ok : ExitCode::failed;
+  return found->is_intact() ? ExitCode::ok : ExitCode::failed;
 }
 
 }  // namespace lockstep::cli

@@ -68,7 +68,7 @@ Result<bundle::ResolvedRecipe> resolve(const bundle::Catalogue& catalogue,
   std::optional<bundle::Snapshot> snapshot;
   if (!flags.snapshot_file.empty()) {
     LOCKSTEP_TRY(bundle::YamlFile file, read_yaml(flags.snapshot_file));
-    LOCKSTEP_TRY(snapshot, bundle::read_snapshot(file));
+    LOCKSTEP_TRY(snapshot, bundle::Snapshot::read(std::move(file)));
     criteria = bundle::criteria_of(*snapshot, catalogue.words);
   }
   if (!flags.criteria_file.empty()) {

@@ -169,3 +169,5 @@ void add_check(CLI::App& app, RecipesFlags& flags, int& result) {
   command->callback([&] { result = run_check(flags.check); });
 
 }  // namespace lockstep::cli
+
+}  // namespace lockstep::cli

@@ -151,6 +151,11 @@ class TreeReader {
 
 }  // namespace
 
+bool is_directory(const std::string& path) {
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 Result<std::vector<std::string>> list_directory(const std::string& path) {
   const std::unique_ptr<DIR, CloseDirectory> directory(opendir(path.c_str()));
   if (!directory) return system_failure("read", path, errno);

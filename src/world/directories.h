@@ -37,6 +37,9 @@ struct TreeLimits {
 Result<Tree> read_tree_with_modes(const std::string& path, const TreeLimits& limits = {});
 Result<TreeTexts> read_tree(const std::string& path, const TreeLimits& limits = {});
 
+// False also when there is nothing.
+bool is_directory(const std::string& path);
+
 // The names in a directory, sorted; without "." and "..".
 Result<std::vector<std::string>> list_directory(const std::string& path);
 

@@ -1,0 +1,27 @@
+// The checks that registry entries ask for (`validations`): flags that a component should not be
+// deployed without.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bundle/criteria.h"
+#include "bundle/registry.h"
+#include "bundle/resolve.h"
+#include "bundle/scheduling.h"
+
+namespace lockstep::bundle {
+
+struct CheckFindings {
+  std::vector<std::string> warnings;
+  std::vector<std::string> errors;
+};
+
+// Looks at the enabled components, by name, whose conditions the recipe's criteria fulfil: of each
+// condition one word. A function or a condition that is not known, of any component, is an error
+// that lists what is.
+Result<CheckFindings> check_components(const Registry& registry, const CriteriaWords& words,
+                                       const ResolvedRecipe& enabled, const SchedulingFlags& flags);
+
+}  // namespace lockstep::bundle

@@ -1,0 +1,22 @@
+// The rules of a catalogue, read: derived values, releases and hooks.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "bundle/catalogue.h"
+#include "bundle/rule_files.h"
+
+namespace lockstep::bundle {
+
+struct Rules {
+  std::vector<DerivedRule> derived;
+  std::vector<ReleaseRule> releases;
+  std::vector<HookRule> hooks;
+};
+
+// A file that is not there says nothing. Where the rules come from another layer than the registry
+// (a data directory of somebody else's), what they say of components that it lacks is left out.
+Result<Rules> read_rules(const Catalogue& catalogue);
+
+}  // namespace lockstep::bundle
