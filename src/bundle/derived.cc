@@ -10,10 +10,18 @@ namespace lockstep::bundle {
 
 namespace {
 
-bool applies(const DerivedRule& rule, const ResolvedRecipe& enabled) {
+bool applies(const DerivedRule& rule, const ResolvedRecipe& enabled, const ValuesMap& values) {
   auto has = [&](const std::string& component) { return enabled.find(component) != nullptr; };
-  return has(rule.from_component) && has(rule.to_component) &&
-         std::all_of(rule.when.begin(), rule.when.end(), has);
+  if (!has(rule.from_component) || !has(rule.to_component) ||
+      !std::all_of(rule.when.begin(), rule.when.end(), has)) {
+    return false;
+  }
+  auto value_at = [&](const ValuePath& path) {
+    auto own = values.find(rule.from_component);
+    return own == values.end() ? nullptr : find_value(own->second, path);
+  };
+  if (!rule.not_if_false.empty() && !as_bool(value_at(rule.not_if_false), true)) return false;
+  return rule.only_if_set.empty() || value_at(rule.only_if_set) != nullptr;
 }
 
 std::string describe_source(const DerivedRule& rule) {
@@ -57,7 +65,7 @@ Result<std::vector<Derivation>> derivations(const std::vector<DerivedRule>& rule
                                             const ValuesMap& values) {
   std::vector<Derivation> result;
   for (const DerivedRule& rule : rules) {
-    if (!applies(rule, enabled)) continue;
+    if (!applies(rule, enabled, values)) continue;
     LOCKSTEP_TRY(std::string text, source_text(rule, enabled, values));
     result.push_back({&rule, std::move(text)});
   }
@@ -127,7 +135,7 @@ std::vector<Deviation> deviations(const std::vector<DerivedRule>& rules,
                                   const ResolvedRecipe& enabled, const ValuesMap& values) {
   std::vector<Deviation> result;
   for (const DerivedRule& rule : rules) {
-    if (!applies(rule, enabled)) continue;
+    if (!applies(rule, enabled, values)) continue;
     auto text = source_text(rule, enabled, values);
     // Where there is nothing to follow, or no text, nothing would be written.
     if (!text || text->empty()) continue;

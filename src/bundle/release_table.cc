@@ -69,6 +69,14 @@ class Table {
       needs = {release.name};
       place(std::move(release));
     }
+    if (!component.patches.empty()) {
+      return fail(
+          ErrorKind::unsupported,
+          fmt::format("{} has patches, which bundles do not carry: put them into the "
+                      "kustomization that {} names",
+                      component.name, component.source.empty() ? component.path : component.source),
+          component.place.text());
+    }
     bool has_chart = component.type == ComponentType::kustomize || !component.chart.empty();
     if (has_chart) {
       Release release = main_release(component, needs);
@@ -175,7 +183,9 @@ class Table {
       release.templates[hook.rule->name + "-" + base_name(path)] = file->second;
     }
     for (const auto& [key, value] : hook.values) release.values[key] = value;
-    for (const std::string& name : hook.rule->after) release.needs.push_back(name);
+    for (const std::string& name : hook.rule->after) {
+      if (recipe_.find(name) != nullptr) release.needs.push_back(name);
+    }
     release.timeout_seconds =
         std::max(release.timeout_seconds, hook.rule->timeout_seconds.value_or(0));
     if (hook.rule->restart) add_restart(*hook.rule, release.name);

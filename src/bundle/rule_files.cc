@@ -30,26 +30,26 @@ Result<void> read_list(const YamlFile& file, const EntryReader& read) {
   return {};
 }
 
-Result<void> check_component(const Registry& registry, const std::string& name) {
-  if (registry.find(name) != nullptr) return {};
+Result<void> check_component(const Registry* registry, const std::string& name) {
+  if (registry == nullptr || registry->find(name) != nullptr) return {};
   std::vector<std::string> known;
-  for (const auto& [component, unused] : registry.components()) known.push_back(component);
+  for (const auto& [component, unused] : registry->components()) known.push_back(component);
   return failf(ErrorKind::invalid, "\"{}\" is no component: {}", name, suggestion(name, known));
 }
 
-void read_component(StrictObject& object, const Registry& registry, std::string& into) {
+void read_component(StrictObject& object, const Registry* registry, std::string& into) {
   object.text("component", into).required("component");
   if (!into.empty()) object.check("component", check_component(registry, into));
 }
 
 // {component: NAME}
-void read_component_map(StrictObject& object, std::string_view key, const Registry& registry,
+void read_component_map(StrictObject& object, std::string_view key, const Registry* registry,
                         std::string& into) {
   object.within(key, [&](StrictObject& map) { read_component(map, registry, into); });
   object.required(key);
 }
 
-void read_components(StrictObject& object, std::string_view key, const Registry& registry,
+void read_components(StrictObject& object, std::string_view key, const Registry* registry,
                      std::vector<std::string>& into) {
   object.texts(key, into);
   for (const std::string& name : into) object.check(key, check_component(registry, name));
@@ -123,10 +123,11 @@ void read_paths(StrictObject& to, const YamlFile& file, const Json* paths, YamlP
   }
 }
 
-void read_from(StrictObject& from, const Registry& registry, DerivedRule& into) {
+void read_from(StrictObject& from, const Registry* registry, DerivedRule& into) {
   std::string field;
   read_component(from, registry, into.from_component);
   from.text("field", field).texts("value", into.from_value);
+  from.texts("notIfFalse", into.not_if_false).texts("onlyIfSet", into.only_if_set);
   if (!from.has("field") && !from.has("value")) {
     from.required("field");
   } else if (from.has("field") && from.has("value")) {
@@ -176,7 +177,7 @@ Result<void> check_independence(const std::vector<DerivedRule>& rules) {
 }  // namespace
 
 Result<std::vector<DerivedRule>> read_derived_rules(const YamlFile& file,
-                                                    const Registry& registry) {
+                                                    const Registry* registry) {
   std::vector<DerivedRule> rules;
   Names names;
   LOCKSTEP_CHECK(read_list(file, [&](StrictObject& object, size_t position) {
@@ -202,7 +203,7 @@ Result<std::vector<DerivedRule>> read_derived_rules(const YamlFile& file,
 }
 
 Result<std::vector<ReleaseRule>> read_release_rules(const YamlFile& file,
-                                                    const Registry& registry) {
+                                                    const Registry* registry) {
   std::vector<ReleaseRule> rules;
   Names names;
   LOCKSTEP_CHECK(read_list(file, [&](StrictObject& object, size_t) {
@@ -217,7 +218,7 @@ Result<std::vector<ReleaseRule>> read_release_rules(const YamlFile& file,
   return rules;
 }
 
-Result<std::vector<HookRule>> read_hook_rules(const YamlFile& file, const Registry& registry) {
+Result<std::vector<HookRule>> read_hook_rules(const YamlFile& file, const Registry* registry) {
   std::vector<HookRule> rules;
   Names names;
   LOCKSTEP_CHECK(read_list(file, [&](StrictObject& object, size_t) {
@@ -232,6 +233,7 @@ Result<std::vector<HookRule>> read_hook_rules(const YamlFile& file, const Regist
     if (object.has("manifests") && rule.manifest_files.empty()) {
       object.refuse("manifests", "must name a file: a hook without any does nothing");
     }
+    object.required("values").required("defaults");
     read_seconds(object, "timeout", rule.timeout_seconds);
     object.within("restart", [&](StrictObject& restart) {
       HookRestart& read = rule.restart.emplace();

@@ -23,6 +23,10 @@ struct DerivedRule {
   std::string from_component;
   DerivedSource source = DerivedSource::version;
   ValuePath from_value;  // with DerivedSource::value
+  // Switches in the values of from_component. While the first is false, there is nothing to follow
+  // (a driver that nobody installs); the second must be set at all.
+  ValuePath not_if_false;
+  ValuePath only_if_set;
   // Nothing to follow is no reason for a warning.
   bool optional = false;
   std::string to_component;
@@ -64,10 +68,11 @@ struct HookRule {
   Place place;
 };
 
-// Each file is a list of maps. Every component that is named must be in the registry, every name
-// stands once, and no value is derived twice or from what is derived itself.
-Result<std::vector<DerivedRule>> read_derived_rules(const YamlFile& file, const Registry& registry);
-Result<std::vector<ReleaseRule>> read_release_rules(const YamlFile& file, const Registry& registry);
-Result<std::vector<HookRule>> read_hook_rules(const YamlFile& file, const Registry& registry);
+// Each file is a list of maps. Every component that is named must be in the registry (null: of
+// rules that were written for another, anything goes), every name stands once, and no value is
+// derived twice or from what is derived itself.
+Result<std::vector<DerivedRule>> read_derived_rules(const YamlFile& file, const Registry* registry);
+Result<std::vector<ReleaseRule>> read_release_rules(const YamlFile& file, const Registry* registry);
+Result<std::vector<HookRule>> read_hook_rules(const YamlFile& file, const Registry* registry);
 
 }  // namespace lockstep::bundle

@@ -16,7 +16,8 @@ struct Rules {
 };
 
 // A file that is not there says nothing. Where the rules come from another layer than the registry
-// (a data directory of somebody else's), what they say of components that it lacks is left out.
+// (a data directory of somebody else's), they may speak of components that it lacks, which no
+// recipe will have.
 Result<Rules> read_rules(const Catalogue& catalogue);
 
 }  // namespace lockstep::bundle

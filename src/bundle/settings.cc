@@ -1,6 +1,7 @@
 #include "bundle/settings.h"
 
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
