@@ -241,14 +241,14 @@ TEST(HookRules, ARuleSaysWhatRunsWhen) {
 
 TEST(HookRules, AHookNeedsNoRestart) {
   auto rules = read_hook_rules(
-      *YamlFile::parse("hooks.yaml", "- {name: a, component: operator, manifests: [f]}\n"),
+      *YamlFile::parse("hooks.yaml", "- {name: a, component: operator, manifests: [f], values: k, defaults: d}\n"),
       &registry());
   ASSERT_TRUE(rules.has_value()) << rules.error().text();
   EXPECT_FALSE(rules->front().restart.has_value());
 }
 
 TEST(HookRules, WhatIsWrongIsRefused) {
-  std::string start = "- {name: a, component: operator, manifests: [f], ";
+  std::string start = "- {name: a, component: operator, manifests: [f], values: k, defaults: d, ";
   EXPECT_TRUE(has(hook_error(start + "befor: []}\n"), "unknown key \"befor\""));
   EXPECT_TRUE(has(hook_error(start + "after: [drivr]}\n"), "did you mean \"driver\"?"));
   EXPECT_TRUE(has(hook_error(start + "restart: {pluginSelector: a}}\n"), "is missing"));
