@@ -239,6 +239,10 @@ void add_reroll(CLI::App& app, RerollFlags& flags, int& result) {
       ->capture_default_str();
   command->add_option("--plugin-selector", flags.plugin_selector,
                       "Labels of the plugin's pods; by default as NVIDIA's chart makes them");
+  command->add_option("--driver-version", flags.driver_version,
+                      "The driver that was delivered: waits until the cluster says the same");
+  command->add_option("--chart-version", flags.chart_version,
+                      "The gpu-operator chart that was delivered: the same");
   command->add_option("--timeout", flags.timeout, "For the driver's migration")
       ->capture_default_str();
   command->add_option("--rollout-timeout", flags.rollout_timeout, "For the plugins' restart")

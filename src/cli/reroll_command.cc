@@ -32,6 +32,8 @@ Result<RerollOptions> options_of(const RerollFlags& flags) {
   options.driver_namespace = flags.driver_namespace;
   options.plugin_namespace = flags.plugin_namespace;
   options.key_domain = flags.cluster.key_domain;
+  options.driver_version = flags.driver_version;
+  options.chart_version = flags.chart_version;
   options.dry_run = flags.dry_run;
   // An empty one would be a list over all namespaces, which is not what its roles allow.
   if (flags.driver_namespace.empty()) {

@@ -13,6 +13,8 @@ struct RerollFlags {
   std::string driver_namespace = "gpu-operator";
   std::string plugin_namespace = "nvidia-dra-driver";
   std::string plugin_selector;
+  std::string driver_version;
+  std::string chart_version;
   // As Go writes durations.
   std::string timeout = "20m";
   std::string rollout_timeout = "5m";

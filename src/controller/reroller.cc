@@ -68,7 +68,8 @@ Reroller::Reroller(kube::Api& api, Loop& loop, Random& random, Log& log, RerollO
                    std::function<void(const std::string&)> say)
     : loop_(loop),
       options_(std::move(options)),
-      rules_{fleet::Keys(options_.key_domain), options_.plugin_selector},
+      rules_{fleet::Keys(options_.key_domain), options_.plugin_selector, options_.driver_version,
+             options_.chart_version},
       say_(std::move(say)),
       nodes_(api, loop, random, log, context_, watch_of(resource::nodes)),
       policies_(api, loop, random, log, context_, watch_of(fleet::cluster_policies)),

@@ -31,6 +31,9 @@ struct RerollOptions {
   std::string plugin_namespace = "nvidia-dra-driver";
   std::optional<LabelSelector> plugin_selector;
   std::string key_domain = "nvidia.com";
+  // What was delivered, where that is known: see upgrade::RerollRules.
+  std::string driver_version;
+  std::string chart_version;
   Duration timeout = minutes(20);         // of the driver's migration, and of reaching the API
   Duration rollout_timeout = minutes(5);  // of the plugins' restart, from the migration's end
   // The migration counts as over once it has looked so for this long: right after an upgrade was

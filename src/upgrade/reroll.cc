@@ -151,13 +151,25 @@ std::string why_not_migrated(const GpuNode& node, const fleet::Keys& keys, bool 
   return std::string(fleet::to_string(state));
 }
 
-void look_at_sets(const std::vector<DriverSet>& sets, const GenericObject* policy,
-                  RerollView& view) {
-  std::string wanted;
-  if (makes_driver(policy)) {
-    wanted = fleet::version_of_image(
-        fmt::format("driver:{}", text_at(*policy->document, "spec", "driver", "version")));
-  }
+void look_at_policy(const GenericObject* policy, const RerollRules& rules, RerollView& view) {
+  if (policy == nullptr || rules.chart_version.empty()) return;
+  std::string_view chart = policy->meta.labels.get("helm.sh/chart");
+  // Others than Helm's own deployers leave the label out.
+  if (chart.empty() || chart.ends_with("-" + rules.chart_version)) return;
+  view.migrating.push_back(
+      {fmt::format("ClusterPolicy {}", policy->meta.name.view()),
+       fmt::format("it is of {}, and {} is to come", chart, rules.chart_version)});
+}
+
+// The driver's version that all DaemonSets are to bring; empty: not known, or not the same for all.
+std::string wanted_version(const GenericObject* policy, const RerollRules& rules) {
+  if (!makes_driver(policy)) return {};
+  std::string_view version = rules.driver_version;
+  if (version.empty()) version = text_at(*policy->document, "spec", "driver", "version");
+  return fleet::version_of_image(fmt::format("driver:{}", version));
+}
+
+void look_at_sets(const std::vector<DriverSet>& sets, const std::string& wanted, RerollView& view) {
   for (const DriverSet& entry : sets) {
     const DaemonSet& set = *entry.set;
     fleet::DriverView driver{entry.set, Text(), nullptr};
@@ -165,8 +177,7 @@ void look_at_sets(const std::vector<DriverSet>& sets, const GenericObject* polic
     if (std::string has = driver.newest_version();
         !wanted.empty() && !has.empty() && has != wanted) {
       view.migrating.push_back(
-          {name_set(set),
-           fmt::format("it brings driver {}, and the ClusterPolicy says {}", has, wanted)});
+          {name_set(set), fmt::format("it brings driver {}, and {} is to come", has, wanted)});
     } else if (!entry.observed) {
       view.migrating.push_back({name_set(set), "its newest template has not been taken up yet"});
     } else if (!entry.all_updated && entry.generation.empty()) {
@@ -332,7 +343,8 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
     view.nothing_to_do = "there is no GPU node";
     return view;
   }
-  look_at_sets(driver_sets, policy, view);
+  look_at_policy(policy, rules, view);
+  look_at_sets(driver_sets, wanted_version(policy, rules), view);
   look_at_drivers(nodes, rules, view);
   look_at_plugins(world, plugin_sets, nodes, view);
   return view;

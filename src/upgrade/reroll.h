@@ -26,6 +26,10 @@ struct RerollRules {
   fleet::Keys keys;
   // By the labels of its pods; none: as NVIDIA's chart names and labels it.
   std::optional<LabelSelector> plugin_selector;
+  // What was delivered, where the caller knows it; empty: not known. Deployers that apply all at
+  // once may begin with the hook: until the cluster says the same, the migration has not begun.
+  std::string driver_version;
+  std::string chart_version;  // of gpu-operator, as the ClusterPolicy's label helm.sh/chart ends
 };
 
 // The DaemonSet brings the kubelet plugin of NVIDIA's DRA driver.

@@ -73,7 +73,7 @@ struct Fleet {
     nodes[index].meta.labels.set(Text(rules.keys.state), Text(state));
   }
 
-  RerollRules rules{fleet::Keys(), std::nullopt};
+  RerollRules rules;
   std::vector<Node> nodes;
   DaemonSet driver_set;
   DaemonSet plugin_set;
@@ -247,14 +247,35 @@ TEST(Reroll, AReadyClusterPolicyFromBeforeTheUpgradeIsNotBelieved) {
   fleet.driver_set.pod_template.spec.containers = {container};
   RerollView view = fleet.look();
   ASSERT_EQ(view.migrating.size(), 1u);
-  EXPECT_EQ(view.migrating[0].why,
-            "it brings driver 580.105.08, and the ClusterPolicy says 580.126.20");
+  EXPECT_EQ(view.migrating[0].why, "it brings driver 580.105.08, and 580.126.20 is to come");
   // And one that is not ready does not hold up what is.
   fleet.policy = policy_object(R"({"version":"580.105.08"})", "notReady");
   EXPECT_TRUE(fleet.look().migrated());
   fleet.drivers[0] = not_ready(fleet.drivers[0]);
   EXPECT_NE(describe_migration(fleet.look()).find("; the ClusterPolicy says notReady"),
             std::string::npos);
+}
+
+TEST(Reroll, WhatIsKnownToComeIsWaitedForEvenBeforeThePolicySaysIt) {
+  Fleet fleet(1);
+  GenericObject policy = *policy_object(R"({"version":"580.105.08"})");
+  policy.meta.labels = {{"helm.sh/chart", "gpu-operator-v25.10.1"}};
+  fleet.policy = std::make_shared<const GenericObject>(policy);
+  Container container;
+  container.image = "nvcr.io/nvidia/driver:580.105.08-ubuntu24.04";
+  fleet.driver_set.pod_template.spec.containers = {container};
+  ASSERT_TRUE(fleet.look().migrated());
+  fleet.rules.driver_version = "580.126.20";
+  EXPECT_EQ(describe_migration(fleet.look()),
+            "DaemonSet gpu-operator/nvidia-driver-daemonset (it brings driver 580.105.08, and "
+            "580.126.20 is to come)");
+  fleet.rules.driver_version = "580.105.08";
+  fleet.rules.chart_version = "v26.3.1";
+  EXPECT_EQ(
+      describe_migration(fleet.look()),
+      "ClusterPolicy cluster-policy (it is of gpu-operator-v25.10.1, and v26.3.1 is to come)");
+  fleet.rules.chart_version = "v25.10.1";
+  EXPECT_TRUE(fleet.look().migrated());
 }
 
 TEST(Reroll, NoPluginIsStaleWhileItsNodesDriverIsNotReady) {
@@ -362,7 +383,7 @@ TEST(Reroll, ThePluginIsKnownByTheChartsLabelsOrNameOrByTheSelector) {
     DaemonSet set;
     set.meta.name = Text(c.name);
     set.pod_template.labels = c.labels;
-    RerollRules rules{fleet::Keys(), std::nullopt};
+    RerollRules rules;
     if (!c.selector.empty()) rules.plugin_selector = selector(c.selector);
     EXPECT_EQ(is_plugin_daemon_set(set, rules), c.is_plugin) << c.name << " " << c.selector;
   }
