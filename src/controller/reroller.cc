@@ -242,7 +242,8 @@ void Reroller::roll(const upgrade::RerollView& view) {
     return finish(RerollOutcome::Kind::rerolled, std::move(text));
   }
   if (now - *rollout_began_ >= options_.rollout_timeout) {
-    std::string missing = describe_rollout(view);
+    std::string missing =
+        view.finished() ? "the watches did not open again" : describe_rollout(view);
     if (last_deletion_error_) missing += "; last error: " + last_deletion_error_->text();
     return give_up({ErrorKind::timed_out,
                     fmt::format("the plugins were not all new and ready after {}: {}",

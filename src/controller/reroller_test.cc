@@ -377,6 +377,22 @@ TEST(Reroller, AClusterThatCannotBeReachedUntilTheEndIsUnreachable) {
       << outcome.text;
 }
 
+TEST(Reroller, AViewThatIsNotKeptUpToDateIsNotBelieved) {
+  RerollScene scene;
+  kube::WatchPlan plan;
+  plan.begin = kube::Fault::server_error;
+  scene.faults.on_watch(
+      [](const kube::WatchRequest& request) {
+        return request.type == resource::pods && request.ns == operator_ns;
+      },
+      plan, 100000);
+  RerollOutcome outcome = scene.run();
+  ASSERT_TRUE(outcome.error) << outcome.text;
+  EXPECT_NE(outcome.text.find("not over after 20m: the watches did not open again"),
+            std::string::npos)
+      << outcome.text;
+}
+
 TEST(Reroller, KilledAtAnyMomentAndRunAgainItEndsTheSame) {
   for (int64_t killed_after = 0; killed_after < 60; killed_after += 4) {
     RerollScene scene;
