@@ -259,6 +259,8 @@ void Reroller::roll(const upgrade::RerollView& view) {
 
 void Reroller::restart(const upgrade::StalePlugin& plugin) {
   ++deletions_in_flight_;
+  // Now, not when the answer comes: it may be lost, and its successor is waited for all the same.
+  rerolled_[plugin.key] = plugin.reroll;
   // By its uid: a namesake that has come meanwhile is new.
   JsonObject options{{"preconditions", JsonObject{{"uid", plugin.pod->meta.uid.str()}}}};
   api_.call(
@@ -275,7 +277,6 @@ void Reroller::on_deleted(const upgrade::StalePlugin& plugin, kube::Reply reply)
                               answer.error().kind == ErrorKind::conflict);
   if (answer || moved_on) {
     backoff_.reset();
-    rerolled_[plugin.key] = plugin.reroll;
     if (!answer) return;
     restarted_.push_back(fmt::format("{} ({})", plugin.key.second, upgrade::name_pod(*plugin.pod)));
     plugin_pods_.cache.expect_deleted(plugin.pod->meta.key(), plugin.pod->meta.uid);

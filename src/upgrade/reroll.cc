@@ -169,23 +169,26 @@ std::string wanted_version(const GenericObject* policy, const RerollRules& rules
   return fleet::version_of_image(fmt::format("driver:{}", version));
 }
 
-void look_at_sets(const std::vector<DriverSet>& sets, const std::string& wanted, RerollView& view) {
+// `left_out`: so many nodes may stay on an older revision, as people want it.
+std::vector<RerollWait> look_at_sets(const std::vector<DriverSet>& sets, const std::string& wanted,
+                                     int64_t left_out) {
+  std::vector<RerollWait> waits;
   for (const DriverSet& entry : sets) {
     const DaemonSet& set = *entry.set;
     fleet::DriverView driver{entry.set, Text(), nullptr};
     // The operator has not got round to it: all else still looks as finished as before.
     if (std::string has = driver.newest_version();
         !wanted.empty() && !has.empty() && has != wanted) {
-      view.migrating.push_back(
+      waits.push_back(
           {name_set(set), fmt::format("it brings driver {}, and {} is to come", has, wanted)});
     } else if (!entry.observed) {
-      view.migrating.push_back({name_set(set), "its newest template has not been taken up yet"});
-    } else if (!entry.all_updated && entry.generation.empty()) {
-      view.migrating.push_back(
-          {name_set(set), fmt::format("{} of {} driver pods are of an older revision",
-                                      set.desired - set.updated, set.desired)});
+      waits.push_back({name_set(set), "its newest template has not been taken up yet"});
+    } else if (entry.generation.empty() && set.desired - set.updated > left_out) {
+      waits.push_back({name_set(set), fmt::format("{} of {} driver pods are of an older revision",
+                                                  set.desired - set.updated, set.desired)});
     }
   }
+  return waits;
 }
 
 void look_at_drivers(const GpuNodes& nodes, const RerollRules& rules, RerollView& view) {
@@ -344,8 +347,11 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
     return view;
   }
   look_at_policy(policy, rules, view);
-  look_at_sets(driver_sets, wanted_version(policy, rules), view);
   look_at_drivers(nodes, rules, view);
+  // First: what holds for all.
+  auto sets = look_at_sets(driver_sets, wanted_version(policy, rules),
+                           static_cast<int64_t>(view.skipped.size()));
+  view.migrating.insert(view.migrating.begin(), sets.begin(), sets.end());
   look_at_plugins(world, plugin_sets, nodes, view);
   return view;
 }

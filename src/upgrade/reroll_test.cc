@@ -237,6 +237,11 @@ TEST(Reroll, ANodeThatAPersonLeftOutIsNotWaitedForButSaid) {
   RerollView view = fleet.look();
   EXPECT_TRUE(view.migrated());
   EXPECT_EQ(view.skipped, (Names{"gpu-2"}));
+  // Its pod may be old, and no other's.
+  fleet.driver_set.updated = 1;
+  EXPECT_TRUE(fleet.look().migrated());
+  fleet.driver_set.updated = 0;
+  EXPECT_FALSE(fleet.look().migrated());
 }
 
 TEST(Reroll, AReadyClusterPolicyFromBeforeTheUpgradeIsNotBelieved) {
