@@ -154,8 +154,11 @@ std::string why_not_migrated(const GpuNode& node, const fleet::Keys& keys, bool 
 void look_at_policy(const GenericObject* policy, const RerollRules& rules, RerollView& view) {
   if (policy == nullptr || rules.chart_version.empty()) return;
   std::string_view chart = policy->meta.labels.get("helm.sh/chart");
+  // As charts write it: a plus sign is not allowed in a label.
+  std::string wanted = "-" + rules.chart_version;
+  std::replace(wanted.begin(), wanted.end(), '+', '_');
   // Others than Helm's own deployers leave the label out.
-  if (chart.empty() || chart.ends_with("-" + rules.chart_version)) return;
+  if (chart.empty() || chart.ends_with(wanted)) return;
   view.migrating.push_back(
       {fmt::format("ClusterPolicy {}", policy->meta.name.view()),
        fmt::format("it is of {}, and {} is to come", chart, rules.chart_version)});
@@ -284,9 +287,10 @@ void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
   std::sort(view.stale.begin(), view.stale.end(), [&](const StalePlugin& a, const StalePlugin& b) {
     return a.key.second == b.key.second ? a.key < b.key : by_node(a.key.second, b.key.second);
   });
-  std::stable_sort(
-      view.starting.begin(), view.starting.end(),
-      [&](const RerollWait& a, const RerollWait& b) { return by_node(a.where, b.where); });
+  std::sort(view.starting.begin(), view.starting.end(),
+            [&](const RerollWait& a, const RerollWait& b) {
+              return a.where == b.where ? a.why < b.why : by_node(a.where, b.where);
+            });
 }
 
 std::string name_waits(const std::vector<RerollWait>& waits) {

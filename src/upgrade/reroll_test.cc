@@ -281,6 +281,10 @@ TEST(Reroll, WhatIsKnownToComeIsWaitedForEvenBeforeThePolicySaysIt) {
       "ClusterPolicy cluster-policy (it is of gpu-operator-v25.10.1, and v26.3.1 is to come)");
   fleet.rules.chart_version = "v25.10.1";
   EXPECT_TRUE(fleet.look().migrated());
+  policy.meta.labels = {{"helm.sh/chart", "gpu-operator-v26.3.1_build.2"}};
+  fleet.policy = std::make_shared<const GenericObject>(policy);
+  fleet.rules.chart_version = "v26.3.1+build.2";
+  EXPECT_TRUE(fleet.look().migrated());
 }
 
 TEST(Reroll, NoPluginIsStaleWhileItsNodesDriverIsNotReady) {
