@@ -241,7 +241,9 @@ TEST(HookRules, ARuleSaysWhatRunsWhen) {
 
 TEST(HookRules, AHookNeedsNoRestart) {
   auto rules = read_hook_rules(
-      *YamlFile::parse("hooks.yaml", "- {name: a, component: operator, manifests: [f], values: k, defaults: d}\n"),
+      *YamlFile::parse(
+          "hooks.yaml",
+          "- {name: a, component: operator, manifests: [f], values: k, defaults: d}\n"),
       &registry());
   ASSERT_TRUE(rules.has_value()) << rules.error().text();
   EXPECT_FALSE(rules->front().restart.has_value());
