@@ -18,8 +18,8 @@
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
 
-#include "apiserver/gzip.h"
 #include "base/strings.h"
+#include "data/gzip.h"
 
 namespace lockstep::apiserver {
 
