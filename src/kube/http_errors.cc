@@ -19,7 +19,8 @@ bool mentions(const CurlFailure& failure, std::string_view words) {
 std::string connect_reason(const CurlFailure& failure) {
   switch (failure.os_error) {
     case ECONNREFUSED:
-      return "connection refused: is the API server running, and is this its port?";
+      return fmt::format("connection refused: is the {} running, and is this its port?",
+                         failure.from_kubeconfig ? "API server" : "server");
     case ENETUNREACH:
     case EHOSTUNREACH:
       return "no route to it: is a VPN or tunnel needed?";
@@ -35,10 +36,10 @@ std::string connect_reason(const CurlFailure& failure) {
 std::string certificate_reason(const CurlFailure& failure) {
   // Curl compares names itself, before it notes OpenSSL's verdict.
   if (mentions(failure, "match")) {
-    return fmt::format(
-        "its certificate is not for the name {}: use a name that it has, or set tls-server-name in "
-        "the kubeconfig ({})",
-        failure.expected_name, failure.detail);
+    return fmt::format("its certificate is not for the name {}: use a name that it has{} ({})",
+                       failure.expected_name,
+                       failure.from_kubeconfig ? ", or set tls-server-name in the kubeconfig" : "",
+                       failure.detail);
   }
   switch (failure.verify_result) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -52,9 +53,11 @@ std::string certificate_reason(const CurlFailure& failure) {
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
       return fmt::format(
-          "its certificate is signed by an unknown authority ({}): the kubeconfig's "
-          "certificate-authority belongs to another cluster, or a proxy is in between",
-          X509_verify_cert_error_string(failure.verify_result));
+          "its certificate is signed by an unknown authority ({}): {}, or a proxy is in between",
+          X509_verify_cert_error_string(failure.verify_result),
+          failure.from_kubeconfig
+              ? "the kubeconfig's certificate-authority belongs to another cluster"
+              : "this machine does not trust that authority");
     default:
       return fmt::format("its certificate is not good: {} ({})",
                          X509_verify_cert_error_string(failure.verify_result), failure.detail);
@@ -74,7 +77,8 @@ std::string handshake_reason(const CurlFailure& failure) {
 std::string reason_for(const CurlFailure& failure) {
   switch (failure.code) {
     case CURLE_COULDNT_RESOLVE_HOST:
-      return "its name cannot be resolved: check the server in the kubeconfig, and DNS";
+      return fmt::format("its name cannot be resolved: check {}, and DNS",
+                         failure.from_kubeconfig ? "the server in the kubeconfig" : "its spelling");
     case CURLE_COULDNT_RESOLVE_PROXY:
       return "the proxy's name cannot be resolved";
     case CURLE_COULDNT_CONNECT:

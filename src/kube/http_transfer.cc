@@ -1,5 +1,6 @@
 #include "kube/http_transfer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -107,6 +108,8 @@ void HttpTransfer::configure_request() {
     append(headers, "Expect:");
   } else {
     set(easy, CURLOPT_HTTPGET, 1L);
+    // The answer names a length that does not follow.
+    if (exchange.method == "HEAD") set(easy, CURLOPT_NOBODY, 1L);
   }
   set(easy, CURLOPT_CUSTOMREQUEST, exchange.method.c_str());
   for (const std::string& header : exchange.headers) append(headers, header);
@@ -146,9 +149,13 @@ size_t HttpTransfer::on_header(char* data, size_t, size_t size, void* context) {
     transfer.answer.code = static_cast<int>(code);
   }
   const size_t colon = line.find(':');
-  if (colon != std::string_view::npos &&
-      equal_ignoring_case(line.substr(0, colon), "retry-after")) {
-    transfer.answer.retry_after = trim(line.substr(colon + 1));
+  if (colon == std::string_view::npos) return size;
+  std::string name = lower(line.substr(0, colon));
+  const std::string_view value = trim(line.substr(colon + 1));
+  if (name == "retry-after") transfer.answer.retry_after = value;
+  const auto& wanted = transfer.exchange.wanted_headers;
+  if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) {
+    transfer.answer.headers.emplace_back(std::move(name), value);
   }
   return size;
 }
@@ -190,6 +197,7 @@ void HttpTransfer::finish(CURLcode code) {
   curl_easy_getinfo(easy.get(), CURLINFO_OS_ERRNO, &failure.os_error);
   curl_easy_getinfo(easy.get(), CURLINFO_SSL_VERIFYRESULT, &failure.verify_result);
   failure.expected_name = named_endpoint(route).host;
+  failure.from_kubeconfig = route.from_kubeconfig;
   result = fail(explain(failure, route.endpoint, route.proxy));
 }
 

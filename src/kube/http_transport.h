@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +26,7 @@ struct Route {
   std::string tls_server_name;  // empty: the endpoint's host
   bool http2 = true;
   Duration connect_limit = seconds(10);
+  bool from_kubeconfig = true;  // for the advice in errors
 };
 
 struct Exchange {
@@ -34,7 +36,8 @@ struct Exchange {
   std::string body;
   std::shared_ptr<const std::string> certificate;  // our own, PEM; null: none
   std::shared_ptr<const std::string> key;
-  bool compressed = true;  // offer gzip
+  bool compressed = true;                   // offer gzip
+  std::vector<std::string> wanted_headers;  // of the answer, in lower case
   size_t answer_limit = 256 << 20;
 };
 
@@ -42,6 +45,8 @@ struct HttpAnswer {
   int code = 0;
   std::string body;  // empty when it was streamed
   std::string retry_after;
+  // Those that were wanted, in the order in which they came; names in lower case.
+  std::vector<std::pair<std::string, std::string>> headers;
 };
 
 class HttpTransport {
