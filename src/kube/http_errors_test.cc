@@ -42,6 +42,14 @@ TEST(HttpErrorsTest, SaysWhatAndWhatToDo) {
     EXPECT_TRUE(error.message.starts_with("cannot reach 10.0.0.1:6443: ")) << error.message;
     EXPECT_NE(error.message.find(c.wanted), std::string::npos) << error.message;
   }
+  // Where no kubeconfig is involved, the advice does not speak of one.
+  for (const Case& c : cases) {
+    CurlFailure failure = c.failure;
+    failure.from_kubeconfig = false;
+    const std::string message = explain(failure, endpoint, "").message;
+    EXPECT_EQ(message.find("kubeconfig"), std::string::npos) << message;
+    EXPECT_EQ(message.find("API server"), std::string::npos) << message;
+  }
   const Error through = explain({CURLE_COULDNT_RESOLVE_PROXY, 0, 0, "", ""}, endpoint, "http://p");
   EXPECT_NE(through.message.find("through the proxy: the proxy's name"), std::string::npos);
 }

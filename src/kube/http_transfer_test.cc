@@ -16,6 +16,22 @@ using testing::ReceivedRequest;
 using testing::ScriptedServer;
 using testing::ServerConnection;
 
+// One exchange without an Api around it.
+Result<HttpAnswer> ask(const ScriptedServer& server, const Exchange& exchange) {
+  EventLoop loop;
+  HttpTransport transport(loop);
+  Route route;
+  route.endpoint = parse_endpoint(server.url(), false).value();
+  Result<HttpAnswer> answer = fail(ErrorKind::internal, "the test waited too long");
+  bool done = false;
+  transport.start(route, exchange, {nullptr, [&](Result<HttpAnswer> result) {
+                                      answer = std::move(result);
+                                      done = true;
+                                    }});
+  loop.run_until([&] { return done; }, testing::patience);
+  return answer;
+}
+
 TEST(HttpTransferTest, AnswerInPieces) {
   ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
     connection.begin_stream();
@@ -26,6 +42,28 @@ TEST(HttpTransferTest, AnswerInPieces) {
   const auto document = document_of(client.call(get_node()));
   ASSERT_TRUE(document.has_value()) << document.error().text();
   EXPECT_EQ(text_at(**document, "kind"), "Node");
+}
+
+TEST(HttpTransferTest, HeadersThatAreWanted) {
+  ScriptedServer server(always(200, "", "LOCATION:  /a \r\nOther: x\r\nLocation: /b\r\n"));
+  Exchange exchange;
+  exchange.wanted_headers = {"location", "missing"};
+  const auto answer = ask(server, exchange);
+  const std::vector<std::pair<std::string, std::string>> expected = {{"location", "/a"},
+                                                                     {"location", "/b"}};
+  EXPECT_EQ(answer.value().headers, expected);
+}
+
+// The length of an answer to HEAD is that of a body that does not follow.
+TEST(HttpTransferTest, HeadHasNoBody) {
+  ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
+    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n");
+  });
+  Exchange exchange;
+  exchange.method = "HEAD";
+  const auto answer = ask(server, exchange);
+  EXPECT_EQ(answer.value().code, 200);
+  EXPECT_EQ(server.requests().at(0).method, "HEAD");
 }
 
 TEST(HttpTransferTest, AnswerCompressed) {
