@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -236,6 +237,27 @@ TEST(ReplaceTree, TheWorkingDirectoryIsFilledInPlace) {
   ASSERT_TRUE(written.has_value()) << written.error().text();
   EXPECT_EQ(seen.value(), second) << "seen from inside";
   EXPECT_EQ(names_in(directory / "out"), (std::vector<std::string>{"002-b", "checksums.txt"}));
+}
+
+// A volume of a container: it cannot be exchanged, and it can be really full.
+TEST(ReplaceTree, AMountPointIsFilledInPlaceAndKeptWhenItIsFull) {
+  const TemporaryDirectory directory;
+  const std::string volume = directory / "volume";
+  std::filesystem::create_directory(volume);
+  if (mount("none", volume.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "may not mount: only root can check this";
+  }
+  const auto written = replace(volume, first);
+  const auto refused = replace(volume, too_large());
+  const auto seen = read_tree_with_modes(volume);
+  const size_t entries = names_in(volume).size();
+  umount(volume.c_str());
+  ASSERT_TRUE(written.has_value()) << written.error().text();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().text().find("No space left on device"), std::string::npos)
+      << refused.error().text();
+  EXPECT_EQ(seen.value(), first);
+  EXPECT_EQ(entries, 2U);
 }
 
 }  // namespace
