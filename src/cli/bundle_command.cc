@@ -11,6 +11,7 @@
 #include "bundle/deployers.h"
 #include "bundle/make_bundle.h"
 #include "cli/exit_codes.h"
+#include "cli/oci_output.h"
 #include "cli/status_command.h"
 #include "data/json.h"
 #include "world/directories.h"
@@ -144,7 +145,8 @@ int run_bundle(const BundleFlags& flags) {
   }
   size_t count = made->files.size();
   if (flags.output.starts_with("oci://")) {
-    return report({ErrorKind::unsupported, "not yet", "--output"});
+    auto packed = write_oci(flags, made->files);
+    return packed ? ExitCode::ok : report(packed.error());
   }
   auto written = write_folder(flags.output, std::move(made->files));
   if (!written) return report(written.error());
