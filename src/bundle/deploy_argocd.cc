@@ -98,7 +98,7 @@ std::string app_of_apps(const BundleModel& model) {
   spec["source"] = std::move(where);
   spec["destination"] = destination(argocd_namespace);
   spec["syncPolicy"] = sync_policy({"ServerSideApply=true"});
-  JsonObject json = application_named("lockstep-bundle");
+  JsonObject json = application_named(reserved_name);
   json["spec"] = std::move(spec);
   std::vector<std::string> about = {"The one Application to create: it makes all the others."};
   if (model.git_repository.empty()) about.push_back("REPLACE the address with that of yours.");

@@ -41,7 +41,7 @@ std::string application_template(const BundleModel& model, size_t position) {
 std::string chart_file() {
   JsonObject chart;
   chart["apiVersion"] = "v2";
-  chart["name"] = "lockstep-bundle";
+  chart["name"] = reserved_name;
   chart["version"] = "0.1.0";
   chart["description"] = "Argo CD Applications of a bundle";
   chart["type"] = "application";

@@ -21,7 +21,7 @@ namespace {
 // Where Flux itself lives, and with it all of these objects; the releases go to their own
 // namespaces.
 constexpr std::string_view flux_namespace = "flux-system";
-constexpr std::string_view bundle_source = "bundle";
+constexpr std::string_view bundle_source = reserved_name;
 constexpr std::string_view interval = "10m";
 constexpr int retries = 3;
 
@@ -157,6 +157,13 @@ JsonObject helm_release(const BundleModel& model, const Release& release,
   return json;
 }
 
+// "./deploy/base", however it was written.
+std::string flux_path(std::string_view path) {
+  while (path.starts_with("./")) path.remove_prefix(2);
+  while (path.starts_with('/')) path.remove_prefix(1);
+  return fmt::format("./{}", path);
+}
+
 JsonObject flux_kustomization(const BundleModel& model, const Release& release) {
   JsonObject json = object_named("kustomize.toolkit.fluxcd.io/v1", "Kustomization", release.name);
   JsonObject spec;
@@ -166,7 +173,7 @@ JsonObject flux_kustomization(const BundleModel& model, const Release& release) 
   add_dependencies(spec, model, release);
   if (!release.ns.empty()) spec["targetNamespace"] = release.ns;
   spec["sourceRef"] = reference("GitRepository", release.name);
-  spec["path"] = release.path.empty() ? "./" : release.path;
+  spec["path"] = flux_path(release.path);
   spec["prune"] = true;
   spec["wait"] = release.wait;
   json["spec"] = std::move(spec);
@@ -247,7 +254,7 @@ class FluxWriter {
                  {fmt::format("The namespace of the release {}.", release.name)},
                  namespace_of(release));
     }
-    add_object(release.name + "/kustomization.yaml",
+    add_object(release.name + "/flux-kustomization.yaml",
                {fmt::format("The release {}, for Flux to apply and keep.", release.name)},
                flux_kustomization(model_, release));
   }

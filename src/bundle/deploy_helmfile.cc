@@ -94,7 +94,9 @@ Result<BundleFiles> deploy_with_helmfile(const BundleModel& model) {
                             print_yaml_without_braces(helmfile_json(model))};
   add_recipe_and_readme(
       files, model, "A bundle for Helmfile",
-      {"`helmfile diff` shows what would change in the cluster that kubectl speaks to.",
+      {"`helmfile init` installs the plugins of Helm that it needs; a release of Kustomize also "
+       "needs the program kustomize.",
+       "`helmfile diff` shows what would change in the cluster that kubectl speaks to.",
        "`helmfile apply` installs or upgrades the releases below, each after those it needs.",
        "`helmfile destroy` takes everything away again."});
   return files;

@@ -17,12 +17,12 @@ CDPATH='' cd -- "$(dirname -- "${{BASH_SOURCE[0]}}")"
 
 )BASH";
 
-constexpr std::string_view run_helm = R"BASH(if [[ ${1:-} == --dry-run ]]; then
+constexpr std::string_view print_if_dry_run = R"BASH(if [[ ${1:-} == --dry-run ]]; then
+  printf '  cd %q &&' "$PWD"
   printf ' %q' "${command[@]}"
   echo
   exit
 fi
-exec "${command[@]}" "$@"
 )BASH";
 
 std::string helm_script(const Release& release) {
@@ -39,8 +39,8 @@ std::string helm_script(const Release& release) {
       "  {}{}--timeout {}s)\n",
       shell_word(release.name), chart, shell_word(release.ns), release.wait ? "--wait " : "",
       release.wait && release.wait_for_jobs ? "--wait-for-jobs " : "", release.timeout_seconds);
-  script += run_helm;
-  return script;
+  script += print_if_dry_run;
+  return script + "exec \"${command[@]}\" \"$@\"\n";
 }
 
 constexpr std::string_view wait_for_workloads = R"BASH(
@@ -62,12 +62,8 @@ constexpr std::string_view wait_for_workloads = R"BASH(
 std::string kustomize_script(const Release& release) {
   std::string script =
       "# kubectl apply -k reads kustomization.yaml, which names the source and its version.\n"
-      "command=(\"${KUBECTL:-kubectl}\" apply -k . --server-side --force-conflicts)\n"
-      "if [[ ${1:-} == --dry-run ]]; then\n"
-      "  printf ' %q' \"${command[@]}\"\n"
-      "  echo\n"
-      "  exit\n"
-      "fi\n";
+      "command=(\"${KUBECTL:-kubectl}\" apply -k . --server-side --force-conflicts)\n";
+  script += print_if_dry_run;
   if (!release.ns.empty()) {
     script += fmt::format(
         "namespace={}\n"

@@ -76,6 +76,9 @@ Result<void> check_release(const Release& release) {
     return failf(ErrorKind::invalid, "the name has {} characters: Helm allows {}",
                  release.name.size(), longest_release_name);
   }
+  if (release.name == reserved_name) {
+    return fail(ErrorKind::invalid, "the name is that of the bundle itself: choose another");
+  }
   // Kustomize's own objects may say where they belong.
   if (release.kind != ReleaseKind::kustomize || !release.ns.empty()) {
     if (auto valid = check_name(release.ns); !valid) return fail(valid.error().at("namespace"));
