@@ -86,7 +86,7 @@ inline BundleModel sample_model() {
 
 // Every character that has a meaning to a shell, to YAML, to templates or to Markdown.
 constexpr std::string_view nasty_text =
-    "a $(touch /tmp/x) `id` \"q\" 'r' {{ .Values }} {{- fail \"x\" }} }} # c: [d] \\ | > & ; "
+    "a $(touch x) `id` \"q\" 'r' {{ .Values }} {{- fail \"x\" }} }} # c: [d] \\ | > & ; "
     "$HOME * ~ %s %q é ☃ <b> !";
 
 inline BundleModel nasty_model() {

@@ -13,9 +13,14 @@ namespace {
 // in an old pod still has the mounts of the old driver.
 // No associative arrays and no mapfile: the bash of macOS has neither.
 constexpr std::string_view functions = R"BASH(
-driver_fields='{range .items[*]}{.metadata.name}{"|"}{.metadata.generation}{"|"}{.status.observedGeneration}{"|"}{.status.desiredNumberScheduled}{"|"}{.status.updatedNumberScheduled}{"|"}{.status.numberReady}{"\n"}{end}'
-driver_pod_fields='{range .items[*]}{"driver|"}{.spec.nodeName}{"|"}{.status.containerStatuses[*].state.running.startedAt}{"\n"}{end}'
-plugin_pod_fields='{range .items[*]}{"plugin|"}{.metadata.name}{"|"}{.spec.nodeName}{"|"}{.status.startTime}{"|"}{.metadata.deletionTimestamp}{"|"}{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'
+driver_fields='{range .items[*]}{.metadata.name}{"|"}{.metadata.generation}{"|"}'
+driver_fields+='{.status.observedGeneration}{"|"}{.status.desiredNumberScheduled}{"|"}'
+driver_fields+='{.status.updatedNumberScheduled}{"|"}{.status.numberReady}{"\n"}{end}'
+driver_pod_fields='{range .items[*]}{"driver|"}{.spec.nodeName}{"|"}'
+driver_pod_fields+='{.status.containerStatuses[*].state.running.startedAt}{"\n"}{end}'
+plugin_pod_fields='{range .items[*]}{"plugin|"}{.metadata.name}{"|"}{.spec.nodeName}{"|"}'
+plugin_pod_fields+='{.status.startTime}{"|"}{.metadata.deletionTimestamp}{"|"}'
+plugin_pod_fields+='{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'
 
 # list RESOURCE NAMESPACE SELECTOR FIELDS
 list() {
