@@ -36,7 +36,7 @@ struct Release {
   FileMap templates;  // by base name, as Helm will render them
 
   // kustomize
-  std::string source;  // a Git URL; empty: `path` is a folder of the bundle
+  std::string source;  // a Git URL
   std::string path;
   std::string tag;
 

@@ -9,6 +9,7 @@ namespace lockstep::bundle {
 namespace {
 
 // Times are compared as text, which is right for the one format in which Kubernetes writes them.
+// A driver counts from when it was ready: its module is loaded some time after its container began.
 // A pod counts from .status.startTime and not from its container's: a container that was restarted
 // in an old pod still has the mounts of the old driver.
 // No associative arrays and no mapfile: the bash of macOS has neither.
@@ -17,7 +18,7 @@ driver_fields='{range .items[*]}{.metadata.name}{"|"}{.metadata.generation}{"|"}
 driver_fields+='{.status.observedGeneration}{"|"}{.status.desiredNumberScheduled}{"|"}'
 driver_fields+='{.status.updatedNumberScheduled}{"|"}{.status.numberReady}{"\n"}{end}'
 driver_pod_fields='{range .items[*]}{"driver|"}{.spec.nodeName}{"|"}'
-driver_pod_fields+='{.status.containerStatuses[*].state.running.startedAt}{"\n"}{end}'
+driver_pod_fields+='{.status.conditions[?(@.type=="Ready")].lastTransitionTime}{"\n"}{end}'
 plugin_pod_fields='{range .items[*]}{"plugin|"}{.metadata.name}{"|"}{.spec.nodeName}{"|"}'
 plugin_pod_fields+='{.status.startTime}{"|"}{.metadata.deletionTimestamp}{"|"}'
 plugin_pod_fields+='{.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'
@@ -35,15 +36,12 @@ unfinished_drivers() {
   }'
 }
 
-# Of driver and plugin pods on standard input, the plugin pods that started before a container of
-# the driver on their node.
+# Of driver and plugin pods on standard input, the plugin pods that started before the driver of
+# their node was ready. In the same second counts as before: a restart is cheap.
 older_pods() {
   awk -F'|' '
-    $1 == "driver" {
-      count = split($3, times, " ")
-      for (i = 1; i <= count; ++i) if (times[i] > latest[$2]) latest[$2] = times[i]
-    }
-    $1 == "plugin" && $4 != "" && $5 == "" && $4 < latest[$3] { print "old|" $2 "|" $3 }'
+    $1 == "driver" && $3 > ready[$2] { ready[$2] = $3 }
+    $1 == "plugin" && $4 != "" && $5 == "" && $4 <= ready[$3] { print "old|" $2 "|" $3 }'
 }
 
 # Of old and present pods on standard input, the nodes that have no ready pod but an old one.

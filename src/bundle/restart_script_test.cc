@@ -44,7 +44,7 @@ TEST(RestartScript, ComparesGenerationRevisionAndReadiness) {
   for (const std::string_view field :
        {".metadata.generation", ".status.observedGeneration", ".status.desiredNumberScheduled",
         ".status.updatedNumberScheduled", ".status.numberReady", ".status.startTime",
-        ".state.running.startedAt", ".metadata.deletionTimestamp"}) {
+        ".lastTransitionTime", ".metadata.deletionTimestamp"}) {
     EXPECT_TRUE(has(script, field)) << field;
   }
 }

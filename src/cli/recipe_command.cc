@@ -49,8 +49,10 @@ std::string recipe_table(const bundle::ResolvedRecipe& recipe) {
   for (const std::string& name : recipe.deployment_order) {
     const bundle::ComponentRef& component = *recipe.find(name);
     std::string version = component.version.empty() ? component.tag : component.version;
-    rows.push_back({std::to_string(++position), name, version.empty() ? "-" : version,
-                    component.ns.empty() ? "-" : component.ns,
+    bool off = component.overrides.contains("enabled") &&
+               !as_bool(&component.overrides.at("enabled"), true);
+    rows.push_back({std::to_string(++position), off ? name + " (off)" : name,
+                    version.empty() ? "-" : version, component.ns.empty() ? "-" : component.ns,
                     component.source.empty() ? "manifests of the catalogue" : component.source});
   }
   std::string text =
