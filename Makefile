@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
-TOOLS := tests/tools/node_modules/.ready
+TOOLS := tests/tools/node_modules/.ready-with-helm
 
 .PHONY: all build test demo bench fuzz lint format debug clang clean packages tools
 
@@ -13,7 +13,7 @@ all: build
 packages:
 	@scripts/install-packages
 
-# Genuine kubectl of three versions and @kubernetes/client-node, for tests and the demo.
+# Genuine kubectl of three versions, Helm and @kubernetes/client-node, for tests and the demo.
 tools: $(TOOLS)
 $(TOOLS): tests/tools/package.json tests/tools/package-lock.json scripts/install-tools | packages
 	@scripts/install-tools
