@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 TOOLS := tests/tools/node_modules/.ready-with-helm
 
-.PHONY: all build test demo bench fuzz lint format debug clang clean packages tools
+.PHONY: all build test demo bench fuzz lint format debug clang clean packages tools definitions real-tools
 
 all: build
 
@@ -18,11 +18,19 @@ tools: $(TOOLS)
 $(TOOLS): tests/tools/package.json tests/tools/package-lock.json scripts/install-tools | packages
 	@scripts/install-tools
 
+# The resource definitions of Flux and Argo CD, against which bundles are tested; needs Go, and says so.
+definitions:
+	@scripts/real-tools definitions
+
+# The same, and helmfile, which takes minutes to build, once: its test is skipped until then.
+real-tools: packages
+	@scripts/real-tools
+
 build: packages
 	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build --preset release -j $(JOBS) --target lockstep
 
-test: packages tools
+test: packages tools definitions
 	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j 2
@@ -47,7 +55,7 @@ format: packages
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
 
 # The same tests under the address and undefined-behaviour sanitizers.
-debug: packages tools
+debug: packages tools definitions
 	@cmake --preset debug > /dev/null
 	@cmake --build --preset debug -j $(JOBS)
 	@ctest --preset debug -j 2

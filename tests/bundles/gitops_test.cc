@@ -1,0 +1,129 @@
+// The objects for Flux and for Argo CD are accepted by the genuine resource definitions of both,
+// and wait for each other in the recipe's order.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "workshop.h"
+
+namespace lockstep::bundles {
+namespace {
+
+const std::vector<std::string> repository{"--repo",
+                                          "https://git.example.com/platform/clusters.git"};
+
+// The name of each object of a kind, with the object.
+std::map<std::string, Json> of_kind(const std::vector<Json>& objects, std::string_view kind) {
+  std::map<std::string, Json> found;
+  for (const Json& object : objects) {
+    if (text_at(object, "kind") == kind)
+      found[std::string(text_at(object, "metadata", "name"))] = object;
+  }
+  return found;
+}
+
+TEST(FluxObjects, AreAcceptedByTheDefinitionsOfFlux) {
+  Workshop workshop;
+  workshop.serve();
+  for (const Query& query : queries()) {
+    Path bundle = workshop.bundle(query, "flux", repository);
+    std::string built = workshop.sh(fmt::format("kubectl kustomize '{}'", bundle.string()));
+    std::vector<Json> objects = yaml_stream(built, query.name);
+    workshop.expect_accepted(objects, query.name);
+  }
+}
+
+TEST(FluxObjects, DependOnWhatTheRecipeSaysAndOnNothingThatIsMissing) {
+  Workshop workshop;
+  for (const Query& query : queries()) {
+    Path bundle = workshop.bundle(query, "flux", repository);
+    std::string built = workshop.sh(fmt::format("kubectl kustomize '{}'", bundle.string()));
+    std::vector<Json> objects = yaml_stream(built, query.name);
+    auto releases = of_kind(objects, "HelmRelease");
+    auto kustomizations = of_kind(objects, "Kustomization");
+    EXPECT_FALSE(releases.empty()) << query.name;
+    for (const auto& [component, needed] : dependencies(bundle)) {
+      EXPECT_TRUE(releases.contains(component) || kustomizations.contains(component)) << component;
+      std::set<std::string> waits;
+      const Json* list = find(releases[component], "spec", "dependsOn");
+      if (list != nullptr) {
+        for (const Json& entry : list->as_array()) waits.emplace(text_at(entry, "name"));
+      }
+      for (const std::string& name : waits) EXPECT_TRUE(releases.contains(name)) << name;
+      for (const std::string& name : needed) {
+        // A HelmRelease can depend on HelmReleases alone.
+        if (!releases.contains(component) || !releases.contains(name)) continue;
+        EXPECT_TRUE(waits.contains(name)) << query.name << ": " << component << " and " << name;
+      }
+    }
+  }
+}
+
+// Without this the tests above would prove nothing.
+TEST(FluxObjects, WithAMisspeltFieldAreRefused) {
+  Workshop workshop;
+  workshop.serve();
+  Path bundle = workshop.bundle(flagship(), "flux", repository);
+  std::vector<Json> objects =
+      yaml_stream(workshop.sh(fmt::format("kubectl kustomize '{}'", bundle.string())), "flux");
+  auto releases = of_kind(objects, "HelmRelease");
+  ASSERT_FALSE(releases.empty());
+  Json broken = releases.begin()->second;
+  broken.at("spec").as_object()["intervall"] = "10m";
+  ProcessOutput refused = workshop.try_apply({broken});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_NE(refused.error.find("intervall"), std::string::npos) << refused.error;
+}
+
+int wave_of(const Json& application) {
+  return std::stoi(
+      std::string(text_at(application, "metadata", "annotations", "argocd.argoproj.io/sync-wave")));
+}
+
+void expect_waves(const Path& bundle, const std::map<std::string, Json>& applications) {
+  for (const auto& [component, needed] : dependencies(bundle)) {
+    ASSERT_TRUE(applications.contains(component)) << bundle << component;
+    for (const std::string& name : needed) {
+      ASSERT_TRUE(applications.contains(name)) << bundle << name;
+      EXPECT_LT(wave_of(applications.at(name)), wave_of(applications.at(component)))
+          << bundle << ": " << component << " needs " << name;
+    }
+  }
+}
+
+TEST(ArgoObjects, AreAcceptedByTheDefinitionAndSyncInOrder) {
+  Workshop workshop;
+  workshop.serve();
+  for (const Query& query : queries()) {
+    Path bundle = workshop.bundle(query, "argocd", repository);
+    std::vector<Json> objects = yaml_stream(read(bundle / "app-of-apps.yaml"), "app-of-apps.yaml");
+    std::vector<Json> applications;
+    for (const Path& folder : numbered_folders(bundle)) {
+      for (Json& object : yaml_stream(read(folder / "application.yaml"), folder.string())) {
+        applications.push_back(std::move(object));
+      }
+    }
+    EXPECT_EQ(applications.size(), numbered_folders(bundle).size()) << query.name;
+    expect_waves(bundle, of_kind(applications, "Application"));
+    objects.insert(objects.end(), applications.begin(), applications.end());
+    workshop.expect_accepted(objects, query.name);
+  }
+}
+
+TEST(ArgoObjects, OfTheChartAreAcceptedByTheDefinitionAndSyncInOrder) {
+  Workshop workshop;
+  workshop.serve();
+  for (const Query& query : queries()) {
+    Path bundle = workshop.bundle(query, "argocd-helm", repository);
+    std::string rendered =
+        workshop.sh(fmt::format("helm template apps '{}' --namespace argocd", bundle.string()));
+    std::vector<Json> objects = yaml_stream(rendered, query.name);
+    expect_waves(bundle, of_kind(objects, "Application"));
+    workshop.expect_accepted(objects, query.name);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::bundles
