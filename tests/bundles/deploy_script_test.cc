@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/strings.h"
+#include "recording_helm.h"
 #include "workshop.h"
 
 namespace lockstep::bundles {
@@ -29,48 +29,18 @@ TEST(DeployScript, EveryScriptPassesBashAndShellcheck) {
   }
 }
 
-using Call = std::vector<std::string>;
-
-// A Helm that does nothing and remembers all. A word that is a values file must be there.
-const std::string recording_helm = R"(#!/usr/bin/env bash
-{ printf '%s\x1f' "$@"; printf '\n'; } >> 'LOG'
-for word in "$@"; do
-  case $word in *.yaml) [[ -f $word ]] || { echo "there is no $word" >&2; exit 1; } ;; esac
-done
-[[ ${1:-} != version ]] || echo v4.2.3
-)";
-
-// The calls that install something, in their order.
-std::vector<Call> installs(const std::string& log) {
-  std::vector<Call> calls;
-  for (auto line : split(log, '\n')) {
-    Call call;
-    for (auto word : split(line, '\x1f')) call.emplace_back(word);
-    if (!call.empty() && call[0] == "upgrade") calls.push_back(call);
-  }
-  return calls;
-}
-
-bool has(const Call& call, const std::string& word) {
-  return std::ranges::find(call, word) != call.end();
-}
-
 TEST(DeployScript, InstallsEveryReleaseInOrderAndTwiceInARow) {
   for (const Query& query : queries()) {
     Workshop workshop;
     workshop.serve_empty();
     Path bundle = workshop.bundle(query, "helm");
-    Path log = workshop.directory() / "helm.log";
-    std::string helm = recording_helm;
-    helm.replace(helm.find("LOG"), 3, log.string());
-    std::filesystem::remove(workshop.directory() / "bin/helm");
-    write(workshop.directory() / "bin/helm", helm, true);
+    RecordingHelm helm(workshop);
     for (int run = 0; run < 2; ++run) {
-      std::filesystem::remove(log);
+      helm.forget();
       ProcessOutput deploy = workshop.try_sh(fmt::format("'{}/deploy.sh'", bundle.string()));
       ASSERT_EQ(deploy.exit_code, 0) << query.name << deploy.output << deploy.error;
       std::vector<std::string> releases;
-      std::vector<Call> calls = installs(read(log));
+      std::vector<Call> calls = helm.installs();
       for (const Path& folder : numbered_folders(bundle)) {
         if (!std::filesystem::exists(folder / "upstream.env") &&
             !std::filesystem::exists(folder / "Chart.yaml")) {
@@ -90,24 +60,24 @@ TEST(DeployScript, InstallsEveryReleaseInOrderAndTwiceInARow) {
   }
 }
 
-// What comes from values and flags must never be read as shell.
-TEST(DeployScript, StopsAtTheReleaseThatFails) {
+TEST(DeployScript, StopsAtTheReleaseThatFailsAndSaysHowToGoOn) {
   Workshop workshop;
   workshop.serve_empty();
+  RecordingHelm helm(workshop, "gpu-operator");
   Path bundle = workshop.bundle(flagship(), "helm");
-  Path log = workshop.directory() / "helm.log";
-  std::filesystem::remove(workshop.directory() / "bin/helm");
-  write(workshop.directory() / "bin/helm",
-        fmt::format("#!/bin/sh\nprintf '%s\\037' \"$@\" >> '{0}'\necho >> '{0}'\n"
-                    "case \" $* \" in *' cert-manager '*) echo broken >&2; exit 1;; esac\n",
-                    log.string()),
-        true);
   ProcessOutput deploy = workshop.try_sh(fmt::format("'{}/deploy.sh'", bundle.string()));
   EXPECT_NE(deploy.exit_code, 0) << deploy.output;
-  EXPECT_NE((deploy.output + deploy.error).find("cert-manager"), std::string::npos);
-  std::vector<Call> calls = installs(read(log));
+  EXPECT_NE(deploy.error.find("--from gpu-operator"), std::string::npos) << deploy.error;
+  std::vector<Call> calls = helm.installs();
   ASSERT_FALSE(calls.empty());
-  EXPECT_TRUE(has(calls.back(), "cert-manager"));
+  EXPECT_TRUE(has(calls.back(), "gpu-operator"));
+
+  RecordingHelm mended(workshop);
+  deploy = workshop.try_sh(fmt::format("'{}/deploy.sh' --from gpu-operator", bundle.string()));
+  EXPECT_EQ(deploy.exit_code, 0) << deploy.output << deploy.error;
+  calls = mended.installs();
+  ASSERT_FALSE(calls.empty());
+  EXPECT_TRUE(has(calls.front(), "gpu-operator"));
 }
 
 }  // namespace

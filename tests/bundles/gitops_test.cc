@@ -14,16 +14,6 @@ namespace {
 const std::vector<std::string> repository{"--repo",
                                           "https://git.example.com/platform/clusters.git"};
 
-// The name of each object of a kind, with the object.
-std::map<std::string, Json> of_kind(const std::vector<Json>& objects, std::string_view kind) {
-  std::map<std::string, Json> found;
-  for (const Json& object : objects) {
-    if (text_at(object, "kind") == kind)
-      found[std::string(text_at(object, "metadata", "name"))] = object;
-  }
-  return found;
-}
-
 TEST(FluxObjects, AreAcceptedByTheDefinitionsOfFlux) {
   Workshop workshop;
   workshop.serve();

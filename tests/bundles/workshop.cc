@@ -152,6 +152,15 @@ std::vector<std::string> texts(const Json* list) {
   return found;
 }
 
+std::map<std::string, Json> of_kind(const std::vector<Json>& objects, std::string_view kind) {
+  std::map<std::string, Json> found;
+  for (const Json& object : objects) {
+    if (text_at(object, "kind") == kind)
+      found[std::string(text_at(object, "metadata", "name"))] = object;
+  }
+  return found;
+}
+
 std::map<std::string, std::vector<std::string>> dependencies(const Path& bundle) {
   std::map<std::string, std::vector<std::string>> found;
   Json recipe = yaml(bundle / "recipe.yaml");

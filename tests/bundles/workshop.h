@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,5 +64,7 @@ std::map<std::string, std::vector<std::string>> dependencies(const Path& bundle)
 // Every component of recipe.yaml comes after what it depends on.
 void expect_order(const Path& bundle, const std::vector<std::string>& releases);
 std::vector<std::string> texts(const Json* list);
+// The objects of a kind, by name.
+std::map<std::string, Json> of_kind(const std::vector<Json>& objects, std::string_view kind);
 
 }  // namespace lockstep::bundles
