@@ -52,6 +52,9 @@ JsonObject release_json(const BundleModel& model, size_t position,
   JsonArray needs = needs_of(model, release);
   if (!needs.empty()) json["needs"] = std::move(needs);
   json["createNamespace"] = !release.ns.empty();
+  // Before the first run the cluster lacks the definitions of custom resources that an earlier
+  // release will bring, and comparing with it would fail.
+  json["disableValidationOnInstall"] = true;
   json["wait"] = release.wait;
   json["waitForJobs"] = release.wait && release.wait_for_jobs;
   json["timeout"] = release.timeout_seconds;
@@ -70,11 +73,6 @@ JsonObject helmfile_json(const BundleModel& model) {
     repository_list.push_back(std::move(entry));
   }
   if (!repository_list.empty()) json["repositories"] = std::move(repository_list);
-  // Before the first run the cluster lacks the definitions of custom resources that an earlier
-  // release will bring, and comparing with it would fail.
-  JsonObject defaults;
-  defaults["disableValidationOnInstall"] = true;
-  json["helmDefaults"] = std::move(defaults);
   JsonArray releases;
   for (size_t position = 0; position < model.releases.size(); ++position) {
     releases.push_back(release_json(model, position, repositories));
