@@ -85,16 +85,19 @@ TEST(Helmfile, ReadsAwkwardTextsAsTheyAre) {
   for (size_t at = 0; (at = nasty.find("{{", at)) != std::string::npos;) nasty.erase(at, 2);
   for (Release& release : model.releases) release.chart = release.version = nasty;
   Path folder = written(workshop, model, "helmfile");
-  std::string built =
-      workshop.sh(fmt::format("helmfile --file '{}/helmfile.yaml' build", folder.string()));
-  Json state = yaml_stream(built, "helmfile's output").at(0);
-  const JsonArray& releases = state.at("releases").as_array();
-  ASSERT_EQ(releases.size(), model.releases.size());
-  for (size_t i = 0; i < releases.size(); ++i) {
-    EXPECT_EQ(text_at(releases[i], "name"), model.releases[i].name);
-    if (model.releases[i].kind != ReleaseKind::upstream) continue;
-    EXPECT_EQ(text_at(releases[i], "version"), nasty);
-    EXPECT_TRUE(text_at(releases[i], "chart").ends_with(nasty)) << print_json(releases[i]);
+  auto listed = parse_json(workshop.sh(
+      fmt::format("helmfile --file '{}/helmfile.yaml' list --output json", folder.string())));
+  ASSERT_TRUE(listed);
+  std::map<std::string, Json> seen;  // helmfile lists them in an order of its own
+  for (const Json& release : listed->as_array())
+    seen[std::string(text_at(release, "name"))] = release;
+  EXPECT_EQ(seen.size(), model.releases.size());
+  for (const Release& release : model.releases) {
+    ASSERT_TRUE(seen.contains(release.name)) << release.name;
+    if (release.kind != ReleaseKind::upstream) continue;
+    EXPECT_EQ(text_at(seen[release.name], "version"), nasty);
+    EXPECT_TRUE(text_at(seen[release.name], "chart").ends_with(nasty))
+        << print_json(seen[release.name]);
   }
 }
 

@@ -34,21 +34,21 @@ std::string contents(const Path& chart) {
 TEST(ChartsInHelm, EveryChartOfEveryBundlePassesLintAndRenders) {
   Workshop workshop;
   std::set<std::string> seen;
+  std::string charts;
   for (const Query& query : queries()) {
     for (const std::string& deployer : deployers) {
-      Path bundle = workshop.bundle(query, deployer);
-      for (const Path& chart : charts_in(bundle)) {
+      for (const Path& chart : charts_in(workshop.bundle(query, deployer))) {
         if (!seen.insert(contents(chart)).second) continue;
-        ProcessOutput lint =
-            workshop.try_sh(fmt::format("helm lint --strict '{}'", chart.string()));
-        EXPECT_EQ(lint.exit_code, 0) << chart << lint.output << lint.error;
+        charts += fmt::format(" '{}'", chart.string());
         for (const Json& object : rendered(workshop, chart, "some-release")) {
           EXPECT_NE(text_at(object, "kind"), "") << chart << print_json(object);
         }
       }
     }
   }
-  EXPECT_GE(seen.size(), 2u);
+  EXPECT_GE(seen.size(), queries().size());
+  ProcessOutput lint = workshop.try_sh("helm lint --strict" + charts);
+  EXPECT_EQ(lint.exit_code, 0) << lint.output << lint.error;
 }
 
 Path chart_named(const Path& bundle, const std::string& name) {

@@ -25,26 +25,38 @@ TEST(FluxObjects, AreAcceptedByTheDefinitionsOfFlux) {
   }
 }
 
-TEST(FluxObjects, DependOnWhatTheRecipeSaysAndOnNothingThatIsMissing) {
+// All that an object waits for, directly or through others.
+std::set<std::string> waits_of(const std::map<std::string, Json>& objects,
+                               const std::string& name) {
+  std::set<std::string> found;
+  std::vector<std::string> open{name};
+  while (!open.empty()) {
+    auto object = objects.find(open.back());
+    EXPECT_NE(object, objects.end())
+        << name << " waits for " << open.back() << ", which is missing";
+    open.pop_back();
+    if (object == objects.end()) continue;
+    const Json* list = find(object->second, "spec", "dependsOn");
+    if (list == nullptr) continue;
+    for (const Json& entry : list->as_array()) {
+      std::string next(text_at(entry, "name"));
+      if (found.insert(next).second) open.push_back(next);
+    }
+  }
+  EXPECT_FALSE(found.contains(name)) << name << " waits for itself";
+  return found;
+}
+
+TEST(FluxObjects, WaitForWhatTheRecipeSaysAndForNothingThatIsMissing) {
   Workshop workshop;
   for (const Query& query : queries()) {
     Path bundle = workshop.bundle(query, "flux", repository);
     std::string built = workshop.sh(fmt::format("kubectl kustomize '{}'", bundle.string()));
-    std::vector<Json> objects = yaml_stream(built, query.name);
-    auto releases = of_kind(objects, "HelmRelease");
-    auto kustomizations = of_kind(objects, "Kustomization");
-    EXPECT_FALSE(releases.empty()) << query.name;
+    auto releases = of_kind(yaml_stream(built, query.name), "HelmRelease");
     for (const auto& [component, needed] : dependencies(bundle)) {
-      EXPECT_TRUE(releases.contains(component) || kustomizations.contains(component)) << component;
-      std::set<std::string> waits;
-      const Json* list = find(releases[component], "spec", "dependsOn");
-      if (list != nullptr) {
-        for (const Json& entry : list->as_array()) waits.emplace(text_at(entry, "name"));
-      }
-      for (const std::string& name : waits) EXPECT_TRUE(releases.contains(name)) << name;
+      ASSERT_TRUE(releases.contains(component)) << query.name << ": " << component;
+      std::set<std::string> waits = waits_of(releases, component);
       for (const std::string& name : needed) {
-        // A HelmRelease can depend on HelmReleases alone.
-        if (!releases.contains(component) || !releases.contains(name)) continue;
         EXPECT_TRUE(waits.contains(name)) << query.name << ": " << component << " and " << name;
       }
     }

@@ -84,7 +84,6 @@ void Workshop::serve() {
   // Argo CD's definition is larger than the annotation of a client-side apply may be.
   sh(fmt::format("kubectl apply --server-side -f '{}'",
                  std::filesystem::canonical(tools / "definitions").string()));
-  sh("kubectl wait --for=condition=Established crd --all --timeout=30s");
 }
 
 ProcessOutput Workshop::try_apply(const std::vector<Json>& objects) {
@@ -92,9 +91,13 @@ ProcessOutput Workshop::try_apply(const std::vector<Json>& objects) {
   for (const Json& object : objects) {
     if (auto ns = text_at(object, "metadata", "namespace"); !ns.empty()) namespaces.emplace(ns);
   }
+  std::vector<Json> places;
   for (const std::string& ns : namespaces) {
-    sh(fmt::format("kubectl get ns '{0}' > seen 2>&1 || kubectl create ns '{0}'", ns));
+    places.emplace_back(JsonObject{
+        {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", JsonObject{{"name", ns}}}});
   }
+  write(directory() / "namespaces.yaml", print_yaml_stream(places));
+  if (!places.empty()) sh("kubectl apply --server-side -f namespaces.yaml");
   write(directory() / "objects.yaml", print_yaml_stream(objects));
   return try_sh("kubectl apply --dry-run=server --validate=strict -f objects.yaml");
 }
