@@ -28,6 +28,7 @@ class Reader {
   Result<void> read(BundleContents& into) {
     for (const auto& [path, text] : files_) {
       if (path == "helmfile.yaml") LOCKSTEP_CHECK(read_helmfile(text, into));
+      read_version_line(path, text, into);
       size_t slash = path.find('/');
       if (slash == std::string::npos || path.find('/', slash + 1) != std::string::npos) continue;
       std::string release = release_of(std::string_view(path).substr(0, slash));
@@ -70,6 +71,33 @@ class Reader {
       return fail(ErrorKind::invalid, "the values of a release must be a map", place(path));
     }
     return values->get_object();
+  }
+
+  // upstream.env is shell, and templates/NNN-x.yaml is Helm's: one line of each is ours to read.
+  static void read_version_line(const std::string& path, std::string_view text,
+                                BundleContents& into) {
+    std::string_view folder;
+    std::string_view before;
+    if (path.ends_with("/upstream.env")) {
+      folder = std::string_view(path).substr(0, path.find('/'));
+      before = "VERSION=";
+    } else if (path.starts_with("templates/") && path.ends_with(".yaml") &&
+               text.find("\n    chart: ") != std::string_view::npos) {
+      folder = std::string_view(path).substr(10, path.size() - 15);
+      before = "    targetRevision: ";
+    } else {
+      return;
+    }
+    for (std::string_view line : split(text, '\n')) {
+      if (!line.starts_with(before)) continue;
+      std::string_view version = trim(line.substr(before.size()));
+      // What had to be quoted is no version that anybody could have meant; it is left to verify.
+      if (version.find_first_of("'\"\\{") != std::string_view::npos) return;
+      ReleaseRecords& records = into.records[std::string(before)];
+      records.versions[release_of(folder)] = std::string(version);
+      records.files[release_of(folder)] = path;
+      return;
+    }
   }
 
   // Only the versions: its values stand in the folders.

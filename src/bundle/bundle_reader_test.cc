@@ -47,6 +47,17 @@ TEST(BundleReader, ReadsTheVersionsOfAHelmfile) {
   EXPECT_EQ(contents->records.at("helmfile.yaml").versions.at("op"), "v2");
 }
 
+TEST(BundleReader, ReadsTheVersionOfAChartFromTheScriptsAndTemplates) {
+  auto contents = read({{"001-op/upstream.env", "# x\nCHART=op\nVERSION=v3\n"}});
+  ASSERT_TRUE(contents.has_value()) << contents.error().text();
+  EXPECT_EQ(contents->records.begin()->second.versions.at("op"), "v3");
+  contents = read({{"templates/001-op.yaml",
+                    "kind: Application\nspec:\n  source:\n    chart: op\n"
+                    "    targetRevision: v4\n  x: {{ .Values.y }}\n"}});
+  ASSERT_TRUE(contents.has_value()) << contents.error().text();
+  EXPECT_EQ(contents->records.begin()->second.versions.at("op"), "v4");
+}
+
 TEST(BundleReader, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(read_contents({}, {}, "b").error().text(), "b: has no recipe.yaml: it is no bundle");
   EXPECT_EQ(read({{"001-op/values.yaml", "[1]"}}).error().text(),

@@ -43,21 +43,21 @@ Result<YamlFile> parse(const std::string& place, const std::string& text, const 
                              : YamlFile::from_json(place, text, known->second);
 }
 
-// Rules are read from the highest layer that has them, as any other file.
-bool is_kept(std::string_view path) {
-  return path.starts_with("components/") || path.starts_with("hooks/") || path == "derived.yaml" ||
-         path == "hooks.yaml" || path == "releases.yaml";
+bool is_rule_file(std::string_view path) {
+  return path == "derived.yaml" || path == "hooks.yaml" || path == "releases.yaml";
 }
 
 struct Reader {
   Catalogue catalogue;
   FileMap effective;  // of each path the text of the highest layer
+  bool knows_no_registry_yet = true;
 
   Result<void> read_layer(const Layer& layer) {
-    bool has_rules = layer.files.count("derived.yaml") + layer.files.count("hooks.yaml") +
-                         layer.files.count("releases.yaml") >
-                     0;
-    if (has_rules && layer.files.count("registry.yaml") == 0) catalogue.has_foreign_rules = true;
+    const bool has_registry = layer.files.count("registry.yaml") > 0;
+    if (has_registry && knows_no_registry_yet && !catalogue.rules.empty()) {
+      catalogue.has_foreign_rules = true;
+    }
+    knows_no_registry_yet = knows_no_registry_yet && !has_registry;
     for (const auto& [path, text] : layer.files) {
       std::string place = place_in(layer, path);
       LOCKSTEP_CHECK(check_folder(path, place));
@@ -67,6 +67,9 @@ struct Reader {
       } else if (path == "criteria.yaml") {
         LOCKSTEP_TRY(YamlFile file, parse(place, text, layer.json, path));
         LOCKSTEP_CHECK(catalogue.words.add(file));
+      } else if (is_rule_file(path)) {
+        LOCKSTEP_TRY(YamlFile file, parse(place, text, layer.json, path));
+        catalogue.rules[path].push_back(std::move(file));
       } else {
         effective[path] = text;
         catalogue.places[path] = place;
@@ -83,7 +86,7 @@ struct Reader {
 
   Result<void> read_recipes() {
     for (const auto& [path, text] : effective) {
-      if (is_kept(path)) {
+      if (path.starts_with("components/") || path.starts_with("hooks/")) {
         catalogue.files[path] = text;
       } else if (is_yaml_under(path, "overlays/")) {
         LOCKSTEP_TRY(YamlFile file, parse(catalogue.places[path], text, catalogue.json, path));

@@ -32,14 +32,16 @@ struct Catalogue {
   Overlay base;
   std::map<std::string, Overlay, std::less<>> overlays;  // without the base
   std::map<std::string, Mixin, std::less<>> mixins;
-  FileMap files;                                           // components/, hooks/ and the rules
+  FileMap files;                                           // components/ and hooks/
   FileMap json;                                            // of those whose value is known
   std::map<std::string, std::string, std::less<>> places;  // what errors call each file
+  // derived.yaml, releases.yaml and hooks.yaml of every layer that has one, the lowest first.
+  std::map<std::string, std::vector<YamlFile>, std::less<>> rules;
   // Rules that came without a registry: whoever wrote them did not know this one.
   bool has_foreign_rules = false;
 
-  // Later layers lie over earlier ones: registries are merged by component, criteria.yaml adds its
-  // words, any other file replaces that of the same path.
+  // Later layers lie over earlier ones: registries are merged by component and rules by name,
+  // criteria.yaml adds its words, any other file replaces that of the same path.
   static Result<Catalogue> read(const std::vector<Layer>& layers);
 
   // One of `files` as YAML; the error says who asked for it when it is not there.

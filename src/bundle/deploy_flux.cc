@@ -44,6 +44,14 @@ JsonObject reference(std::string_view kind, std::string_view name) {
   return json;
 }
 
+// "v1.2.3", "2026.11": what nobody calls a branch.
+bool is_version(const std::string& revision) {
+  std::string_view text = revision;
+  if (text.starts_with('v')) text.remove_prefix(1);
+  return !text.empty() && text.find('.') != std::string_view::npos && text.front() >= '0' &&
+         text.front() <= '9' && text.find('/') == std::string_view::npos;
+}
+
 // What a name of Git's stands for, if it does not say so itself.
 JsonObject git_reference(const std::string& revision, std::string_view otherwise) {
   const bool is_commit =
@@ -230,9 +238,9 @@ class FluxWriter {
     std::vector<std::string> about = {"The Git repository that holds this bundle and its charts."};
     if (model_.git_repository.empty()) about.push_back("REPLACE the address with that of yours.");
     const std::string revision = model_.git_revision.empty() ? "main" : model_.git_revision;
-    add_object(
-        "sources/gitrepository-bundle.yaml", std::move(about),
-        git_source(bundle_source, git_repository_of(model_), git_reference(revision, "branch")));
+    add_object("sources/gitrepository-bundle.yaml", std::move(about),
+               git_source(bundle_source, git_repository_of(model_),
+                          git_reference(revision, is_version(revision) ? "tag" : "branch")));
   }
 
   void add_helm(const Release& release) {
@@ -279,6 +287,11 @@ class FluxWriter {
 
 Result<BundleFiles> deploy_with_flux(const BundleModel& model) {
   LOCKSTEP_CHECK(check_model(model));
+  if (model.git_repository.starts_with("oci://")) {
+    return fail(ErrorKind::invalid,
+                "Flux takes the bundle's own charts from Git only: an https or ssh address",
+                "--repo " + model.git_repository);
+  }
   FluxWriter writer(model);
   BundleFiles files = writer.write();
   std::vector<std::string> steps;

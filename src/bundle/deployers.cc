@@ -15,9 +15,9 @@ const std::vector<Deployer>& deployers() {
   static const std::vector<Deployer> all = {
       {"helm", "deploy.sh, which runs helm for one release after the other", deploy_with_helm},
       {"helmfile", "helmfile.yaml", deploy_with_helmfile},
-      {"flux", "HelmReleases for Flux", deploy_with_flux},
-      {"argocd", "Applications for Argo CD, made by one of them", deploy_with_argocd},
-      {"argocd-helm", "a chart of Applications for Argo CD", deploy_with_argocd_helm},
+      {"flux", "HelmReleases for Flux", deploy_with_flux, true},
+      {"argocd", "Applications for Argo CD, made by one of them", deploy_with_argocd, true},
+      {"argocd-helm", "a chart of Applications for Argo CD", deploy_with_argocd_helm, true},
   };
   return all;
 }
@@ -28,7 +28,7 @@ Result<const Deployer*> deployer_named(std::string_view name) {
     if (deployer.name == name) return &deployer;
     known.emplace_back(deployer.name);
   }
-  return failf(ErrorKind::not_found, "there is no deployer '{}'; there are: {}", name,
+  return failf(ErrorKind::invalid, "there is no deployer '{}'; there are: {}", name,
                join(known, ", "));
 }
 

@@ -13,6 +13,7 @@ struct Deployer {
   std::string_view name;
   std::string_view about;  // one line for --help
   Result<BundleFiles> (*write)(const BundleModel& model);
+  bool reads_git = false;  // the bundle's own charts, at model.git_repository
 };
 
 // helm, helmfile, flux, argocd, argocd-helm, in this order.

@@ -89,12 +89,20 @@ constexpr std::string_view nasty_text =
     "a $(touch x) `id` \"q\" 'r' {{ .Values }} {{- fail \"x\" }} }} # c: [d] \\ | > & ; "
     "$HOME * ~ %s %q é ☃ <b> !";
 
+// The same for a chart and a version, which may hold no template.
+inline std::string nasty_version() {
+  std::string text(nasty_text);
+  for (size_t at = 0; (at = text.find("{{", at)) != std::string::npos;) text.erase(at, 2);
+  return text;
+}
+
 inline BundleModel nasty_model() {
   BundleModel model = sample_model();
   const std::string nasty(nasty_text);
   for (Release& release : model.releases) {
     release.component = release.display_name = nasty + "\nsecond\tline\x01";
-    release.chart = release.version = release.chart_version = nasty;
+    release.chart = release.version = nasty_version();
+    release.chart_version = nasty;
     release.repository = (release.repository.starts_with("oci://") ? "oci://" : "https://") + nasty;
     release.source = "https://" + nasty;
     release.path = release.tag = nasty;

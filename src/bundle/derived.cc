@@ -85,7 +85,7 @@ Result<void> check_names(const std::vector<DerivedRule>& rules,
   std::sort(known.begin(), known.end());
   for (const std::string& name : without) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return fail(ErrorKind::not_found,
+    return fail(ErrorKind::invalid,
                 fmt::format("no derived value \"{}\"; there are {}", name, join(known, ", ")),
                 "--no-derived " + name);
   }

@@ -46,7 +46,7 @@ Result<void> apply_switches(const Registry& registry, const std::vector<Setting>
     if (at == switches.end()) {
       std::vector<std::string> there;
       for (const auto& [name, unused] : switches) there.push_back(name);
-      return fail(ErrorKind::not_found,
+      return fail(ErrorKind::invalid,
                   fmt::format("{} is not in the recipe; there are {}", (*component)->name,
                               join(there, ", ")),
                   setting.written);

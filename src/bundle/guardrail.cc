@@ -167,10 +167,12 @@ std::vector<Finding> check_manifests(const std::string& text, const std::string&
 }
 
 Result<std::vector<Finding>> check_bundle(const Rules& rules, const FileMap& files,
-                                          const CriteriaWords& words, const std::string& folder) {
+                                          const CriteriaWords& words, const std::string& folder,
+                                          std::vector<std::string>* left_out) {
   LOCKSTEP_TRY(BundleContents contents, read_contents(files, words, folder));
   Rules derived_here = rules;
   const std::vector<std::string>& without = contents.recipe.not_derived;
+  if (left_out != nullptr) left_out->insert(left_out->end(), without.begin(), without.end());
   std::erase_if(derived_here.derived, [&](const DerivedRule& rule) {
     return std::find(without.begin(), without.end(), rule.name) != without.end();
   });

@@ -22,8 +22,10 @@ struct Finding {
 // Each returns what is wrong, in the order of places.
 std::vector<Finding> check_recipe(const Rules& rules, const ResolvedRecipe& recipe,
                                   const std::string& place);
+// `left_out` receives the names of derived values that the bundle goes without on purpose.
 Result<std::vector<Finding>> check_bundle(const Rules& rules, const FileMap& files,
-                                          const CriteriaWords& words, const std::string& folder);
+                                          const CriteriaWords& words, const std::string& folder,
+                                          std::vector<std::string>* left_out = nullptr);
 Result<std::vector<Finding>> check_catalogue(const Rules& rules, const Catalogue& catalogue);
 // Any file of manifests, also of Helm's templates.
 std::vector<Finding> check_manifests(const std::string& text, const std::string& place);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/strings.h"
 #include "bundle/component_checks.h"
 #include "bundle/derived.h"
@@ -15,6 +17,37 @@ namespace {
 
 void append(std::vector<std::string>& to, std::vector<std::string> more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+// What was asked for and changes nothing, or not what it looks like.
+std::vector<std::string> misleading(const Catalogue& catalogue, const ResolvedRecipe& recipe,
+                                    const BundleRequest& request) {
+  std::vector<std::string> warnings;
+  for (const Setting& setting : request.settings) {
+    if (setting.path != ValuePath{"version"}) continue;
+    warnings.push_back(fmt::format(
+        "{} sets a value of the chart that is called version. The chart's own version is the "
+        "recipe's: say it in an overlay (--data) or a recipe file (--recipe)",
+        setting.written));
+  }
+  bool takes_gate = false;
+  bool takes_selector = false;
+  for (const ComponentRef& component : recipe.components) {
+    const Component* entry = catalogue.registry.find(component.name);
+    if (entry == nullptr) continue;
+    takes_gate =
+        takes_gate || !entry->accelerated.taints.empty() || !entry->accelerated.taint_texts.empty();
+    takes_selector = takes_selector || !entry->workload_selector_paths.empty();
+  }
+  auto no_use = [&](std::string_view flag) {
+    warnings.push_back(
+        fmt::format("{} changes nothing: no component of this recipe has a place for it", flag));
+  };
+  if (request.scheduling.workload_gate && !takes_gate) no_use("--workload-gate");
+  if (!request.scheduling.workload_selector.empty() && !takes_selector) {
+    no_use("--workload-selector");
+  }
+  return warnings;
 }
 
 }  // namespace
@@ -40,11 +73,14 @@ Result<FinalValues> final_values(const Catalogue& catalogue, const Rules& rules,
                                                         result.recipe, request.scheduling));
   if (!findings.errors.empty()) return fail(ErrorKind::invalid, join(findings.errors, "; "));
   append(result.warnings, std::move(findings.warnings));
-  LOCKSTEP_TRY(auto warnings,
-               apply_derived(rules.derived, result.recipe, result.values, request.without_derived));
+  append(result.warnings, misleading(catalogue, result.recipe, request));
+  std::set<std::string> without = request.without_derived;
+  without.insert(result.recipe.not_derived.begin(), result.recipe.not_derived.end());
+  LOCKSTEP_TRY(auto warnings, apply_derived(rules.derived, result.recipe, result.values, without));
   append(result.warnings, std::move(warnings));
+  result.recipe.not_derived.clear();
   for (const DerivedRule& rule : rules.derived) {
-    if (request.without_derived.count("all") > 0 || request.without_derived.count(rule.name) > 0) {
+    if (without.count("all") > 0 || without.count(rule.name) > 0) {
       result.recipe.not_derived.push_back(rule.name);
     }
   }

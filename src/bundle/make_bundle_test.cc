@@ -71,6 +71,13 @@ TEST(MakeBundle, TheSwitchOfAComponentIsNoValueOfItsChart) {
   EXPECT_TRUE(off.result->warnings.empty());
 }
 
+TEST(MakeBundle, ASettingThatLooksLikeTheChartsVersionIsSaidToBeNone) {
+  EXPECT_TRUE(values_with({"op:driver.version=2"}).result->warnings.empty());
+  auto warnings = values_with({"op:version=v2"}).result->warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("The chart's own version is the recipe's"), std::string::npos);
+}
+
 TEST(MakeBundle, AnEnabledComponentThatNeedsADisabledOneIsAnError) {
   std::string error = values_with({"op:enabled=false"}).values("driver");
   EXPECT_NE(error.find("driver"), std::string::npos) << error;

@@ -91,6 +91,13 @@ Result<void> check_release(const Release& release) {
                               {"source", release.source},
                               {"path", release.path},
                               {"tag", release.tag}}));
+  // Helmfile renders these two once more after it has read its file, until nothing changes: no
+  // escape survives that.
+  for (const std::string* text : {&release.chart, &release.version}) {
+    if (text->find("{{") == std::string::npos) continue;
+    return failf(ErrorKind::invalid, "\"{}\" has {}, which Helmfile takes for a template", *text,
+                 "\"{{\"");
+  }
   if (release.timeout_seconds <= 0) {
     return failf(ErrorKind::invalid, "the time limit is {} seconds: it must be above zero",
                  release.timeout_seconds);

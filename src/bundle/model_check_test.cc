@@ -36,6 +36,7 @@ TEST(ModelCheck, RefusesWhatNoDeployerCanWriteSafely) {
       {"the chart is empty", [](BundleModel& m) { m.releases[0].chart = ""; }},
       {"the source is empty", [](BundleModel& m) { m.releases[4].source = ""; }},
       {"line break", [](BundleModel& m) { m.releases[0].version = "v1\nX=1"; }},
+      {"takes for a template", [](BundleModel& m) { m.releases[0].version = "v{{ 1 }}"; }},
       {"line break", [](BundleModel& m) { m.releases[4].tag = std::string("a\0b", 3); }},
       {"broken UTF-8", [](BundleModel& m) { m.releases[0].chart = "\xff"; }},
       {"begins with '-'", [](BundleModel& m) { m.releases[0].chart = "--post-renderer=x"; }},

@@ -123,7 +123,7 @@ Result<const Component*> Registry::named(std::string_view name_or_alias) const {
   std::vector<std::string> known;
   for (const auto& [name, component] : components_) known.push_back(name);
   for (const auto& [name, component] : aliases_) known.push_back(name);
-  return failf(ErrorKind::not_found, "no component \"{}\": {}", name_or_alias,
+  return failf(ErrorKind::invalid, "no component \"{}\": {}", name_or_alias,
                suggestion(name_or_alias, known));
 }
 

@@ -113,7 +113,8 @@ std::string near_misses(const Catalogue& catalogue, const Criteria& query,
   for (const auto& [name, overlay] : catalogue.overlays) {
     if (!overlay.criteria || fields_said(*overlay.criteria).count(field) == 0) continue;
     std::set<std::string> missing = mismatches(*overlay.criteria, query);
-    if (missing.count(field) > 0 || missing.size() > least) continue;
+    // One that misses nothing was left out for what the cluster lacks, and that was said already.
+    if (missing.empty() || missing.count(field) > 0 || missing.size() > least) continue;
     if (missing.size() < least) found.clear();
     least = missing.size();
     std::vector<std::string> needs;
@@ -172,6 +173,13 @@ Result<ResolvedRecipe> resolve(const Catalogue& catalogue, const Criteria& query
   std::vector<std::string> warnings;
   if (snapshot != nullptr) {
     LOCKSTEP_TRY(warnings, leave_out_unmet(matching, *snapshot));
+    // What every recipe demands cannot be left out.
+    LOCKSTEP_TRY(std::vector<ExcludedOverlay> of_base, unmet(catalogue.base, *snapshot));
+    for (const ExcludedOverlay& demand : of_base) {
+      warnings.push_back(fmt::format("every recipe demands {} {}, and the cluster has {}",
+                                     demand.constraint, demand.expected,
+                                     demand.found.value_or("not been measured for it")));
+    }
   }
   LOCKSTEP_CHECK(refuse_ambiguity(catalogue, matching));
 

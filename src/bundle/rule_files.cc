@@ -146,34 +146,6 @@ void read_from(StrictObject& from, const Registry* registry, DerivedRule& into) 
   }
 }
 
-// The order of two rules must not matter: nothing is written twice, nor read after it was written.
-Result<void> check_independence(const std::vector<DerivedRule>& rules) {
-  for (const DerivedRule& writer : rules) {
-    for (const DerivedRule& other : rules) {
-      for (const ValuePath& path : writer.to_paths) {
-        bool reads = other.source == DerivedSource::value &&
-                     other.from_component == writer.to_component && overlap(other.from_value, path);
-        if (reads) {
-          return fail(
-              ErrorKind::invalid,
-              fmt::format("{} follows {}, which {} derives: let it follow what that follows",
-                          other.name, print_value_path(path), writer.name),
-              other.place.text());
-        }
-        if (&writer == &other || other.to_component != writer.to_component) continue;
-        for (const ValuePath& second : other.to_paths) {
-          if (!overlap(path, second)) continue;
-          return fail(ErrorKind::invalid,
-                      fmt::format("{} and {} both derive {} of {}", writer.name, other.name,
-                                  print_value_path(second), other.to_component),
-                      other.place.text());
-        }
-      }
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::vector<DerivedRule>> read_derived_rules(const YamlFile& file,
@@ -198,7 +170,6 @@ Result<std::vector<DerivedRule>> read_derived_rules(const YamlFile& file,
     object.required("to");
     read_components(object, "when", registry, rule.when);
   }));
-  LOCKSTEP_CHECK(check_independence(rules));
   return rules;
 }
 
@@ -246,6 +217,33 @@ Result<std::vector<HookRule>> read_hook_rules(const YamlFile& file, const Regist
     });
   }));
   return rules;
+}
+
+Result<void> check_independence(const std::vector<DerivedRule>& rules) {
+  for (const DerivedRule& writer : rules) {
+    for (const DerivedRule& other : rules) {
+      for (const ValuePath& path : writer.to_paths) {
+        bool reads = other.source == DerivedSource::value &&
+                     other.from_component == writer.to_component && overlap(other.from_value, path);
+        if (reads) {
+          return fail(
+              ErrorKind::invalid,
+              fmt::format("{} follows {}, which {} derives: let it follow what that follows",
+                          other.name, print_value_path(path), writer.name),
+              other.place.text());
+        }
+        if (&writer == &other || other.to_component != writer.to_component) continue;
+        for (const ValuePath& second : other.to_paths) {
+          if (!overlap(path, second)) continue;
+          return fail(ErrorKind::invalid,
+                      fmt::format("{} and {} both derive {} of {}", writer.name, other.name,
+                                  print_value_path(second), other.to_component),
+                      other.place.text());
+        }
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace lockstep::bundle

@@ -69,10 +69,12 @@ struct HookRule {
 };
 
 // Each file is a list of maps. Every component that is named must be in the registry (null: of
-// rules that were written for another, anything goes), every name stands once, and no value is
-// derived twice or from what is derived itself.
+// rules that were written for another, anything goes), and every name stands once.
 Result<std::vector<DerivedRule>> read_derived_rules(const YamlFile& file, const Registry* registry);
 Result<std::vector<ReleaseRule>> read_release_rules(const YamlFile& file, const Registry* registry);
 Result<std::vector<HookRule>> read_hook_rules(const YamlFile& file, const Registry* registry);
+
+// The order of two rules must not matter: no value is derived twice or from what is derived itself.
+Result<void> check_independence(const std::vector<DerivedRule>& rules);
 
 }  // namespace lockstep::bundle

@@ -20,7 +20,12 @@ std::string error_of(const std::string& text, Read read) {
   return rules ? "" : rules.error().text();
 }
 
-std::string derived_error(const std::string& text) { return error_of(text, read_derived_rules); }
+std::string derived_error(const std::string& text) {
+  return error_of(text, [](const YamlFile& file, const Registry* known) -> Result<void> {
+    LOCKSTEP_TRY(auto rules, read_derived_rules(file, known));
+    return check_independence(rules);
+  });
+}
 std::string release_error(const std::string& text) { return error_of(text, read_release_rules); }
 std::string hook_error(const std::string& text) { return error_of(text, read_hook_rules); }
 

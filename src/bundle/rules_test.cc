@@ -21,6 +21,26 @@ TEST(Rules, AFileThatIsNotThereSaysNothing) {
   EXPECT_TRUE(rules->hooks.empty());
 }
 
+TEST(Rules, OfTwoRulesOfOneNameThatOfTheUpperLayerCountsAndTheOthersStay) {
+  auto rule = [](const std::string& name, const std::string& key) {
+    return "- name: " + name + "\n  from: {component: operator, field: version}\n" +
+           "  to: {component: driver, paths: [[podAnnotations, " + key + "]]}\n";
+  };
+  auto catalogue = Catalogue::read(
+      {{"ours", with(small_files(), {{"derived.yaml", rule("a", "x") + rule("b", "y")},
+                                     {"releases.yaml", "- {component: driver, timeout: 15m}\n"}})},
+       {"theirs",
+        {{"derived.yaml", rule("b", "z") + rule("c", "w")},
+         {"releases.yaml", "- {component: operator, timeout: 1m}\n"}}}});
+  ASSERT_TRUE(catalogue.has_value()) << catalogue.error().text();
+  auto rules = read_rules(*catalogue);
+  ASSERT_TRUE(rules.has_value()) << rules.error().text();
+  std::vector<std::string> seen;
+  for (const DerivedRule& one : rules->derived) seen.push_back(one.name + one.to_paths[0][1]);
+  EXPECT_EQ(seen, (std::vector<std::string>{"ax", "bz", "cw"}));
+  EXPECT_EQ(rules->releases.size(), 2U);
+}
+
 TEST(Rules, BesideItsRegistryAnUnknownComponentIsAnError) {
   auto rules = read_rules(catalogue_of(with(small_files(), {{"derived.yaml", derived_text}})));
   ASSERT_FALSE(rules.has_value());

@@ -31,6 +31,9 @@ Flag flag_of(SettingKind kind) {
 // The number whose text this is, if it is the text of one.
 std::optional<Json> number_of(std::string_view text) {
   if (auto integer = parse_integer(text)) {
+    // Helm reads the numbers of a values file as doubles.
+    constexpr int64_t exact = int64_t{1} << 53;
+    if (*integer > exact || *integer < -exact) return std::nullopt;
     Json number(*integer);
     if (print_json(number) == text) return number;
     return std::nullopt;
@@ -126,7 +129,7 @@ Result<void> apply_settings(const Registry& registry, const std::vector<Setting>
     if (at == values.end()) {
       std::vector<std::string> there;
       for (const auto& [name, unused] : values) there.push_back(name);
-      return fail(ErrorKind::not_found,
+      return fail(ErrorKind::invalid,
                   fmt::format("{} is disabled or not in the recipe; there are {}",
                               (*component)->name, join(there, ", ")),
                   setting.written);

@@ -1,8 +1,9 @@
 // What a user sets on the command line: --set component:path.to.key=value and its two siblings.
 //
 // A value of --set is true, false or null in any case; a number when the number, printed, is the
-// very text that was written; and text otherwise. So 0123, 1e3, 580.10, 1.0 and what does not fit
-// 64 bits stay text: nobody's version loses a digit. --set-string makes text of everything, and
+// very text that was written; and text otherwise. So 0123, 1e3, 580.10, 1.0 and integers above
+// 2^53, which Helm would round, stay text: nobody's version loses a digit. --set-string makes text
+// of everything, and
 // --set-json takes JSON. A comma is a comma.
 #pragma once
 

@@ -47,7 +47,8 @@ TEST(Settings, AValueHasItsType) {
   EXPECT_EQ(value_of("null"), "null");
   EXPECT_EQ(value_of("0"), "0");
   EXPECT_EQ(value_of("-12"), "-12");
-  EXPECT_EQ(value_of("9223372036854775807"), "9223372036854775807");
+  EXPECT_EQ(value_of("9007199254740992"), "9007199254740992");
+  EXPECT_EQ(value_of("9007199254740993"), R"("9007199254740993")");
   EXPECT_EQ(value_of("1.5"), "1.5");
   EXPECT_EQ(value_of("0.25"), "0.25");
   EXPECT_EQ(value_of("-0.5"), "-0.5");

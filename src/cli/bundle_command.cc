@@ -112,6 +112,15 @@ Result<Written> make_files(const BundleFlags& flags) {
   written.warnings = std::move(request.recipe.warnings);
   written.warnings.insert(written.warnings.end(), made.warnings.begin(), made.warnings.end());
   written.releases = made.model.releases.size();
+  bool has_charts =
+      std::any_of(made.model.releases.begin(), made.model.releases.end(),
+                  [](const auto& one) { return one.kind == bundle::ReleaseKind::local; });
+  if (deployer->reads_git && has_charts && flags.repository.empty()) {
+    written.warnings.push_back(fmt::format(
+        "{} reads the bundle's own charts from Git, and --repo was not given: REPLACE the address "
+        "in the files (README.md says where)",
+        deployer->name));
+  }
   LOCKSTEP_TRY(written.files, deployer->write(made.model));
   written.files["checksums.txt"] = {bundle::checksums(written.files), false};
   return written;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "bundle/guardrail.h"
 #include "bundle/rules.h"
 #include "cli/bundle_command.h"
@@ -34,11 +35,13 @@ Result<Findings> check_folder(const std::string& folder, const TreeTexts& files,
 }
 
 Result<Findings> check_path(const std::string& path, const CatalogueFlags& flags,
-                            const bundle::Catalogue& catalogue, const bundle::Rules& rules) {
+                            const bundle::Catalogue& catalogue, const bundle::Rules& rules,
+                            std::vector<std::string>& left_out) {
   if (is_directory(path)) {
     LOCKSTEP_TRY(TreeTexts files, read_tree(path));
     if (files.count("recipe.yaml") > 0) {
-      return bundle::check_bundle(rules, {files.begin(), files.end()}, catalogue.words, path);
+      return bundle::check_bundle(rules, {files.begin(), files.end()}, catalogue.words, path,
+                                  &left_out);
     }
     bool is_data = files.count("registry.yaml") > 0;
     for (const auto& [name, text] : files) {
@@ -60,13 +63,13 @@ Result<Findings> check_path(const std::string& path, const CatalogueFlags& flags
   return bundle::check_manifests(text, path);
 }
 
-Result<Findings> check_all(const CheckFlags& flags) {
+Result<Findings> check_all(const CheckFlags& flags, std::vector<std::string>& left_out) {
   if (flags.paths.empty()) return check_data(flags.catalogue);
   LOCKSTEP_TRY(bundle::Catalogue catalogue, open_catalogue(flags.catalogue));
   LOCKSTEP_TRY(bundle::Rules rules, bundle::read_rules(catalogue));
   Findings findings;
   for (const std::string& path : flags.paths) {
-    LOCKSTEP_TRY(Findings found, check_path(path, flags.catalogue, catalogue, rules));
+    LOCKSTEP_TRY(Findings found, check_path(path, flags.catalogue, catalogue, rules, left_out));
     findings.insert(findings.end(), found.begin(), found.end());
   }
   return findings;
@@ -75,7 +78,8 @@ Result<Findings> check_all(const CheckFlags& flags) {
 }  // namespace
 
 int run_check(const CheckFlags& flags) {
-  auto findings = check_all(flags);
+  std::vector<std::string> left_out;
+  auto findings = check_all(flags, left_out);
   if (!findings) return report(findings.error());
   if (flags.output != "table") {
     JsonArray list;
@@ -89,6 +93,9 @@ int run_check(const CheckFlags& flags) {
     }
     if (findings->empty()) {
       fmt::print("ok: what must follow a version is derived, and says what the recipe says\n");
+    }
+    if (!left_out.empty()) {
+      fmt::print("left out on purpose (--no-derived): {}\n", join(left_out, ", "));
     }
   }
   return findings->empty() ? ExitCode::ok : ExitCode::failed;

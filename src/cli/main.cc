@@ -28,13 +28,18 @@ namespace {
 
 using namespace lockstep::cli;
 
-void add_cluster_flags(CLI::App* command, ClusterFlags& flags) {
+void add_connection_flags(CLI::App* command, ClusterFlags& flags) {
   command->add_option("--kubeconfig", flags.kubeconfig, "Path to the kubeconfig file");
   command->add_option("--context", flags.context, "Context of the kubeconfig to use");
   command
       ->add_option("--key-domain", flags.key_domain,
                    "Domain of the upgrade's labels; lockstep.dev beside NVIDIA's own operator")
       ->capture_default_str();
+  command->add_flag("-v,--verbose", flags.verbose, "Log more");
+}
+
+void add_cluster_flags(CLI::App* command, ClusterFlags& flags) {
+  add_connection_flags(command, flags);
   command
       ->add_option("--gpu-dra-drivers", flags.dra_drivers,
                    "DRA drivers whose devices are GPUs, separated by commas")
@@ -45,7 +50,6 @@ void add_cluster_flags(CLI::App* command, ClusterFlags& flags) {
                    "DaemonSets whose pods hold the driver open, as namespace/name")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_flag("-v,--verbose", flags.verbose, "Log more");
 }
 
 void add_output_flag(CLI::App* command, std::string& output) {
@@ -231,7 +235,7 @@ void add_steering(CLI::App& app, SteeringFlags& flags, int& result) {
 void add_reroll(CLI::App& app, RerollFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
       "reroll", "Wait for the driver's migration, then restart DRA plugin pods that are older");
-  add_cluster_flags(command, flags.cluster);
+  add_connection_flags(command, flags.cluster);
   add_output_flag(command, flags.output);
   command->add_option("--driver-namespace", flags.driver_namespace, "Where the driver pods are")
       ->capture_default_str();

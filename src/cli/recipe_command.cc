@@ -42,6 +42,10 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+bool is_off(const bundle::ComponentRef& component) {
+  return !as_bool(find(component.overrides, "enabled"), true);
+}
+
 std::string recipe_table(const bundle::ResolvedRecipe& recipe) {
   std::vector<std::vector<std::string>> rows = {
       {"", "COMPONENT", "VERSION", "NAMESPACE", "SOURCE"}};
@@ -49,9 +53,7 @@ std::string recipe_table(const bundle::ResolvedRecipe& recipe) {
   for (const std::string& name : recipe.deployment_order) {
     const bundle::ComponentRef& component = *recipe.find(name);
     std::string version = component.version.empty() ? component.tag : component.version;
-    bool off = component.overrides.contains("enabled") &&
-               !as_bool(&component.overrides.at("enabled"), true);
-    rows.push_back({std::to_string(++position), off ? name + " (off)" : name,
+    rows.push_back({std::to_string(++position), is_off(component) ? name + " (off)" : name,
                     version.empty() ? "-" : version, component.ns.empty() ? "-" : component.ns,
                     component.source.empty() ? "manifests of the catalogue" : component.source});
   }
@@ -143,6 +145,10 @@ int run_recipe(const RecipeFlags& flags) {
   if (!recipe) return report(recipe.error());
   print_warnings(recipe->warnings);
   std::string file = is_format(flags.output) || flags.output == "-" ? "" : flags.output;
+  if (!file.empty() && file.find_first_of("./") == std::string::npos) {
+    return report({ErrorKind::invalid, "must be yaml, json or table, or a file such as recipe.yaml",
+                   "-o " + file});
+  }
   std::string format = !flags.format.empty()     ? flags.format
                        : file.empty()            ? flags.output
                        : file.ends_with(".json") ? "json"
@@ -171,7 +177,9 @@ int run_recipe_list(const RecipeListFlags& flags) {
       const std::string& word = *overlay.criteria.*field.value;
       row.push_back(word.empty() ? "any" : word);
     }
-    row.push_back(std::to_string(recipe->components.size()));
+    row.push_back(std::to_string(
+        std::count_if(recipe->components.begin(), recipe->components.end(),
+                      [](const bundle::ComponentRef& component) { return !is_off(component); })));
     rows.push_back(std::move(row));
     JsonObject item;
     item["name"] = name;
@@ -218,6 +226,12 @@ int run_recipe_diff(const RecipeDiffFlags& flags) {
 }
 
 int run_query(const QueryFlags& flags) {
+  if (flags.selector.empty()) {
+    return report({ErrorKind::invalid,
+                   "say which value: such as components.gpu-operator.values.driver.version, or "
+                   "\".\" for all of it",
+                   "query"});
+  }
   auto catalogue = open_catalogue(flags.catalogue);
   if (!catalogue) return report(catalogue.error());
   auto recipe = resolve(*catalogue, flags.criteria);

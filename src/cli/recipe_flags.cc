@@ -97,10 +97,9 @@ void add_query(CLI::App& app, RecipesFlags& flags, int& result) {
   CLI::App* query = app.add_subcommand("query", "One value of a resolved recipe");
   add_catalogue_flags(query, flags.query.catalogue);
   add_criteria_flags(query, flags.query.criteria);
-  query
-      ->add_option("selector,--selector", flags.query.selector,
-                   "Such as components.gpu-operator.values.driver.version")
-      ->required();
+  query->add_option("selector", flags.query.selector,
+                    "Such as components.gpu-operator.values.driver.version");
+  query->add_option("--selector", flags.query.selector, "The same")->group("");
   query->add_option("-o,--output,-t,--format", flags.query.output, "json or yaml")
       ->check(CLI::IsMember({"json", "yaml"}))
       ->capture_default_str();

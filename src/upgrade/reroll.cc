@@ -370,7 +370,7 @@ std::vector<StalePlugin> choose_rerolls(const RerollView& view, const IntOrPerce
 std::string describe_migration(const RerollView& view) {
   if (view.migrated()) {
     return fmt::format("the driver is done on {}",
-                       counted(static_cast<size_t>(view.gpu_nodes), "node"));
+                       counted(static_cast<size_t>(view.gpu_nodes) - view.skipped.size(), "node"));
   }
   auto sets = std::count_if(
       view.migrating.begin(), view.migrating.end(),

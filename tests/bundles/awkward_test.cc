@@ -76,14 +76,10 @@ TEST(DeployScript, WithAwkwardTextsPassesShellcheck) {
   }
 }
 
-// But for "{{": helmfile takes the chart and the version of a release for templates, however they
-// are quoted.
 TEST(Helmfile, ReadsAwkwardTextsAsTheyAre) {
   Workshop workshop;
   BundleModel model = nasty_model();
-  std::string nasty(nasty_text);
-  for (size_t at = 0; (at = nasty.find("{{", at)) != std::string::npos;) nasty.erase(at, 2);
-  for (Release& release : model.releases) release.chart = release.version = nasty;
+  const std::string nasty = bundle::nasty_version();
   Path folder = written(workshop, model, "helmfile");
   auto listed = parse_json(workshop.sh(
       fmt::format("helmfile --file '{}/helmfile.yaml' list --output json", folder.string())));
