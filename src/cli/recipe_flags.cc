@@ -18,7 +18,8 @@ void add_catalogue_flags(CLI::App* command, CatalogueFlags& flags) {
   command
       ->add_option("--data", flags.data,
                    "A folder of recipes to lay over the built-in catalogue; repeatable")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   command->add_flag("--data-only", flags.data_only,
                     "Use the folder of --data instead of the built-in catalogue");
 }
@@ -123,20 +124,32 @@ void add_bundle(CLI::App& app, RecipesFlags& flags, int& result) {
                    "local OCI layout")
       ->required();
   add_settings(command, bundle.settings);
-  command->add_option("--system-node-selector", bundle.system_node_selector,
-                      "key=value of the nodes for controllers; repeatable");
-  command->add_option("--system-node-toleration", bundle.system_node_toleration,
-                      "key=value:Effect; repeatable");
-  command->add_option("--accelerated-node-selector", bundle.accelerated_node_selector,
-                      "key=value of the GPU nodes; repeatable");
-  command->add_option("--accelerated-node-toleration", bundle.accelerated_node_toleration,
-                      "key=value:Effect; repeatable");
+  command
+      ->add_option("--system-node-selector", bundle.system_node_selector,
+                   "key=value of the nodes for controllers; repeatable")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--system-node-toleration", bundle.system_node_toleration,
+                   "key=value:Effect; repeatable")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--accelerated-node-selector", bundle.accelerated_node_selector,
+                   "key=value of the GPU nodes; repeatable")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--accelerated-node-toleration", bundle.accelerated_node_toleration,
+                   "key=value:Effect; repeatable")
+      ->allow_extra_args(false);
   command->add_option("--workload-gate", bundle.workload_gate,
                       "Taint that keeps work off a node until it is ready: key=value:Effect");
-  command->add_option("--workload-selector", bundle.workload_selector,
-                      "key=value label of the pods that count as work; repeatable");
-  command->add_option("--no-derived", bundle.no_derived,
-                      "Leave out a derived value by its name, or all of them by \"all\"");
+  command
+      ->add_option("--workload-selector", bundle.workload_selector,
+                   "key=value label of the pods that count as work; repeatable")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--no-derived", bundle.no_derived,
+                   "Leave out a derived value by its name, or all of them by \"all\"")
+      ->allow_extra_args(false);
   command->add_option("--repo", bundle.repository,
                       "URL of the Git repository that will hold the bundle (Argo CD, Flux)");
   command->add_option("--revision", bundle.revision, "Its branch or tag");
