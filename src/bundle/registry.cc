@@ -40,6 +40,7 @@ void read_helm(StrictObject& object, HelmDefaults& into) {
       .text("defaultChart", into.chart)
       .text("defaultVersion", into.version)
       .text("defaultNamespace", into.ns);
+  if (!into.ns.empty()) object.check("defaultNamespace", check_name(into.ns));
 }
 
 void read_component(StrictObject& object, Component& into) {

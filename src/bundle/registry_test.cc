@@ -90,6 +90,8 @@ TEST(Registry, RefusesWhatIsWrong) {
   EXPECT_EQ(error_of("  - name: a\n  - name: a\n"),
             "registry.yaml:4:5: name \"a\" stands twice: also at registry.yaml:3:5");
   EXPECT_NE(error_of("  - name: ../a\n").find("small letters"), std::string::npos);
+  EXPECT_NE(error_of("  - {name: a, helm: {defaultNamespace: ../b}}\n").find("small letters"),
+            std::string::npos);
   EXPECT_NE(error_of("  - displayName: a\n").find("name is missing"), std::string::npos);
   EXPECT_NE(error_of("  - {name: a, helm: {}, kustomize: {}}\n").find("one of the two"),
             std::string::npos);

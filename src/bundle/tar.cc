@@ -139,6 +139,7 @@ Result<std::string> path_in_pax(std::string_view records) {
 }
 
 bool stays_inside(std::string_view path) {
+  if (path.find('\0') != std::string_view::npos) return false;  // would end there on disk
   for (const std::string_view part : split(path, '/')) {
     if (part.empty() || part == "." || part == "..") return false;
   }

@@ -128,8 +128,9 @@ Result<Reference> parse_reference(std::string_view text) {
         place);
   }
   Reference reference;
-  // After the last slash: the colon before it is a port's.
-  const size_t slash = rest.rfind('/');
+  // After the last slash: the colon before it is a port's. "." and ".." need none.
+  const size_t slash =
+      rest.starts_with('.') && rest.find('/') == std::string_view::npos ? 0 : rest.rfind('/');
   const size_t colon = rest.rfind(':');
   if (slash != std::string_view::npos && colon != std::string_view::npos && colon > slash) {
     reference.tag = rest.substr(colon + 1);

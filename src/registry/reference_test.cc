@@ -33,6 +33,7 @@ TEST(Reference, NamesADirectory) {
   EXPECT_EQ(parse_reference("oci://../Dir").value(), (Reference{"../Dir", "", "", "latest"}));
   EXPECT_EQ(parse_reference("oci://./a:b/c").value(), (Reference{"./a:b/c", "", "", "latest"}));
   EXPECT_EQ(parse_reference("oci://.").value().directory, ".");
+  EXPECT_EQ(parse_reference("oci://..:v1").value(), (Reference{"..", "", "", "v1"}));
   EXPECT_TRUE(parse_reference("oci:///x").value().is_directory());
   EXPECT_EQ(parse_reference("oci://./dir:v1").value().text(), "oci://./dir:v1");
 }
