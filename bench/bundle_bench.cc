@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <set>
 #include <spawn.h>
+#include <stdexcept>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -36,10 +37,7 @@ namespace fs = std::filesystem;
 
 constexpr int rounds = 200;
 
-[[noreturn]] void stop(const std::string& why) {
-  fmt::print("bundle_bench: {}\n", why);
-  std::exit(1);
-}
+[[noreturn]] void stop(const std::string& why) { throw std::runtime_error(why); }
 
 template <typename T>
 T must(Result<T> result) {
@@ -93,11 +91,24 @@ Runs summary(std::vector<Run> runs) {
   return all;
 }
 
-std::string make_folder(const fs::path& parent) {
-  std::string folder = parent / "lockstep-bench-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) stop("cannot make " + folder);
-  return folder;
-}
+// Gone at the end, whatever becomes of the benchmark.
+class Folder {
+ public:
+  explicit Folder(const fs::path& parent) : path_(parent / "lockstep-bench-XXXXXX") {
+    if (mkdtemp(path_.data()) == nullptr) stop("cannot make " + path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
 
 std::vector<std::string> bundle_words(const std::string& program, const std::string& deployer,
                                       const std::string& output) {
@@ -108,24 +119,23 @@ std::vector<std::string> bundle_words(const std::string& program, const std::str
 
 // Each into a directory that was not there. They are removed after the clock has stopped.
 Runs bundle_runs(const std::string& program, const std::string& deployer, const fs::path& parent) {
-  const std::string folder = make_folder(parent);
+  const Folder folder(parent);
   std::vector<Run> runs;
   for (int i = 0; i < rounds; ++i) {
-    std::string output = fmt::format("{}/{}", folder, i);
+    std::string output = folder / std::to_string(i);
     runs.push_back(run(bundle_words(program, deployer, output)));
     fs::remove_all(output);
   }
-  fs::remove_all(folder);
   return summary(std::move(runs));
 }
 
 // The same files made by nothing but mkdir, open, write and close: what the file system itself
 // takes at this moment.
 double plain_writing(const Tree& files, const fs::path& parent) {
-  std::string folder = make_folder(parent);
+  const Folder folder(parent);
   std::vector<Run> runs;
   for (int i = 0; i < rounds; ++i) {
-    fs::path output = fs::path(folder) / std::to_string(i);
+    fs::path output = folder / std::to_string(i);
     auto began = std::chrono::steady_clock::now();
     fs::create_directory(output);
     for (const auto& [path, file] : files) {
@@ -140,7 +150,6 @@ double plain_writing(const Tree& files, const fs::path& parent) {
     runs.push_back({milliseconds_since(began), 0});
     fs::remove_all(output);
   }
-  fs::remove_all(folder);
   return summary(std::move(runs)).median;
 }
 
@@ -181,10 +190,9 @@ void measure_command(const std::string& program) {
                  std::max(in_memory.megabytes, on_disk.megabytes), "MB", 12);
   report(name + "on disk", on_disk.median, "ms");
   // Last, for they are read into this process.
-  const std::string folder = make_folder("/dev/shm");
-  run(bundle_words(program, on_disk.deployer, folder + "/out"));
-  const Tree files = must(read_tree_with_modes(folder + "/out"));
-  fs::remove_all(folder);
+  const Folder folder("/dev/shm");
+  run(bundle_words(program, on_disk.deployer, folder / "out"));
+  const Tree files = must(read_tree_with_modes(folder / "out"));
   report("the same files on disk by plain writes", plain_writing(files, disk), "ms");
 }
 
@@ -274,7 +282,13 @@ void measure_catalogue() {
 int main(int argc, char** argv) {
   using namespace lockstep::bench;
   std::filesystem::path beside = std::filesystem::canonical("/proc/self/exe");
-  measure_command(argc > 1 ? argv[1] : (beside.parent_path().parent_path() / "lockstep").string());
-  measure_catalogue();
+  try {
+    measure_command(argc > 1 ? argv[1]
+                             : (beside.parent_path().parent_path() / "lockstep").string());
+    measure_catalogue();
+  } catch (const std::exception& problem) {
+    fmt::print("bundle_bench: {}\n", problem.what());
+    return 1;
+  }
   return missed == 0 ? 0 : 1;
 }
