@@ -51,7 +51,7 @@ TEST(DeployScript, HandsAwkwardTextsToHelmByteForByte) {
   ASSERT_EQ(deploy.exit_code, 0) << deploy.output << deploy.error;
   std::vector<Call> calls = helm.installs();
   ASSERT_EQ(calls.size(), model.releases.size());
-  const std::string nasty(nasty_text);
+  const std::string nasty = bundle::nasty_version();
   for (size_t i = 0; i < calls.size(); ++i) {
     const Release& release = model.releases[i];
     EXPECT_TRUE(has(calls[i], release.name));
