@@ -25,8 +25,6 @@ class Sha256 {
  private:
   static constexpr size_t block_size = 64;
 
-  void take_blocks(const uint8_t* data, size_t blocks);
-
   std::array<uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::array<uint8_t, block_size> rest_ = {};  // what does not fill a block yet

@@ -30,6 +30,17 @@ bool is_all_printable(std::string_view text) {
   return true;
 }
 
+// Most keys and values: nothing in it has a meaning anywhere, and it is longer than any word that
+// has ("false").
+bool is_plain_word(std::string_view text) {
+  constexpr size_t longest_word_with_a_meaning = 5;
+  auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (text.size() <= longest_word_with_a_meaning || !is_letter(text.front())) return false;
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '/';
+  });
+}
+
 bool begins_like_syntax(std::string_view text) {
   if (text.front() == '-') {
     // "-v" and "--port=80" are plain; "-", "- v" and "---" are not.
@@ -42,6 +53,7 @@ bool begins_like_syntax(std::string_view text) {
 }  // namespace
 
 bool is_safe_plain(std::string_view text, bool in_flow) {
+  if (is_plain_word(text)) return true;
   if (text.empty() || begins_like_syntax(text) || text.back() == ' ' || text.back() == ':') {
     return false;
   }
