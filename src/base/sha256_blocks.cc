@@ -94,6 +94,7 @@ __attribute__((target("sha,sse4.1"))) void take_sha256_blocks_by_instructions(Sh
       words[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(data) + i),
                                   from_big_endian);
     }
+#pragma GCC unroll 16
     for (size_t i = 0; i < 16; ++i) {
       __m128i& now = words[i % 4];
       if (i >= 4) {

@@ -66,7 +66,12 @@ Result<FinalValues> final_values(const Catalogue& catalogue, const Rules& rules,
   LOCKSTEP_CHECK(apply_settings(catalogue.registry, request.settings, result.values));
   for (auto& [name, values] : result.values) {
     const Component* entry = catalogue.registry.find(name);
-    if (entry == nullptr) continue;
+    if (entry == nullptr) {
+      result.warnings.push_back(fmt::format(
+          "the registry does not know {}: node selectors and tolerations are not set in its values",
+          name));
+      continue;
+    }
     LOCKSTEP_CHECK(apply_scheduling(*entry, request.scheduling, values));
   }
   LOCKSTEP_TRY(CheckFindings findings, check_components(catalogue.registry, catalogue.words,

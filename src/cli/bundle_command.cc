@@ -14,6 +14,7 @@
 #include "cli/oci_output.h"
 #include "cli/status_command.h"
 #include "data/json.h"
+#include "registry/reference.h"
 #include "world/directories.h"
 
 namespace lockstep::cli {
@@ -153,7 +154,7 @@ int run_bundle(const BundleFlags& flags) {
     return ExitCode::ok;
   }
   size_t count = made->files.size();
-  if (flags.output.starts_with("oci://")) {
+  if (registry::looks_like_reference(flags.output)) {
     auto packed = write_oci(flags, made->files);
     return packed ? ExitCode::ok : report(packed.error());
   }

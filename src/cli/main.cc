@@ -1,10 +1,12 @@
 // The command line: the flags of every command. Only this file and recipe_flags.cc include CLI11.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -350,7 +352,14 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    int result = run(argc, argv);
+    // A full disk or a closed pipe behind ">" shows only now.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      fmt::print(stderr, "lockstep: cannot write the output: {}\n",
+                 std::generic_category().message(errno));
+      return result == ExitCode::ok ? ExitCode::failed : result;
+    }
+    return result;
   } catch (const std::exception& problem) {
     fmt::print(stderr, "lockstep: internal error: {}\n", problem.what());
     return ExitCode::failed;

@@ -179,7 +179,6 @@ void add_check(CLI::App& app, RecipesFlags& flags, int& result) {
                       "Recipes, bundles and data directories; none: the built-in catalogue");
   add_output_flag(command, flags.check.output);
   command->callback([&] { result = run_check(flags.check); });
-
-}  // namespace lockstep::cli
+}
 
 }  // namespace lockstep::cli

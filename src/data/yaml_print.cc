@@ -59,13 +59,13 @@ class Printer {
   }
 
   void print_key(std::string_view key, size_t indentation) {
-    std::string text = yaml::print_string(key);
-    if (text.size() <= kLongestSimpleKey) {
-      out_ += text + ':';
-      return;
+    const size_t begin = out_.size();
+    yaml::append_string(out_, key);
+    if (out_.size() - begin > kLongestSimpleKey) {
+      out_.insert(begin, "? ");
+      out_ += '\n';
+      indent(indentation);
     }
-    out_ += "? " + text + '\n';
-    indent(indentation);
     out_ += ':';
   }
 
@@ -101,6 +101,7 @@ class Printer {
         out_ += *block;
         return;
       }
+      return yaml::append_string(out_, {text.data(), text.size()});
     }
     out_ += yaml::print_scalar(value);
   }

@@ -30,12 +30,28 @@ bool is_all_printable(std::string_view text) {
   return true;
 }
 
-// Most keys and values: nothing in it has a meaning anywhere, and it is longer than any word that
-// has ("false").
+// The words that some reader takes for something else.
+bool has_meaning(std::string_view word) {
+  switch (word.size()) {
+    case 1:
+      return equal_ignoring_case(word, "y") || equal_ignoring_case(word, "n");
+    case 2:
+      return equal_ignoring_case(word, "no") || equal_ignoring_case(word, "on");
+    case 3:
+      return equal_ignoring_case(word, "yes") || equal_ignoring_case(word, "off");
+    case 4:
+      return equal_ignoring_case(word, "true") || equal_ignoring_case(word, "null");
+    case 5:
+      return equal_ignoring_case(word, "false");
+    default:
+      return false;
+  }
+}
+
+// Most keys and values: a letter, and then nothing that has a meaning anywhere.
 bool is_plain_word(std::string_view text) {
-  constexpr size_t longest_word_with_a_meaning = 5;
   auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  if (text.size() <= longest_word_with_a_meaning || !is_letter(text.front())) return false;
+  if (text.empty() || !is_letter(text.front()) || has_meaning(text)) return false;
   return std::all_of(text.begin(), text.end(), [&](char c) {
     return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '/';
   });
@@ -113,6 +129,14 @@ std::optional<std::string> quote_single(std::string_view text) {
     out += character;
   }
   return out + '\'';
+}
+
+void append_string(std::string& out, std::string_view text) {
+  if (is_plain_word(text)) {
+    out += text;
+  } else {
+    out += print_string(text);
+  }
 }
 
 std::string print_string(std::string_view text, bool in_flow) {

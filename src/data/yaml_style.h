@@ -23,6 +23,9 @@ std::optional<std::string> quote_single(std::string_view text);
 // Plain where that is safe, otherwise in the quotes that need fewer escapes.
 std::string print_string(std::string_view text, bool in_flow = false);
 
+// The same at the end of a longer text.
+void append_string(std::string& out, std::string_view text);
+
 // Numbers, booleans and null as they read back; strings by print_string. `value` is a scalar.
 std::string print_scalar(const Json& value, bool in_flow = false);
 

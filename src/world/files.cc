@@ -30,6 +30,16 @@ std::string real_path(const std::string& path) {
   return target;
 }
 
+// A device, a pipe, /dev/stdout: written to, never replaced.
+Result<void> write_into(const std::string& target, const std::string& path,
+                        std::string_view content) {
+  const Descriptor file(open(target.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file) return system_failure("write", path, errno);
+  const int error = write_all(file.get(), content);
+  if (error != 0) return system_failure("write", path, error);
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> SystemFiles::read(const std::string& path) const {
@@ -57,6 +67,10 @@ Result<std::string> SystemFiles::read(const std::string& path) const {
 
 Result<void> SystemFiles::write(const std::string& path, std::string_view content, int mode) {
   const std::string target = real_path(path);
+  struct stat info{};
+  if (stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    return write_into(target, path, content);
+  }
   const size_t slash = target.rfind('/');
   const std::string directory = slash == std::string::npos ? "."
                                 : slash == 0               ? "/"

@@ -151,5 +151,19 @@ TEST(SystemFiles, WhatIsForbiddenSaysSo) {
   EXPECT_EQ(files.read(folder / "file").error().kind, ErrorKind::forbidden);
 }
 
+TEST(SystemFiles, WhatIsNoRegularFileIsWrittenToAndNeverReplaced) {
+  struct stat before{};
+  struct stat after{};
+  ASSERT_EQ(stat("/dev/null", &before), 0);
+  auto written = SystemFiles().write("/dev/null", "text");
+  EXPECT_TRUE(written.has_value()) << written.error().text();
+  ASSERT_EQ(stat("/dev/null", &after), 0);
+  EXPECT_TRUE(S_ISCHR(after.st_mode));
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  auto full = SystemFiles().write("/dev/full", "text");
+  ASSERT_FALSE(full.has_value());
+  EXPECT_NE(full.error().message.find("No space left"), std::string::npos) << full.error().text();
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -154,7 +154,7 @@ TEST(ReplaceTree, AFullDiskLeavesTheOldOneAndNothingBeside) {
     written = replace(directory / "out", too_large());
   }
   ASSERT_FALSE(written.has_value());
-  EXPECT_EQ(written.error().kind, ErrorKind::too_large);
+  EXPECT_EQ(written.error().kind, ErrorKind::internal);
   EXPECT_NE(written.error().text().find("cannot write large"), std::string::npos)
       << written.error().text();
   EXPECT_EQ(read_tree_with_modes(directory / "out").value(), first);

@@ -21,10 +21,6 @@ ErrorKind kind_of_system_error(int number) {
     case ELOOP:
     case EINVAL:
       return ErrorKind::invalid;
-    case EFBIG:
-    case ENOSPC:
-    case EDQUOT:
-      return ErrorKind::too_large;
     default:
       return ErrorKind::internal;
   }

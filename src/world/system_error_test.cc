@@ -8,7 +8,7 @@ namespace lockstep {
 namespace {
 
 TEST(SystemError, AFullDiskIsNoMissingFile) {
-  EXPECT_EQ(kind_of_system_error(ENOSPC), ErrorKind::too_large);
+  EXPECT_EQ(kind_of_system_error(ENOSPC), ErrorKind::internal);
   EXPECT_EQ(kind_of_system_error(ENOENT), ErrorKind::not_found);
   EXPECT_EQ(kind_of_system_error(EACCES), ErrorKind::forbidden);
   EXPECT_EQ(kind_of_system_error(EEXIST), ErrorKind::exists);
