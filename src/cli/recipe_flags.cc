@@ -47,11 +47,11 @@ void add_settings(CLI::App* command, std::vector<GivenSetting>& settings) {
       {"--set", "component:path.to.key=value; repeatable, the last wins"},
       {"--set-string", "The same, and the value is text whatever it looks like"},
       {"--set-json", "The same, and the value is JSON"}};
-  for (const auto& [flag, about] : kinds) {
+  for (const auto& [name, about] : kinds) {
     command
         ->add_option_function<std::string>(
-            flag,
-            [&settings, flag = std::string(flag)](const std::string& text) {
+            name,
+            [&settings, flag = std::string(name)](const std::string& text) {
               settings.push_back({flag, text});
             },
             about)
