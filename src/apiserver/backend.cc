@@ -36,6 +36,8 @@ Outcome<Answer> handle(Backend& backend, const kube::Request& request, const Cal
   if (info == nullptr) return Refusal(path_not_found());
   if (!request.subresource.empty() && !info->has(request.subresource))
     return Refusal(path_not_found());
+  Store::OnBehalfOf caller_writes(backend.store,
+                                  {caller.user, to_string(request.verb), request.subresource});
   bool writes = request.verb == kube::Verb::create || request.verb == kube::Verb::update ||
                 request.verb == kube::Verb::patch;
   if (writes && !request.body) return Refusal(bad_request("the request has no body"));

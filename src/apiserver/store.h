@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/json.h"
@@ -44,6 +45,13 @@ struct Change {
   kube::WatchEventType type = kube::WatchEventType::added;
   StoredPtr object;  // after; of a deletion: the last state, with the deletion's version
   StoredPtr before;  // null when it was created
+};
+
+// Who is writing, for those that look on. Empty: the server itself, doing its chores.
+struct Origin {
+  std::string_view who;  // the caller's user
+  std::string_view verb;
+  std::string_view subresource;
 };
 
 // The objects of one storage and their log.
@@ -107,6 +115,22 @@ class Store {
   uint64_t add_listener(Listener listener);
   void remove_listener(uint64_t id);
 
+  // Of the change that listeners are being told of.
+  const Origin& origin() const { return origin_; }
+  // For as long as it lives, changes are this caller's; what it names must live as long.
+  class OnBehalfOf {
+   public:
+    OnBehalfOf(Store& store, Origin origin)
+        : store_(store), before_(std::exchange(store.origin_, origin)) {}
+    ~OnBehalfOf() { store_.origin_ = before_; }
+    OnBehalfOf(const OnBehalfOf&) = delete;
+    OnBehalfOf& operator=(const OnBehalfOf&) = delete;
+
+   private:
+    Store& store_;
+    Origin before_;
+  };
+
  private:
   Shelf& shelf_to_write(std::string_view storage);
   void record(const std::string& storage, Shelf& shelf, Change change);
@@ -119,6 +143,7 @@ class Store {
   std::map<std::string, std::set<Place>, std::less<>> by_owner_;
   std::map<uint64_t, Listener> listeners_;
   uint64_t next_listener_ = 1;
+  Origin origin_;
 };
 
 }  // namespace lockstep::apiserver

@@ -1,0 +1,188 @@
+#include "sim/end_state.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "fleet/state.h"
+#include "sim/pod_run.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fleet::State;
+
+constexpr size_t most_differences = 20;
+
+std::string_view label_of(const Json& object, std::string_view key) {
+  const Json* labels = find(object, "metadata", "labels");
+  return labels == nullptr ? std::string_view() : as_text(find(*labels, key));
+}
+
+const Json* annotation_of(const Json& object, std::string_view key) {
+  const Json* annotations = find(object, "metadata", "annotations");
+  return annotations == nullptr ? nullptr : find(*annotations, key);
+}
+
+std::string failure_of(const Json& node) {
+  std::string_view failure = as_text(annotation_of(node, fleet::failure_annotation));
+  return std::string(failure.substr(0, failure.find(':')));
+}
+
+std::string_view in_words(bool value) { return value ? "yes" : "no"; }
+
+// Values are times, or say what stands elsewhere too: what counts is that they are there.
+void add_memory(const Json& node, const fleet::Keys& keys,
+                std::map<std::string, std::string>& facts) {
+  const std::string* keys_of_memory[] = {&keys.requested, &keys.safe_load,
+                                         &keys.initially_unschedulable, &keys.wait_start,
+                                         &keys.validation_start};
+  for (const std::string* key : keys_of_memory) {
+    if (annotation_of(node, *key) != nullptr) facts[*key] = "is there";
+  }
+}
+
+void add_machine(Cluster& cluster, const std::string& node,
+                 std::map<std::string, std::string>& facts) {
+  auto names = cluster.kubelets().node_names();
+  if (!std::binary_search(names.begin(), names.end(), node) &&
+      std::find(names.begin(), names.end(), node) == names.end()) {
+    return;
+  }
+  const Machine& machine = cluster.kubelets().machine(node);
+  facts["driver"] = machine.loaded() ? machine.version() : "not loaded";
+}
+
+// "DaemonSet ns/name" or "ReplicaSet ns/name"; empty: nobody made it.
+std::string owner_of(const Json& pod) {
+  const Json* owners = find(pod, "metadata", "ownerReferences");
+  if (owners == nullptr || !owners->is_array() || owners->get_array().empty()) return {};
+  const Json& owner = owners->get_array().front();
+  return fmt::format("{} {}/{}", text_at(owner, "kind"), text_at(pod, "metadata", "namespace"),
+                     text_at(owner, "name"));
+}
+
+bool is_ready(const Json& pod) {
+  const Json* conditions = find(pod, "status", "conditions");
+  if (conditions == nullptr || !conditions->is_array()) return false;
+  return std::any_of(
+      conditions->get_array().begin(), conditions->get_array().end(), [](const Json& condition) {
+        return text_at(condition, "type") == "Ready" && text_at(condition, "status") == "True";
+      });
+}
+
+void add_pods(Cluster& cluster, EndFacts& end) {
+  std::map<std::string, int> running;
+  for (const Document& pod : cluster.list(resource::pods)) {
+    std::string owner = owner_of(*pod);
+    if (owner.empty()) owner = "pod " + std::string(text_at(*pod, "metadata", "name"));
+    std::string node(text_at(*pod, "spec", "nodeName"));
+    if (!owner.starts_with("DaemonSet")) {
+      running[owner] += text_at(*pod, "status", "phase") == "Running" ? 1 : 0;
+      continue;
+    }
+    if (node.empty()) continue;
+    auto& facts = end.things["node " + node];
+    facts["pod of " + owner] = is_ready(*pod) ? "ready" : "not ready";
+    const PodRun* run =
+        cluster.kubelets().find_run({std::string(text_at(*pod, "metadata", "namespace")),
+                                     std::string(text_at(*pod, "metadata", "name"))});
+    if (run == nullptr || run->role != Role::dra_plugin) continue;
+    const Machine& machine = cluster.kubelets().machine(node);
+    facts["client fits the driver"] =
+        in_words(run->nvml.generation == machine.generation() && !run->nvml.opened_in_migration);
+  }
+  for (const auto& [owner, count] : running) {
+    end.things[owner]["running pods"] = std::to_string(count);
+  }
+}
+
+}  // namespace
+
+bool is_controller(std::string_view user) { return user.starts_with("lockstep"); }
+
+std::vector<std::string> missing_to_goal(Cluster& cluster, const fleet::Keys& keys) {
+  std::vector<std::string> missing;
+  for (const Document& node : cluster.list(resource::nodes)) {
+    State state = fleet::state_of(label_of(*node, keys.state));
+    if (state == State::done) continue;
+    std::string_view name = text_at(*node, "metadata", "name");
+    if (state != State::failed) {
+      missing.push_back(fmt::format("{} is in {}", name, fleet::display_name(state)));
+    } else if (failure_of(*node).empty()) {
+      missing.push_back(fmt::format("{} failed, and does not say why", name));
+    }
+  }
+  return missing;
+}
+
+bool at_goal(Cluster& cluster, const fleet::Keys& keys) {
+  return missing_to_goal(cluster, keys).empty();
+}
+
+WriteWatch::WriteWatch(Cluster& cluster)
+    : cluster_(cluster),
+      listener_(cluster.backend.store.add_listener(
+          [this](const std::string& storage, const apiserver::Change&) {
+            if (storage == resource::leases.full_name()) return;
+            if (!is_controller(cluster_.backend.store.origin().who)) return;
+            ++writes_;
+            last_ = cluster_.loop.uptime();
+          })),
+      last_(cluster.loop.uptime()) {}
+
+WriteWatch::~WriteWatch() { cluster_.backend.store.remove_listener(listener_); }
+
+EndFacts end_facts(Cluster& cluster, const fleet::Keys& keys) {
+  EndFacts end;
+  for (const Document& node : cluster.list(resource::nodes)) {
+    std::string name(text_at(*node, "metadata", "name"));
+    auto& facts = end.things["node " + name];
+    facts["state"] = fleet::display_name(fleet::state_of(label_of(*node, keys.state)));
+    facts["cordoned"] = in_words(as_bool(find(*node, "spec", "unschedulable")));
+    if (std::string failure = failure_of(*node); !failure.empty()) facts["failure"] = failure;
+    add_memory(*node, keys, facts);
+    add_machine(cluster, name, facts);
+  }
+  add_pods(cluster, end);
+  return end;
+}
+
+std::vector<std::string> differences(const EndFacts& seen, const EndFacts& expected) {
+  std::vector<std::string> found;
+  std::set<std::string> things;
+  for (const auto* side : {&seen, &expected}) {
+    for (const auto& [thing, facts] : side->things) things.insert(thing);
+  }
+  static const std::map<std::string, std::string> nothing;
+  auto of = [](const EndFacts& side, const std::string& thing) -> const auto& {
+    auto at = side.things.find(thing);
+    return at == side.things.end() ? nothing : at->second;
+  };
+  auto value = [](const std::map<std::string, std::string>& facts, const std::string& fact) {
+    auto at = facts.find(fact);
+    return at == facts.end() ? std::string("not there") : at->second;
+  };
+  for (const auto& thing : things) {
+    const auto& here = of(seen, thing);
+    const auto& there = of(expected, thing);
+    std::set<std::string> names;
+    for (const auto* facts : {&here, &there}) {
+      for (const auto& [fact, text] : *facts) names.insert(fact);
+    }
+    for (const auto& fact : names) {
+      if (value(here, fact) == value(there, fact)) continue;
+      if (found.size() == most_differences) {
+        found.push_back("and more");
+        return found;
+      }
+      found.push_back(fmt::format("{}: {} is {}, and was {} in the other run", thing, fact,
+                                  value(here, fact), value(there, fact)));
+    }
+  }
+  return found;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,104 @@
+#include "sim/end_state.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/sim_test_util.h"
+
+namespace lockstep::sim {
+namespace {
+
+class EndStateTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(cluster.start()); }
+
+  void set(const std::string& node, std::string_view state, Json failure = nullptr) {
+    EXPECT_TRUE(cluster.call(merge_patch(
+        resource::nodes, {"", node},
+        JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{fleet::Keys().state, state}}},
+                                           {"annotations", JsonObject{{fleet::failure_annotation,
+                                                                       std::move(failure)}}}}}})));
+  }
+
+  Cluster cluster{fleet_of(2)};
+};
+
+TEST_F(EndStateTest, TheGoalIsThatEveryNodeIsDoneOrSaysWhyItFailed) {
+  EXPECT_FALSE(at_goal(cluster));
+  set("gpu-1", "upgrade-done");
+  set("gpu-2", "validation-required");
+  EXPECT_EQ(missing_to_goal(cluster), std::vector<std::string>{"gpu-2 is in validation-required"});
+  set("gpu-2", "upgrade-failed");
+  EXPECT_EQ(missing_to_goal(cluster),
+            std::vector<std::string>{"gpu-2 failed, and does not say why"});
+  set("gpu-2", "upgrade-failed", "NoValidatorPod: the node has no validator pod");
+  EXPECT_TRUE(at_goal(cluster));
+}
+
+TEST_F(EndStateTest, OnlyTheControllersWritesDisturbTheQuiet) {
+  WriteWatch writes(cluster);
+  cluster.loop.run_for(minutes(2));
+  cordon(cluster, "gpu-1");
+  EXPECT_EQ(writes.writes(), 0);
+  EXPECT_EQ(writes.quiet_for(), minutes(2));
+  apiserver::Caller controller{"lockstep", {}, "lockstep"};
+  auto request = merge_patch(resource::nodes, {"", "gpu-1"},
+                             JsonObject{{"spec", JsonObject{{"unschedulable", nullptr}}}});
+  EXPECT_TRUE(apiserver::handle(cluster.backend, request, controller));
+  EXPECT_EQ(writes.writes(), 1);
+  EXPECT_EQ(writes.quiet_for(), seconds(0));
+}
+
+TEST_F(EndStateTest, ALeaseIsNoWork) {
+  WriteWatch writes(cluster);
+  apiserver::Caller controller{"lockstep", {}, "lockstep"};
+  auto request = kube::create(resource::leases, "default",
+                              JsonObject{{"apiVersion", "coordination.k8s.io/v1"},
+                                         {"kind", "Lease"},
+                                         {"metadata", JsonObject{{"name", "leader"}}}});
+  EXPECT_TRUE(apiserver::handle(cluster.backend, request, controller));
+  EXPECT_EQ(writes.writes(), 0);
+}
+
+TEST_F(EndStateTest, TheSameFleetWithOtherTimesAndNamesIsEqual) {
+  EndFacts before = end_facts(cluster);
+  EXPECT_EQ(before.things.at("node gpu-1").at("driver"), old_version);
+  EXPECT_EQ(before.things.at("node gpu-1").at("client fits the driver"), "yes");
+  EXPECT_TRUE(delete_pod_of(cluster, "nvidia-dra-driver-gpu-kubelet-plugin", "gpu-1"));
+  EXPECT_NE(differences(end_facts(cluster), before), std::vector<std::string>{});
+  cluster.loop.run_for(minutes(2));
+  EXPECT_EQ(differences(end_facts(cluster), before), std::vector<std::string>{});
+}
+
+TEST_F(EndStateTest, ADifferenceIsNamed) {
+  EndFacts before = end_facts(cluster);
+  cordon(cluster, "gpu-2");
+  set("gpu-2", "upgrade-failed", "NoValidatorPod: the node has no validator pod");
+  EXPECT_EQ(differences(end_facts(cluster), before),
+            (std::vector<std::string>{
+                "node gpu-2: cordoned is yes, and was no in the other run",
+                "node gpu-2: failure is NoValidatorPod, and was not there in the other run",
+                "node gpu-2: state is upgrade-failed, and was unknown in the other run"}));
+}
+
+TEST_F(EndStateTest, AStaleClientIsADifference) {
+  EndFacts before = end_facts(cluster);
+  EXPECT_TRUE(delete_pod_of(cluster, driver_daemon_set_name, "gpu-1"));
+  cluster.kubelets().crash_driver("gpu-1");
+  cluster.loop.run_for(minutes(10));
+  EndFacts after = end_facts(cluster);
+  after.things.at("node gpu-1").at("client fits the driver") = "no";
+  EXPECT_EQ(differences(after, before),
+            std::vector<std::string>{
+                "node gpu-1: client fits the driver is no, and was yes in the other run"});
+}
+
+TEST(Differences, AreCut) {
+  EndFacts many;
+  for (int i = 0; i < 30; ++i) many.things[fmt::format("node gpu-{}", i)]["state"] = "unknown";
+  auto found = differences(many, EndFacts{});
+  EXPECT_EQ(found.size(), 21);
+  EXPECT_EQ(found.back(), "and more");
+}
+
+}  // namespace
+}  // namespace lockstep::sim
