@@ -24,6 +24,20 @@ TEST(Backend, AWriteWithoutABodyIsRefused) {
   }
 }
 
+TEST(Backend, WhoLooksOnIsToldWhoWrites) {
+  TestCluster cluster;
+  std::vector<std::string> seen;
+  cluster.backend.store.add_listener([&](const std::string& storage, const Change&) {
+    const Origin& origin = cluster.backend.store.origin();
+    seen.push_back(storage + ":" + std::string(origin.who) + ":" + std::string(origin.verb));
+  });
+  cluster.caller.user = "alice";
+  cluster.create(resource::config_maps, "default",
+                 R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}})");
+  cluster.backend.store.put("things", {"", "x"}, JsonObject{});
+  EXPECT_EQ(seen, (std::vector<std::string>{"configmaps:alice:create", "things::"}));
+}
+
 TEST(Backend, ACustomResourceIsServedOnceItsDefinitionIsThere) {
   TestCluster cluster;
   ResourceType policies{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", false};

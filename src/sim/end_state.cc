@@ -7,6 +7,7 @@
 
 #include "fleet/state.h"
 #include "sim/pod_run.h"
+#include "sim/truth.h"
 
 namespace lockstep::sim {
 
@@ -16,18 +17,8 @@ using fleet::State;
 
 constexpr size_t most_differences = 20;
 
-std::string_view label_of(const Json& object, std::string_view key) {
-  const Json* labels = find(object, "metadata", "labels");
-  return labels == nullptr ? std::string_view() : as_text(find(*labels, key));
-}
-
-const Json* annotation_of(const Json& object, std::string_view key) {
-  const Json* annotations = find(object, "metadata", "annotations");
-  return annotations == nullptr ? nullptr : find(*annotations, key);
-}
-
 std::string failure_of(const Json& node) {
-  std::string_view failure = as_text(annotation_of(node, fleet::failure_annotation));
+  std::string_view failure = annotation_of(node, fleet::failure_annotation);
   return std::string(failure.substr(0, failure.find(':')));
 }
 
@@ -40,37 +31,24 @@ void add_memory(const Json& node, const fleet::Keys& keys,
                                          &keys.initially_unschedulable, &keys.wait_start,
                                          &keys.validation_start};
   for (const std::string* key : keys_of_memory) {
-    if (annotation_of(node, *key) != nullptr) facts[*key] = "is there";
+    if (has_annotation(node, *key)) facts[*key] = "is there";
   }
 }
 
 void add_machine(Cluster& cluster, const std::string& node,
                  std::map<std::string, std::string>& facts) {
   auto names = cluster.kubelets().node_names();
-  if (!std::binary_search(names.begin(), names.end(), node) &&
-      std::find(names.begin(), names.end(), node) == names.end()) {
-    return;
-  }
+  if (std::find(names.begin(), names.end(), node) == names.end()) return;
   const Machine& machine = cluster.kubelets().machine(node);
   facts["driver"] = machine.loaded() ? machine.version() : "not loaded";
 }
 
 // "DaemonSet ns/name" or "ReplicaSet ns/name"; empty: nobody made it.
 std::string owner_of(const Json& pod) {
-  const Json* owners = find(pod, "metadata", "ownerReferences");
-  if (owners == nullptr || !owners->is_array() || owners->get_array().empty()) return {};
-  const Json& owner = owners->get_array().front();
-  return fmt::format("{} {}/{}", text_at(owner, "kind"), text_at(pod, "metadata", "namespace"),
-                     text_at(owner, "name"));
-}
-
-bool is_ready(const Json& pod) {
-  const Json* conditions = find(pod, "status", "conditions");
-  if (conditions == nullptr || !conditions->is_array()) return false;
-  return std::any_of(
-      conditions->get_array().begin(), conditions->get_array().end(), [](const Json& condition) {
-        return text_at(condition, "type") == "Ready" && text_at(condition, "status") == "True";
-      });
+  const Json* owner = controller_of(pod);
+  if (owner == nullptr) return {};
+  return fmt::format("{} {}/{}", text_at(*owner, "kind"), text_at(pod, "metadata", "namespace"),
+                     text_at(*owner, "name"));
 }
 
 void add_pods(Cluster& cluster, EndFacts& end) {
@@ -85,7 +63,7 @@ void add_pods(Cluster& cluster, EndFacts& end) {
     }
     if (node.empty()) continue;
     auto& facts = end.things["node " + node];
-    facts["pod of " + owner] = is_ready(*pod) ? "ready" : "not ready";
+    facts["pod of " + owner] = is_ready_pod(*pod) ? "ready" : "not ready";
     const PodRun* run =
         cluster.kubelets().find_run({std::string(text_at(*pod, "metadata", "namespace")),
                                      std::string(text_at(*pod, "metadata", "name"))});

@@ -11,6 +11,7 @@
 #include "kube/fault_api.h"
 #include "sim/cluster.h"
 #include "sim/expectations.h"
+#include "sim/observed_api.h"
 #include "sim/witness.h"
 #include "upgrade/decide.h"
 #include "upgrade/slots.h"
@@ -33,6 +34,13 @@ ClusterOptions cluster_options(const Scenario& scenario, const RunOptions& optio
   return cluster;
 }
 
+WitnessOptions witness_options(const Scenario& scenario) {
+  WitnessOptions options;
+  if (scenario.controller_faults == 0) options.blindness = seconds(5);
+  options.clients_renewed = scenario.reroll_clients;
+  return options;
+}
+
 // One run: the cluster, the controllers, and those who interfere.
 class Run {
  public:
@@ -45,6 +53,10 @@ class Run {
         faults_({}, fault_random_),
         fault_api_(cluster_.api("lockstep"), cluster_.loop, faults_),
         counting_(fault_api_, cluster_.loop),
+        observed_(counting_,
+                  [this](const kube::Request& request) {
+                    if (witness_) witness_->see_request(request);
+                  }),
         taken_(scenario.steps.size()) {
     summary_.scenario = scenario.name;
     summary_.seed = options.seed;
@@ -56,7 +68,7 @@ class Run {
       summary_.disappointments.push_back("the fleet did not come up");
       return summary_;
     }
-    witness_.emplace(cluster_);
+    witness_.emplace(cluster_, witness_options(scenario_));
     start_controllers();
     // Every node is known and in sync before anything happens.
     cluster_.loop.run_for(minutes(1));
@@ -71,6 +83,7 @@ class Run {
     busy_ = std::max(witness_->last_node_change() - began_, Duration(0));
     cluster_.loop.run_for(scenario_.aftermath);
     witness_->look_at_machines();
+    witness_->check_reasons(reasons());
     look();
     summary_.digest = cluster_.digest();
     summary_.violations = witness_->violations();
@@ -107,7 +120,7 @@ class Run {
       controller::UpgradeOptions options;
       if (!scenario_.reroll_clients) options.fleet.clients.clear();
       controllers_.push_back(std::make_unique<controller::UpgradeController>(
-          counting_, cluster_.loop, controller_random_, log_, std::move(options)));
+          observed_, cluster_.loop, controller_random_, log_, std::move(options)));
       controllers_.back()->start();
       controllers_.back()->lead();
     }
@@ -314,6 +327,7 @@ class Run {
   kube::RandomFaults faults_;
   kube::FaultApi fault_api_;
   kube::CountingApi counting_;
+  ObservedApi observed_;
   SilentLog log_;
   fleet::Keys keys_;
   std::optional<Witness> witness_;

@@ -1,8 +1,10 @@
 // Sees every change of the true state and says what must never happen: the invariants of an
-// upgrade. It looks at the store itself, not at what a controller believes.
+// upgrade, one small class each (invariant_*.h). It looks at the store itself, not at what a
+// controller believes, and only what the controller did is held against it.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,21 +12,43 @@
 #include "apiserver/store.h"
 #include "fleet/keys.h"
 #include "fleet/state.h"
+#include "kube/api.h"
 #include "sim/cluster.h"
+#include "sim/invariant.h"
+#include "sim/invariant_steps.h"
+#include "sim/truth.h"
+#include "upgrade/reason.h"
 
 namespace lockstep::sim {
 
+class TrueReasons;
+
+struct WitnessOptions {
+  std::string key_domain = "nvidia.com";
+  // How long others' changes may stay hidden from the controller. With watches that lag, break or
+  // go silent a long time; on a calm day a few seconds, and every invariant is strict.
+  Duration blindness = minutes(10);
+  // The controller is to renew the driver's clients before a node returns to service.
+  bool clients_renewed = true;
+};
+
 class Witness {
  public:
-  Witness(Cluster& cluster, std::string key_domain = "nvidia.com");
+  explicit Witness(Cluster& cluster, WitnessOptions options = {});
   ~Witness();
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
 
-  // In the order in which they were seen; at most a hundred are kept.
+  // In the order in which they were seen, each with its time; at most a hundred are kept.
   const std::vector<std::string>& violations() const { return violations_; }
   // What the machines know is asked once, at the end.
   void look_at_machines();
+  // A call of the controller's, whatever becomes of it.
+  void see_request(const kube::Request& request);
+  // What is said of each node, at a time when nothing has changed for a while.
+  void check_reasons(const std::map<std::string, upgrade::Reason>& reasons);
+  void set_blindness(Duration blindness) { truth_.blindness = blindness; }
+  const Truth& truth() const { return truth_; }
 
   // Of each node: when it was last given a slot, and when it was last returned to service.
   const std::map<std::string, Time>& began() const { return began_; }
@@ -38,28 +62,26 @@ class Witness {
   void count_afresh() { reached_.clear(); }
 
  private:
+  template <typename Kind, typename... More>
+  Kind& add(More... more);
   void on_change(const std::string& storage, const apiserver::Change& change);
-  void on_node(const apiserver::Change& change);
-  void on_pod(const apiserver::Change& change);
-  void check_transition(const std::string& node, fleet::State from, fleet::State to);
-  void check_limits(const std::string& node, bool was_unavailable);
+  void on_node(const apiserver::Change& change, bool ours);
+  void on_pod(const apiserver::Change& change, const apiserver::Origin& origin, bool ours);
+  void note(const NodeStep& step);
   void accuse(std::string what);
 
   Cluster& cluster_;
-  fleet::Keys keys_;
+  Truth truth_;
   uint64_t listener_;
+  std::vector<std::unique_ptr<Invariant>> invariants_;
+  TrueReasons* reasons_ = nullptr;
   std::vector<std::string> violations_;
-  std::map<std::string, fleet::State> states_;
-  std::set<std::string> unavailable_;
-  std::set<std::string> active_;
   std::map<fleet::State, std::set<std::string>> reached_;
+  std::map<fleet::State, int> by_state_;
   std::map<std::string, Time> began_;
   std::map<std::string, Time> returned_;
   std::vector<Duration> durations_;
   Duration last_node_change_{0};
 };
-
-// Whether the state machine has this step.
-bool is_allowed_transition(fleet::State from, fleet::State to);
 
 }  // namespace lockstep::sim

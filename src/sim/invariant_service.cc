@@ -1,0 +1,112 @@
+#include "sim/invariant_service.h"
+
+#include <fmt/format.h>
+
+#include "sim/pod_run.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fleet::State;
+
+bool is_plugin_pod(const ObjectKey& key, const Json& pod) {
+  return key.ns == dra_namespace && is_of_daemon_set(pod);
+}
+
+}  // namespace
+
+void AdminCordon::on_node(const NodeStep& step) {
+  if (!step.ours || step.before == nullptr || step.after == nullptr) return;
+  if (step.before->cordon != Cordon::others || step.before->cordoned_in_flight) return;
+  if (step.after->unschedulable) return;
+  accuse(fmt::format("{} was uncordoned in {}, and somebody else had cordoned it", step.name,
+                     fleet::display_name(step.to())));
+}
+
+void FitForService::on_node(const NodeStep& step) {
+  if (!step.ours || !step.changes_state()) return;
+  if (step.to() == State::validation) {
+    generations_[step.name] = truth().cluster().kubelets().machine(step.name).generation();
+  }
+  bool leaves = step.to() == State::uncordon || step.to() == State::done;
+  if (step.from() != State::validation || !leaves) return;
+  check_driver(step.name);
+  if (clients_) check_clients(step.name);
+  check_validators(step.name);
+}
+
+void FitForService::check_driver(const std::string& node) const {
+  const Machine& machine = truth().cluster().kubelets().machine(node);
+  const PodTruth* pod = truth().driver_pod(node);
+  if (machine.loaded() && pod != nullptr && is_ready_pod(*pod->object)) return;
+  // It may have broken down a moment ago.
+  if (pod == nullptr || truth().may_be_unknown(pod->changed)) return;
+  accuse(fmt::format("{} is to return to service, and its driver is not ready", node));
+}
+
+void FitForService::check_clients(const std::string& node) const {
+  const Kubelets& kubelets = truth().cluster().kubelets();
+  const apiserver::Store& store = truth().cluster().backend.store;
+  if (!store.shelf("daemonsets.apps")
+           .find({std::string(dra_namespace), std::string(dra_daemon_set_name)})) {
+    return;
+  }
+  const Machine& machine = kubelets.machine(node);
+  auto entry = generations_.find(node);
+  // A driver that was loaded anew since then, by itself, and only just.
+  Duration loaded_for = truth().cluster().loop.now() - machine.loaded_since();
+  bool surprise = entry == generations_.end() ||
+                  (machine.generation() != entry->second && loaded_for <= truth().blindness);
+  uint64_t wanted = surprise && entry != generations_.end() ? entry->second : machine.generation();
+  bool found = false;
+  for (const auto& [key, pod] : truth().pods_on(node)) {
+    if (!is_plugin_pod(key, *pod.object) || is_terminating(*pod.object)) continue;
+    found = true;
+    const PodRun* run = kubelets.find_run(key);
+    if (never_ready(key, pod)) {
+      accuse(fmt::format("{} is to return to service, and its client {} is not ready", node,
+                         key.text()));
+    } else if (run != nullptr &&
+               (run->nvml.generation < wanted || (run->nvml.opened_in_migration && !surprise))) {
+      accuse(fmt::format(
+          "{} is to return to service, and its client {} is stale: it opened load "
+          "{} of the driver ({}), and the machine is at load {} ({})",
+          node, key.text(), run->nvml.generation, run->nvml.version, wanted, machine.version()));
+    }
+  }
+  if (!found) accuse(fmt::format("{} is to return to service without its client", node));
+}
+
+void FitForService::check_validators(const std::string& node) const {
+  bool found = false;
+  for (const auto& [key, pod] : truth().pods_on(node)) {
+    if (!is_validator_pod(*pod.object) || is_terminating(*pod.object)) continue;
+    found = true;
+    if (never_ready(key, pod)) {
+      accuse(fmt::format("{} is to return to service, and its validator {} is not ready", node,
+                         key.text()));
+      continue;
+    }
+    const PodRun* run = truth().cluster().kubelets().find_run(key);
+    const Machine& machine = truth().cluster().kubelets().machine(node);
+    auto entry = generations_.find(node);
+    if (run == nullptr || run->containers.empty() || entry == generations_.end()) continue;
+    if (machine.generation() == entry->second && run->ready &&
+        run->containers.front().started.unix_seconds() < machine.loaded_since().unix_seconds()) {
+      accuse(
+          fmt::format("{} is to return to service, and its validator {} is from before the "
+                      "driver was loaded",
+                      node, key.text()));
+    }
+  }
+  if (!found) accuse(fmt::format("{} is to return to service without a validator", node));
+}
+
+bool FitForService::never_ready(const ObjectKey& key, const PodTruth& pod) const {
+  if (is_ready_pod(*pod.object)) return false;
+  const PodRun* run = truth().cluster().kubelets().find_run(key);
+  return run == nullptr || !run->ready_since.is_set();
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,132 @@
+#include "sim/invariant_service.h"
+
+#include "sim/invariant_test_util.h"
+
+namespace lockstep::sim {
+namespace {
+
+class ServiceTest : public InvariantTest {
+ protected:
+  // The driver has been restarted, and the validation begins.
+  void go_to_validation(const std::string& node) {
+    change_driver();
+    go_to_restart(node);
+    restart_driver(node);
+    EXPECT_TRUE(
+        run_until(*cluster, [&] { return has_driver(*cluster, node, new_version); }, minutes(10)));
+    go(node, {State::validation});
+  }
+  void restart_validator(const std::string& node) {
+    EXPECT_EQ(remove(pod_on(validator_daemon_set_name, node)), 200);
+  }
+};
+
+TEST_F(ServiceTest, SeesTheUncordonOfANodeThatSomebodyElseHadCordoned) {
+  start();
+  change_driver();
+  cordon(*cluster, "gpu-1");
+  go("gpu-1", {State::required, State::uncordon, State::done});
+  expect_violation("gpu-1 was uncordoned in upgrade-done, and somebody else had cordoned it");
+}
+
+TEST_F(ServiceTest, OurOwnCordonIsTakenBack) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs, State::uncordon, State::done});
+  expect_innocent();
+}
+
+TEST_F(ServiceTest, PeopleMayUncordonWhatTheyCordoned) {
+  start();
+  cordon(*cluster, "gpu-1");
+  cordon(*cluster, "gpu-1", false);
+  expect_innocent();
+}
+
+TEST_F(ServiceTest, ANodeWhoseClientsAndValidatorsAreNewReturns) {
+  start();
+  go_to_validation("gpu-1");
+  cluster->loop.run_for(seconds(2));
+  restart_client("gpu-1");
+  restart_validator("gpu-1");
+  cluster->loop.run_for(minutes(3));
+  go("gpu-1", {State::uncordon, State::done});
+  expect_innocent();
+}
+
+TEST_F(ServiceTest, SeesAStaleClient) {
+  start();
+  go_to_validation("gpu-1");
+  cluster->loop.run_for(seconds(2));
+  restart_validator("gpu-1");
+  cluster->loop.run_for(minutes(3));
+  go("gpu-1", {State::uncordon, State::done});
+  expect_violation("is stale: it opened load 1 of the driver");
+}
+
+TEST_F(ServiceTest, SeesAClientThatIsNotReady) {
+  start();
+  go_to_validation("gpu-1");
+  cluster->loop.run_for(seconds(2));
+  restart_validator("gpu-1");
+  cluster->loop.run_for(minutes(3));
+  restart_client("gpu-1");
+  EXPECT_TRUE(run_until(
+      *cluster,
+      [&] {
+        Pod pod = pod_of(*cluster, dra_daemon_set_name, "gpu-1");
+        return !pod.meta.name.empty() && !pod.meta.is_deleting() && !pod.ready;
+      },
+      minutes(1)));
+  go("gpu-1", {State::uncordon});
+  expect_violation("is not ready");
+}
+
+TEST_F(ServiceTest, SeesAValidatorFromBefore) {
+  start();
+  go_to_validation("gpu-1");
+  cluster->loop.run_for(seconds(2));
+  restart_client("gpu-1");
+  cluster->loop.run_for(minutes(3));
+  go("gpu-1", {State::uncordon, State::done});
+  expect_violation("is from before the driver was loaded");
+}
+
+TEST_F(ServiceTest, SeesAValidatorThatNeverBecameReady) {
+  start();
+  NodeBehaviour bad;
+  bad.validation_fails = new_version;
+  cluster->kubelets().set_behaviour("gpu-1", bad);
+  go_to_validation("gpu-1");
+  cluster->loop.run_for(seconds(2));
+  restart_client("gpu-1");
+  restart_validator("gpu-1");
+  cluster->loop.run_for(minutes(3));
+  go("gpu-1", {State::uncordon});
+  expect_violation("gpu-1 is to return to service, and its validator");
+}
+
+TEST_F(ServiceTest, SeesADriverThatIsNotReady) {
+  start();
+  NodeBehaviour bad;
+  bad.driver_never_ready = new_version;
+  cluster->kubelets().set_behaviour("gpu-1", bad);
+  change_driver();
+  go_to_restart("gpu-1");
+  restart_driver("gpu-1");
+  cluster->loop.run_for(minutes(10));
+  go("gpu-1", {State::validation, State::uncordon});
+  ASSERT_FALSE(witness->violations().empty());
+  EXPECT_NE(witness->violations()[0].find("gpu-1 is to return to service, and its driver is not"),
+            std::string::npos);
+}
+
+TEST_F(ServiceTest, AChangeThatWasTakenBackNeedsNoValidation) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs, State::uncordon, State::done});
+  expect_innocent();
+}
+
+}  // namespace
+}  // namespace lockstep::sim

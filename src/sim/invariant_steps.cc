@@ -1,0 +1,140 @@
+#include "sim/invariant_steps.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace lockstep::sim {
+
+namespace {
+
+using fleet::State;
+
+// Of these a node may recover by itself.
+constexpr std::array<std::string_view, 4> passing_failures = {
+    "DriverCrashLoop", "DriverImageUnavailable", "DriverContainerBroken", "DriverStartTimeout"};
+
+}  // namespace
+
+bool is_allowed_transition(State from, State to) {
+  // Before the driver is restarted a change that was taken back ends the upgrade.
+  bool ends = to == State::uncordon || to == State::done;
+  switch (from) {
+    case State::unknown:
+      return to == State::required || to == State::done;
+    case State::done:
+      return to == State::required;
+    case State::required:
+      return to == State::cordon || to == State::pod_restart || ends;
+    case State::cordon:
+      return to == State::wait_for_jobs || ends;
+    case State::wait_for_jobs:
+      return to == State::pod_deletion || ends;
+    case State::pod_deletion:
+      return to == State::pod_restart || to == State::drain || to == State::failed || ends;
+    case State::drain:
+      return to == State::pod_restart || to == State::failed || ends;
+    case State::pod_restart:
+      // GPU pods came to the node after all: they are waited for and moved first.
+      return to == State::validation || to == State::failed || to == State::wait_for_jobs;
+    case State::validation:
+      return to == State::pod_restart || to == State::failed || ends;
+    case State::uncordon:
+      return to == State::done;
+    case State::failed:
+      return to == State::required || to == State::validation;
+  }
+  return false;
+}
+
+void NoSkippedState::on_node(const NodeStep& step) {
+  if (!step.ours || !step.changes_state()) return;
+  if (is_allowed_transition(step.from(), step.to())) return;
+  accuse(fmt::format("{} went from {} to {}, which is no step of the upgrade", step.name,
+                     fleet::display_name(step.from()), fleet::display_name(step.to())));
+}
+
+void WholeSteps::on_node(const NodeStep& step) {
+  if (!step.ours || !step.changes_state() || step.before == nullptr) return;
+  const Json& after = *step.after->object;
+  auto missing = [&](std::string_view what) {
+    accuse(fmt::format("{} went from {} to {} without {} in the same patch", step.name,
+                       fleet::display_name(step.from()), fleet::display_name(step.to()), what));
+  };
+  std::string_view entry = annotation_of(after, fleet::since_annotation);
+  auto since = parse_rfc3339(entry);
+  bool kept = entry == annotation_of(*step.before->object, fleet::since_annotation);
+  // Two steps of one second have the same time, also when the second was long on its way.
+  if (!since || (kept && truth().cluster().loop.now() - *since > truth().blindness)) {
+    missing("its time of entry");
+  }
+  State to = step.to();
+  if ((to == State::wait_for_jobs) != has_annotation(after, keys().wait_start)) {
+    missing(to == State::wait_for_jobs ? "the timer of the wait" : "ending the timer of the wait");
+  }
+  if ((to == State::validation) != has_annotation(after, keys().validation_start)) {
+    missing(to == State::validation ? "the timer of the validation"
+                                    : "ending the timer of the validation");
+  }
+  if (to == State::failed && annotation_of(after, fleet::failure_annotation).empty()) {
+    missing("the reason of the failure");
+  }
+  bool held = fleet::is_active(to) && to != State::cordon && to != State::uncordon;
+  if (held && !step.after->unschedulable) missing("the cordon");
+  if (to == State::done && step.after->cordon == Cordon::ours) missing("the uncordon");
+}
+
+bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
+  const Json& node = *step.after->object;
+  if (annotation_of(node, keys().requested) == "true") return true;
+  if (!annotation_of(node, keys().safe_load).empty()) return true;
+  const PodTruth* pod = truth().driver_pod(step.name);
+  // While there is none, or it has just changed, the controller may know of another.
+  if (pod == nullptr || truth().may_be_unknown(pod->bound)) return true;
+  const DriverTruth* driver = truth().driver_of(*pod->object);
+  if (driver == nullptr || truth().may_be_unknown(driver->changed)) return true;
+  if (step.from() == State::failed) {
+    return annotation_of(*step.before->object, fleet::failed_revision_annotation) != driver->newest;
+  }
+  return label_of(*pod->object, fleet::revision_label) != driver->newest;
+}
+
+void OneUpgradePerCause::on_node(const NodeStep& step) {
+  if (!step.ours || !step.changes_state() || step.before == nullptr) return;
+  if (step.to() == State::required && !has_cause(step)) {
+    accuse(
+        fmt::format("{} went from {} to {} for nothing: its driver pod is of the newest "
+                    "revision, or failed with it, and nobody asked for more",
+                    step.name, fleet::display_name(step.from()), fleet::display_name(step.to())));
+  }
+  if (step.from() == State::failed && step.to() == State::validation) {
+    std::string_view failure = annotation_of(*step.before->object, fleet::failure_annotation);
+    std::string_view name = failure.substr(0, failure.find(':'));
+    if (!failure.empty() && std::find(passing_failures.begin(), passing_failures.end(), name) ==
+                                passing_failures.end()) {
+      accuse(fmt::format("{} came back from the failure {}, which does not pass by itself",
+                         step.name, name));
+    }
+  }
+}
+
+void OneRestartPerCause::on_pod_end(const PodEnd& end) {
+  if (!end.ours || !is_driver_pod(end.pod)) return;
+  const DriverTruth* driver = truth().driver_of(end.pod);
+  const NodeTruth* node = truth().node(end.node);
+  if (driver == nullptr || node == nullptr || truth().may_be_unknown(driver->changed)) return;
+  if (label_of(end.pod, fleet::revision_label) != driver->newest) return;
+  const Json& object = *node->object;
+  bool again = has_annotation(object, fleet::failed_revision_annotation) ||
+               has_annotation(object, fleet::failure_annotation) ||
+               annotation_of(object, keys().requested) == "true" ||
+               truth().may_be_unknown(node->meddled);
+  if (again && !is_ready_pod(end.pod)) return;
+  accuse(fmt::format(
+      "the driver pod {} of {} was restarted although it is of the newest revision "
+      "({}) and {}",
+      end.key.text(), end.node, driver->newest, again ? "ready" : "nothing has failed"));
+}
+
+}  // namespace lockstep::sim

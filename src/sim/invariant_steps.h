@@ -1,0 +1,49 @@
+// The steps of the state machine: none is left out, none is made by halves, none without a cause.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/invariant.h"
+
+namespace lockstep::sim {
+
+// Whether the state machine has this step.
+bool is_allowed_transition(fleet::State from, fleet::State to);
+
+// No state is skipped. People may set any state.
+class NoSkippedState final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
+};
+
+// Label, time of entry, timers, reason and cordon change in one patch: a crash between two would
+// leave a timer that never ends, or a node in service in the middle of its upgrade.
+class WholeSteps final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
+};
+
+// An upgrade begins for a reason, and once for each: a driver that is out of sync, a request, a
+// driver that waits for a safe load, or after a failure another revision. A failed validation stays
+// failed.
+class OneUpgradePerCause final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
+
+ private:
+  bool has_cause(const NodeStep& step) const;
+};
+
+// A driver pod is deleted because it is of an old revision, or because what failed is tried again:
+// one of the newest revision that is ready is left alone.
+class OneRestartPerCause final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_pod_end(const PodEnd& end) override;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,188 @@
+#include "sim/invariant_steps.h"
+
+#include "sim/invariant_test_util.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fleet::State;
+
+class StepsTest : public InvariantTest {};
+
+TEST_F(StepsTest, SeesAStepThatTheStateMachineDoesNotHave) {
+  start();
+  go("gpu-1", {State::done, State::validation});
+  ASSERT_FALSE(witness->violations().empty());
+  EXPECT_NE(witness->violations()[0].find("gpu-1 went from upgrade-done to validation-required, "
+                                          "which is no step of the upgrade"),
+            std::string::npos);
+}
+
+TEST_F(StepsTest, PeopleMaySetAnyState) {
+  start();
+  meddle("gpu-1", label(State::validation));
+  meddle("gpu-1", label(State::required));
+  expect_innocent();
+}
+
+TEST_F(StepsTest, SeesAStepWithoutItsTime) {
+  start();
+  go("gpu-1", {State::done});
+  change_driver();
+  patch("gpu-1", label(State::required));
+  expect_violation(
+      "gpu-1 went from upgrade-done to upgrade-required without its time of entry in the same "
+      "patch");
+}
+
+TEST_F(StepsTest, SeesATimerThatComesInAnotherPatch) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon});
+  Json patched = step(State::wait_for_jobs);
+  patched.as_object()["metadata"].as_object()["annotations"].as_object()[keys.wait_start] = nullptr;
+  patch("gpu-1", patched);
+  expect_violation("without the timer of the wait in the same patch");
+}
+
+TEST_F(StepsTest, SeesATimerThatIsLeftBehind) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs});
+  Json patched = step(State::pod_deletion);
+  patched.as_object()["metadata"].as_object()["annotations"].as_object()[keys.wait_start] = "1";
+  patch("gpu-1", patched);
+  expect_violation("without ending the timer of the wait in the same patch");
+}
+
+TEST_F(StepsTest, SeesACordonThatIsMissing) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon});
+  Json patched = step(State::wait_for_jobs);
+  patched.as_object()["spec"] = JsonObject{{"unschedulable", nullptr}};
+  patch("gpu-1", patched);
+  expect_violation("without the cordon in the same patch");
+}
+
+TEST_F(StepsTest, SeesANodeThatIsDoneAndStillCordonedByUs) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs, State::uncordon});
+  Json patched = step(State::done);
+  patched.as_object()["spec"] = JsonObject{{"unschedulable", true}};
+  patch("gpu-1", patched);
+  expect_violation("without the uncordon in the same patch");
+}
+
+TEST_F(StepsTest, SeesAFailureThatDoesNotSayWhy) {
+  start();
+  change_driver();
+  go("gpu-1",
+     {State::required, State::cordon, State::wait_for_jobs, State::pod_deletion, State::failed});
+  expect_violation("without the reason of the failure in the same patch");
+}
+
+TEST_F(StepsTest, SeesAnUpgradeWithoutACause) {
+  start();
+  go("gpu-1", {State::done, State::required});
+  expect_violation("gpu-1 went from upgrade-done to upgrade-required for nothing");
+}
+
+TEST_F(StepsTest, ARequestIsACause) {
+  start();
+  go("gpu-1", {State::done});
+  meddle("gpu-1", annotations({{keys.requested, "true"}}));
+  go("gpu-1", {State::required});
+  expect_innocent();
+}
+
+TEST_F(StepsTest, SeesASecondTryOfWhatFailed) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs, State::pod_deletion});
+  add_gpu_pod(*cluster, "bare", "gpu-1");
+  auto pod = cluster->pods_of(driver_daemon_set_name, "gpu-1").at(0);
+  std::string newest = witness->truth().driver_of(*pod)->newest;
+  patch("gpu-1", step(State::failed, {{fleet::failure_annotation, "ProtectedPods: bare"},
+                                      {fleet::failed_revision_annotation, newest}}));
+  expect_innocent();
+  go("gpu-1", {State::required});
+  expect_violation("gpu-1 went from upgrade-failed to upgrade-required for nothing");
+}
+
+TEST_F(StepsTest, ANewerRevisionIsACauseForAnother) {
+  start();
+  change_driver();
+  add_gpu_pod(*cluster, "bare", "gpu-1");
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs, State::pod_deletion});
+  patch("gpu-1", step(State::failed, {{fleet::failure_annotation, "ProtectedPods: bare"},
+                                      {fleet::failed_revision_annotation, "older"}}));
+  go("gpu-1", {State::required});
+  expect_innocent();
+}
+
+TEST_F(StepsTest, SeesARecoveryFromWhatDoesNotPass) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs, State::pod_deletion});
+  add_gpu_pod(*cluster, "bare", "gpu-1");
+  patch("gpu-1", step(State::failed, {{fleet::failure_annotation, "ProtectedPods: bare"}}));
+  go("gpu-1", {State::validation});
+  expect_violation("gpu-1 came back from the failure ProtectedPods, which does not pass by itself");
+}
+
+TEST_F(StepsTest, SeesASecondRestartForOneRevision) {
+  start();
+  change_driver();
+  go_to_restart("gpu-1");
+  restart_driver("gpu-1");
+  cluster->loop.run_for(minutes(5));
+  expect_innocent();
+  restart_driver("gpu-1");
+  expect_violation("was restarted although it is of the newest revision");
+}
+
+TEST_F(StepsTest, ADriverThatIsBrokenMayBeRestartedByARetry) {
+  start();
+  NodeBehaviour broken;
+  broken.driver_never_ready = new_version;
+  cluster->kubelets().set_behaviour("gpu-1", broken);
+  change_driver();
+  go_to_restart("gpu-1");
+  restart_driver("gpu-1");
+  cluster->loop.run_for(minutes(35));
+  patch("gpu-1", step(State::failed, {{fleet::failure_annotation, "DriverStartTimeout: late"},
+                                      {fleet::failed_revision_annotation, "it"}}));
+  meddle("gpu-1", label(State::required));
+  go("gpu-1", {State::cordon, State::wait_for_jobs, State::pod_deletion, State::pod_restart});
+  restart_driver("gpu-1");
+  expect_innocent();
+}
+
+TEST(Transitions, EveryStateHasAWayForwardAndNoneJumps) {
+  // Rows of section 2, and the ways back.
+  const std::map<State, std::set<State>> allowed = {
+      {State::unknown, {State::done, State::required}},
+      {State::done, {State::required}},
+      {State::required, {State::cordon, State::pod_restart, State::uncordon, State::done}},
+      {State::cordon, {State::wait_for_jobs, State::uncordon, State::done}},
+      {State::wait_for_jobs, {State::pod_deletion, State::uncordon, State::done}},
+      {State::pod_deletion,
+       {State::pod_restart, State::drain, State::failed, State::uncordon, State::done}},
+      {State::drain, {State::pod_restart, State::failed, State::uncordon, State::done}},
+      {State::pod_restart, {State::validation, State::failed, State::wait_for_jobs}},
+      {State::validation, {State::pod_restart, State::failed, State::uncordon, State::done}},
+      {State::uncordon, {State::done}},
+      {State::failed, {State::required, State::validation}},
+  };
+  for (State from : fleet::all_states) {
+    for (State to : fleet::all_states) {
+      EXPECT_EQ(is_allowed_transition(from, to), allowed.at(from).contains(to))
+          << fleet::display_name(from) << " to " << fleet::display_name(to);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::sim

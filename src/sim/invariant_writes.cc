@@ -1,0 +1,43 @@
+#include "sim/invariant_writes.h"
+
+#include <fmt/format.h>
+
+namespace lockstep::sim {
+
+void BoundedWrites::on_node(const NodeStep& step) {
+  if (step.after == nullptr) {
+    changes_.erase(step.name);
+    return;
+  }
+  bool meddled = step.before == nullptr || step.after->meddled != step.before->meddled;
+  const PodTruth* pod = truth().driver_pod(step.name);
+  const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
+  // Somebody wants something else than before.
+  bool news =
+      driver != nullptr && step.before != nullptr && driver->changed > step.before->state_changed;
+  if (meddled || news) changes_[step.name] = 0;
+  if (!step.ours) return;
+  int count = ++changes_[step.name];
+  if (count != most_changes + 1) return;
+  accuse(fmt::format("{} was changed {} times for one cause, now in {}", step.name, count,
+                     fleet::display_name(step.to())));
+}
+
+void BoundedWrites::on_request(const kube::Request& request) {
+  if (request.verb == kube::Verb::get || request.verb == kube::Verb::list) return;
+  const std::string& kind = request.type.plural;
+  if (kind == "events" || kind == "leases") return;
+  int64_t minute = truth().uptime() / minutes(1);
+  if (minute != minute_) {
+    minute_ = minute;
+    calls_.clear();
+  }
+  std::string call = request.describe();
+  int count = ++calls_[call];
+  int limit = most_calls_a_minute;
+  // One ledger for all nodes.
+  if (kind == "configmaps") limit += 4 * static_cast<int>(truth().nodes().size());
+  if (count == limit + 1) accuse(fmt::format("{}: {} times within a minute", call, count));
+}
+
+}  // namespace lockstep::sim

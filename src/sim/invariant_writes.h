@@ -1,0 +1,28 @@
+// The controller writes a bounded amount: no loop without a pause, no upgrade that never ends.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/invariant.h"
+
+namespace lockstep::sim {
+
+class BoundedWrites final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
+  void on_request(const kube::Request& request) override;
+
+  // Calls about one object in one minute of virtual time: retries are spaced out.
+  static constexpr int most_calls_a_minute = 120;
+  // Changes of one node that nobody but us had a hand in: an upgrade takes ten.
+  static constexpr int most_changes = 60;
+
+ private:
+  int64_t minute_ = -1;
+  std::map<std::string, int> calls_;  // in this minute, by verb and object
+  std::map<std::string, int> changes_;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,63 @@
+#include "sim/invariant_writes.h"
+
+#include "sim/invariant_test_util.h"
+
+namespace lockstep::sim {
+namespace {
+
+class WritesTest : public InvariantTest {
+ protected:
+  kube::Request request(kube::Verb verb, const ResourceType& type) {
+    kube::Request made = kube::get(type, {"", "gpu-1"});
+    made.verb = verb;
+    return made;
+  }
+  void ask(const kube::Request& made, int times) {
+    for (int i = 0; i < times; ++i) witness->see_request(made);
+  }
+};
+
+TEST_F(WritesTest, SeesALoopWithoutAPauseAlsoWhenAllIsRefused) {
+  start();
+  ask(request(kube::Verb::patch, resource::nodes), BoundedWrites::most_calls_a_minute);
+  expect_innocent();
+  ask(request(kube::Verb::patch, resource::nodes), 50);
+  expect_violation("patch nodes/gpu-1: 121 times within a minute");
+}
+
+TEST_F(WritesTest, TheSameOverALongerTimeIsNoLoop) {
+  start();
+  for (int i = 0; i < 5; ++i) {
+    ask(request(kube::Verb::patch, resource::nodes), BoundedWrites::most_calls_a_minute);
+    cluster->loop.run_for(minutes(1));
+  }
+  expect_innocent();
+}
+
+TEST_F(WritesTest, ReadingAndTellingAreNotCounted) {
+  start();
+  ask(request(kube::Verb::list, resource::nodes), 1000);
+  ask(request(kube::Verb::create, resource::events), 1000);
+  expect_innocent();
+}
+
+TEST_F(WritesTest, SeesANodeThatIsChangedAgainAndAgain) {
+  start();
+  for (int i = 0; i <= BoundedWrites::most_changes; ++i) {
+    patch("gpu-1", annotations({{"lockstep.dev/beat", std::to_string(i)}}));
+    cluster->loop.run_for(minutes(2));
+  }
+  expect_violation("gpu-1 was changed 61 times for one cause, now in unknown");
+}
+
+TEST_F(WritesTest, WhatPeopleDoIsAnotherCause) {
+  start();
+  for (int i = 0; i <= 2 * BoundedWrites::most_changes; ++i) {
+    patch("gpu-1", annotations({{"lockstep.dev/beat", std::to_string(i)}}));
+    if (i % 10 == 0) meddle("gpu-1", annotations({{"person", std::to_string(i)}}));
+  }
+  expect_innocent();
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,391 @@
+#include "sim/truth.h"
+
+#include <algorithm>
+
+#include "objects/int_or_percent.h"
+#include "sim/view.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fleet::State;
+
+template <typename Visit>
+bool any_in(const Json* list, const Visit& visit) {
+  if (list == nullptr || !list->is_array()) return false;
+  return std::any_of(list->get_array().begin(), list->get_array().end(), visit);
+}
+
+bool is_true_condition(const Json& object, std::string_view type) {
+  return any_in(find(object, "status", "conditions"), [&](const Json& condition) {
+    return text_at(condition, "type") == type && text_at(condition, "status") == "True";
+  });
+}
+
+bool same(const Json* a, const Json* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return json_equal(*a, *b);
+}
+
+// Rounded up; not by the code that is being looked at.
+int64_t share_of(const IntOrPercent& share, int64_t total) {
+  return share.percent ? (total * share.value + 99) / 100 : share.value;
+}
+
+// Forgets what nobody can believe in any more.
+template <typename Entries>
+void forget_before(Entries& entries, Duration when) {
+  while (entries.size() > 1 && entries[1].first < when) entries.pop_front();
+}
+
+}  // namespace
+
+Truth::Truth(Cluster& cluster, fleet::Keys keys) : cluster_(cluster), keys_(std::move(keys)) {
+  read_policies();
+  const apiserver::Store& store = cluster_.backend.store;
+  for (const ResourceType* type : {&resource::nodes, &resource::pods, &resource::daemon_sets,
+                                   &resource::controller_revisions}) {
+    for (const auto& [key, object] : store.shelf(type->full_name()).objects()) {
+      apiserver::Change change{object->version(), kube::WatchEventType::added, object, nullptr};
+      take(type->full_name(), change, false);
+    }
+  }
+  // All that was there before is old.
+  for (auto& [name, node] : nodes_) node.cordon_changed = node.state_changed = Duration::min();
+  for (auto& [node, pods] : pods_) {
+    for (auto& [key, pod] : pods) pod.bound = pod.changed = Duration::min();
+  }
+  for (auto& [uid, driver] : drivers_) driver.changed = Duration::min();
+}
+
+void Truth::take(const std::string& storage, const apiserver::Change& change, bool ours) {
+  if (storage == "pods") return take_pod(change);
+  if (storage == "nodes") return take_node(change, ours);
+  if (storage == "daemonsets.apps") return take_daemon_set(change);
+  if (storage == "controllerrevisions.apps") return take_revision(change);
+  if (storage == "clusterpolicies.nvidia.com" || storage == "nvidiadrivers.nvidia.com") {
+    read_policies();
+  }
+}
+
+void Truth::take_node(const apiserver::Change& change, bool ours) {
+  const Json& object = change.object->json();
+  const std::string& name = change.object->key().name;
+  if (change.type == kube::WatchEventType::deleted) {
+    if (auto at = nodes_.find(name); at != nodes_.end()) {
+      count(name, at->second, false);
+      note_total(at->second.pool);
+      nodes_.erase(at);
+    }
+    return;
+  }
+  auto [at, fresh] = nodes_.try_emplace(name);
+  NodeTruth& node = at->second;
+  std::string old_pool = node.pool;
+  if (!fresh) count(name, node, false);
+  State from = node.state;
+  State to = fleet::state_of(label_of(object, keys_.state));
+  bool unschedulable = as_bool(find(object, "spec", "unschedulable"));
+  node.ready = is_true_condition(object, "Ready");
+  node.pool = std::string(label_of(object, driver_owner_label));
+  if (unschedulable != node.unschedulable) {
+    node.cordon = !unschedulable ? Cordon::none : ours ? Cordon::ours : Cordon::others;
+    node.cordon_changed = uptime();
+    node.cordoned_in_flight =
+        node.cordon == Cordon::others && (fleet::is_active(from) || from == State::failed ||
+                                          has_annotation(object, fleet::failure_annotation));
+  }
+  node.unschedulable = unschedulable;
+  if (from != to) node.state_changed = uptime();
+  node.state = to;
+  bool starts = from == State::required && fleet::is_active(to) && to != State::uncordon;
+  if (ours && (starts || (from == State::failed && to == State::validation))) node.begun = true;
+  if (!fleet::is_active(to)) node.begun = false;
+  if (!ours && node.object) {
+    const Json& before = *node.object;
+    if (!same(find(before, "spec"), find(object, "spec")) ||
+        !same(find(before, "metadata", "labels"), find(object, "metadata", "labels")) ||
+        !same(find(before, "metadata", "annotations"), find(object, "metadata", "annotations"))) {
+      node.meddled = uptime();
+    }
+  }
+  bool out = !node.out_by_us() && (!node.ready || node.cordon == Cordon::others);
+  if (!out) {
+    node.out_since = 0;
+  } else if (node.out_since == 0) {
+    node.out_since = change.version;
+  }
+  node.object = change.object->document();
+  count(name, node, true);
+  note_total(node.pool);
+  if (old_pool != node.pool) note_total(old_pool);
+}
+
+void Truth::count(const std::string& name, const NodeTruth& node, bool there) {
+  Pool& pool = pools_[node.pool];
+  auto set = [&](std::set<std::string>& names, bool member) {
+    if (there && member) {
+      names.insert(name);
+    } else {
+      names.erase(name);
+    }
+  };
+  set(pool.nodes, true);
+  set(pool.out_by_us, node.out_by_us());
+  set(pool.out_by_others, node.out_since != 0);
+  set(pool.active, node.begun);
+}
+
+void Truth::note_total(const std::string& pool_name) {
+  Pool& pool = pools_[pool_name];
+  auto total = static_cast<int64_t>(pool.nodes.size());
+  if (!pool.totals.empty() && pool.totals.back().second == total) return;
+  forget_before(pool.totals, uptime() - blindness);
+  pool.totals.emplace_back(uptime(), total);
+}
+
+void Truth::take_pod(const apiserver::Change& change) {
+  const Json& pod = change.object->json();
+  std::string node(text_at(pod, "spec", "nodeName"));
+  if (node.empty()) return;
+  if (change.type == kube::WatchEventType::deleted) {
+    pods_[node].erase(change.object->key());
+    return;
+  }
+  auto [at, fresh] = pods_[node].try_emplace(change.object->key());
+  bool another =
+      !fresh && text_at(*at->second.object, "metadata", "uid") != text_at(pod, "metadata", "uid");
+  if (fresh || another) at->second.bound = uptime();
+  at->second.changed = uptime();
+  at->second.object = change.object->document();
+}
+
+void Truth::take_daemon_set(const apiserver::Change& change) {
+  const Json& set = change.object->json();
+  const Json* pod_template = find(set, "spec", "template");
+  if (pod_template == nullptr || !is_driver_pod(*pod_template)) return;
+  std::string uid(text_at(set, "metadata", "uid"));
+  if (change.type == kube::WatchEventType::deleted) {
+    drivers_.erase(uid);
+    return;
+  }
+  DriverTruth& driver = drivers_[uid];
+  const Json* spec = find(set, "spec", "template", "spec");
+  std::string digest(spec == nullptr ? std::string_view() : config_digest(*spec));
+  if (digest == driver.digest) return;
+  driver.digest = digest;
+  driver.changed = uptime();
+}
+
+void Truth::take_revision(const apiserver::Change& change) {
+  const Json& revision = change.object->json();
+  const Json* owner = controller_of(revision);
+  if (owner == nullptr) return;
+  std::string uid(text_at(*owner, "uid"));
+  auto& all = revisions_[uid];
+  if (change.type == kube::WatchEventType::deleted) {
+    all.erase(change.object->key().name);
+  } else {
+    all[change.object->key().name] = {as_integer(find(revision, "revision")),
+                                      std::string(label_of(revision, fleet::revision_label))};
+  }
+  const Revision* newest = nullptr;
+  for (const auto& [name, entry] : all) {
+    if (newest == nullptr || entry.number > newest->number) newest = &entry;
+  }
+  DriverTruth& driver = drivers_[uid];
+  std::string hash = newest == nullptr ? "" : newest->hash;
+  if (hash == driver.newest) return;
+  driver.newest = hash;
+  driver.changed = uptime();
+}
+
+void Truth::read_policies() {
+  const apiserver::Store& store = cluster_.backend.store;
+  upgrade::Policy general = upgrade::Policy::none();
+  auto add = [this](const std::string& pool, upgrade::Policy policy) {
+    auto& history = policies_[pool];
+    forget_before(history, uptime() - blindness);
+    history.emplace_back(uptime(), std::move(policy));
+  };
+  bool own_switch = keys_.domain != "nvidia.com";
+  auto held = store.shelf(cluster_policies.full_name()).find({"", "cluster-policy"});
+  if (held) general = upgrade::policy_of_cluster_policy(held->json(), own_switch);
+  add("", general);
+  for (const auto& [key, object] : store.shelf(nvidia_drivers.full_name()).objects()) {
+    add(key.name, upgrade::policy_of_nvidia_driver(object->json(), general, own_switch));
+  }
+}
+
+const NodeTruth* Truth::node(const std::string& name) const {
+  auto at = nodes_.find(name);
+  return at == nodes_.end() ? nullptr : &at->second;
+}
+
+const std::map<ObjectKey, PodTruth>& Truth::pods_on(const std::string& node) const {
+  static const std::map<ObjectKey, PodTruth> none;
+  auto at = pods_.find(node);
+  return at == pods_.end() ? none : at->second;
+}
+
+const PodTruth* Truth::driver_pod(const std::string& node) const {
+  const PodTruth* found = nullptr;
+  for (const auto& [key, pod] : pods_on(node)) {
+    if (!is_driver_pod(*pod.object)) continue;
+    if (found == nullptr || is_terminating(*found->object)) found = &pod;
+  }
+  return found;
+}
+
+const DriverTruth* Truth::driver_of(const Json& pod) const {
+  const Json* owner = controller_of(pod);
+  if (owner == nullptr) return nullptr;
+  auto at = drivers_.find(text_at(*owner, "uid"));
+  return at == drivers_.end() ? nullptr : &at->second;
+}
+
+std::vector<const upgrade::Policy*> Truth::policies(const std::string& pool) const {
+  auto at = policies_.find(pool);
+  if (at == policies_.end()) at = policies_.find("");
+  std::vector<const upgrade::Policy*> believed;
+  const auto& history = at->second;
+  for (size_t i = 0; i < history.size(); ++i) {
+    bool last = i + 1 == history.size();
+    if (last || may_be_unknown(history[i + 1].first)) believed.push_back(&history[i].second);
+  }
+  return believed;
+}
+
+Truth::Limits Truth::limits(const std::string& pool_name) const {
+  int64_t most_nodes = total(pool_name);
+  const auto& totals = pool(pool_name).totals;
+  for (size_t i = 0; i + 1 < totals.size(); ++i) {
+    if (may_be_unknown(totals[i + 1].first)) most_nodes = std::max(most_nodes, totals[i].second);
+  }
+  Limits limits;
+  bool unlimited = false;
+  for (const upgrade::Policy* policy : policies(pool_name)) {
+    limits.unavailable =
+        std::max(limits.unavailable, share_of(policy->max_unavailable, most_nodes));
+    unlimited = unlimited || policy->max_parallel == 0;
+    limits.parallel = std::max(limits.parallel, policy->max_parallel);
+    limits.failures =
+        std::max({limits.failures, share_of(policy->max_failures, most_nodes), int64_t{1}});
+  }
+  if (unlimited) limits.parallel = 0;
+  return limits;
+}
+
+const Truth::Pool& Truth::pool(const std::string& name) const {
+  static const Pool none;
+  auto at = pools_.find(name);
+  return at == pools_.end() ? none : at->second;
+}
+
+const std::set<std::string>& Truth::out_by_us(const std::string& name) const {
+  return pool(name).out_by_us;
+}
+const std::set<std::string>& Truth::out_by_others(const std::string& name) const {
+  return pool(name).out_by_others;
+}
+const std::set<std::string>& Truth::active(const std::string& name) const {
+  return pool(name).active;
+}
+int64_t Truth::total(const std::string& name) const {
+  return static_cast<int64_t>(pool(name).nodes.size());
+}
+
+std::string_view label_of(const Json& object, std::string_view key) {
+  const Json* labels = find(object, "metadata", "labels");
+  return labels == nullptr ? std::string_view() : as_text(find(*labels, key));
+}
+
+std::string_view annotation_of(const Json& object, std::string_view key) {
+  const Json* annotations = find(object, "metadata", "annotations");
+  return annotations == nullptr ? std::string_view() : as_text(find(*annotations, key));
+}
+
+bool has_annotation(const Json& object, std::string_view key) {
+  const Json* annotations = find(object, "metadata", "annotations");
+  return annotations != nullptr && find(*annotations, key) != nullptr;
+}
+
+const Json* controller_of(const Json& object) {
+  const Json* owners = find(object, "metadata", "ownerReferences");
+  if (owners == nullptr || !owners->is_array()) return nullptr;
+  for (const Json& owner : owners->get_array()) {
+    if (as_bool(find(owner, "controller"))) return &owner;
+  }
+  return nullptr;
+}
+
+bool is_of_daemon_set(const Json& pod) {
+  const Json* owner = controller_of(pod);
+  return owner != nullptr && text_at(*owner, "kind") == "DaemonSet";
+}
+
+bool is_driver_pod(const Json& pod) {
+  return label_of(pod, "app") == "nvidia-driver-daemonset" ||
+         label_of(pod, "app.kubernetes.io/component") == "nvidia-driver";
+}
+
+bool is_validator_pod(const Json& pod) {
+  return label_of(pod, "app") == "nvidia-operator-validator";
+}
+
+bool is_mirror_pod(const Json& pod) { return has_annotation(pod, "kubernetes.io/config.mirror"); }
+
+bool is_terminating(const Json& object) {
+  return find(object, "metadata", "deletionTimestamp") != nullptr;
+}
+
+bool has_ended(const Json& pod) {
+  std::string_view phase = text_at(pod, "status", "phase");
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+bool is_ready_pod(const Json& pod) { return is_true_condition(pod, "Ready"); }
+
+bool asks_for_gpu(const Json& pod) {
+  const Json* spec = find(pod, "spec");
+  if (spec == nullptr) return false;
+  auto asks = [](const Json& container) {
+    for (const char* part : {"limits", "requests"}) {
+      const Json* amounts = find(container, "resources", part);
+      if (amounts == nullptr || !amounts->is_object()) continue;
+      for (const auto& [name, amount] : amounts->get_object()) {
+        std::string_view resource_name = name;
+        if (resource_name.starts_with("nvidia.com/gpu") ||
+            resource_name.starts_with("nvidia.com/mig-")) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  return has_claims(*spec) || any_in(find(*spec, "containers"), asks) ||
+         any_in(find(*spec, "initContainers"), asks);
+}
+
+bool has_empty_dir(const Json& pod) {
+  return any_in(find(pod, "spec", "volumes"),
+                [](const Json& volume) { return find(volume, "emptyDir") != nullptr; });
+}
+
+std::string_view config_digest(const Json& pod_spec) {
+  std::string_view digest;
+  for (const char* part : {"initContainers", "containers"}) {
+    any_in(find(pod_spec, part), [&](const Json& container) {
+      return any_in(find(container, "env"), [&](const Json& variable) {
+        if (text_at(variable, "name") != "DRIVER_CONFIG_DIGEST") return false;
+        digest = text_at(variable, "value");
+        return !digest.empty();
+      });
+    });
+    if (!digest.empty()) break;
+  }
+  return digest;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,153 @@
+// The cluster as it really is, kept up to date change by change, and who made it so: what the
+// invariants of an upgrade look at. It knows nothing of what a controller believes, but for how
+// long a change may have been hidden from it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/store.h"
+#include "fleet/keys.h"
+#include "fleet/state.h"
+#include "sim/cluster.h"
+#include "upgrade/policy.h"
+
+namespace lockstep::sim {
+
+enum class Cordon { none, ours, others };
+
+struct NodeTruth {
+  Document object;
+  fleet::State state = fleet::State::unknown;
+  bool unschedulable = false;
+  bool ready = true;
+  std::string pool;
+  Cordon cordon = Cordon::none;
+  Duration cordon_changed = Duration::min();  // all on the loop's uptime
+  Duration state_changed = Duration::min();
+  // When somebody else than the controller last changed labels, annotations or the cordon.
+  Duration meddled = Duration::min();
+  // Others cordoned it while the upgrade held it, or its failure: nothing on the node tells that
+  // cordon from ours.
+  bool cordoned_in_flight = false;
+  // The controller gave it a slot, and its upgrade has not ended.
+  bool begun = false;
+  // The version at which it went out of service by others' doing; zero: it did not.
+  uint64_t out_since = 0;
+
+  // It is out of service because of the upgrade.
+  bool out_by_us() const { return cordon == Cordon::ours || (begun && cordon != Cordon::others); }
+};
+
+struct PodTruth {
+  Document object;
+  Duration bound = Duration::min();    // when it came to the node
+  Duration changed = Duration::min();  // in any way
+};
+
+// A driver's DaemonSet.
+struct DriverTruth {
+  std::string newest;                  // the hash of its newest revision
+  std::string digest;                  // DRIVER_CONFIG_DIGEST of its template
+  Duration changed = Duration::min();  // when either last did
+};
+
+class Truth {
+ public:
+  Truth(Cluster& cluster, fleet::Keys keys);
+  Truth(const Truth&) = delete;
+  Truth& operator=(const Truth&) = delete;
+
+  void take(const std::string& storage, const apiserver::Change& change, bool ours);
+
+  const fleet::Keys& keys() const { return keys_; }
+  Cluster& cluster() const { return cluster_; }
+  Duration uptime() const { return cluster_.loop.uptime(); }
+
+  // How long a change may stay unknown to the controller: nearly nothing on a calm day, minutes
+  // where watches lag, break and go silent. What others did since then it cannot be blamed for.
+  Duration blindness = minutes(10);
+  bool may_be_unknown(Duration when) const { return when >= uptime() - blindness; }
+
+  const std::map<std::string, NodeTruth>& nodes() const { return nodes_; }
+  const NodeTruth* node(const std::string& name) const;
+  // By namespace and name; all but those that are gone.
+  const std::map<ObjectKey, PodTruth>& pods_on(const std::string& node) const;
+  // The one that stays, where an old one is still ending; null: none.
+  const PodTruth* driver_pod(const std::string& node) const;
+  // Of the DaemonSet that made the pod; null: it is gone, or nobody's.
+  const DriverTruth* driver_of(const Json& pod) const;
+
+  // The policy in force, and those before it that the controller may still believe in.
+  std::vector<const upgrade::Policy*> policies(const std::string& pool) const;
+  // The highest of these; a limit of zero for `parallel` says none.
+  struct Limits {
+    int64_t unavailable = 0;
+    int64_t parallel = 0;
+    int64_t failures = 0;
+  };
+  Limits limits(const std::string& pool) const;
+
+  // Names of nodes, by pool.
+  const std::set<std::string>& out_by_us(const std::string& pool) const;
+  const std::set<std::string>& out_by_others(const std::string& pool) const;
+  const std::set<std::string>& active(const std::string& pool) const;  // and begun by us
+  int64_t total(const std::string& pool) const;
+
+ private:
+  struct Pool {
+    std::set<std::string> nodes;
+    std::set<std::string> out_by_us;
+    std::set<std::string> out_by_others;
+    std::set<std::string> active;
+    std::deque<std::pair<Duration, int64_t>> totals;  // since when
+  };
+  struct Revision {
+    int64_t number = 0;
+    std::string hash;
+  };
+
+  void take_node(const apiserver::Change& change, bool ours);
+  void count(const std::string& name, const NodeTruth& node, bool there);
+  void note_total(const std::string& pool_name);
+  void take_pod(const apiserver::Change& change);
+  void take_daemon_set(const apiserver::Change& change);
+  void take_revision(const apiserver::Change& change);
+  void read_policies();
+  const Pool& pool(const std::string& name) const;
+
+  Cluster& cluster_;
+  fleet::Keys keys_;
+  std::map<std::string, NodeTruth> nodes_;
+  std::map<std::string, std::map<ObjectKey, PodTruth>> pods_;  // by node
+  std::map<std::string, Pool> pools_;
+  std::map<std::string, std::deque<std::pair<Duration, upgrade::Policy>>> policies_;
+  std::map<std::string, DriverTruth, std::less<>> drivers_;                        // by uid
+  std::map<std::string, std::map<std::string, Revision>, std::less<>> revisions_;  // by uid, name
+};
+
+// What the objects say.
+std::string_view label_of(const Json& object, std::string_view key);
+// Empty where there is none.
+std::string_view annotation_of(const Json& object, std::string_view key);
+bool has_annotation(const Json& object, std::string_view key);
+// The controlling owner; null: none.
+const Json* controller_of(const Json& object);
+bool is_of_daemon_set(const Json& pod);
+bool is_driver_pod(const Json& pod);
+bool is_validator_pod(const Json& pod);
+bool is_mirror_pod(const Json& pod);
+bool is_terminating(const Json& object);
+bool has_ended(const Json& pod);
+bool is_ready_pod(const Json& pod);
+// A container or init container asks for one, or it has a claim.
+bool asks_for_gpu(const Json& pod);
+bool has_empty_dir(const Json& pod);
+std::string_view config_digest(const Json& pod_spec);
+
+}  // namespace lockstep::sim
