@@ -61,6 +61,17 @@ kube::Request removal_request(const upgrade::PodRemoval& removal) {
   return kube::remove(resource::pods, pod.meta.key(), std::move(options));
 }
 
+// A server that has too much to do answers an eviction with 429 too, and names no budget.
+bool is_refused_by_budget(const kube::Reply& reply) {
+  if (!reply || reply->code != 429) return false;
+  auto status = reply->document();
+  const Json* causes = status ? find(**status, "details", "causes") : nullptr;
+  if (causes == nullptr || !causes->is_array()) return false;
+  return std::any_of(causes->get_array().begin(), causes->get_array().end(), [](const Json& cause) {
+    return text_at(cause, "reason") == "DisruptionBudget";
+  });
+}
+
 }  // namespace
 
 UpgradeController::UpgradeController(kube::Api& api, Loop& loop, Random& random, Log& log,
@@ -252,7 +263,7 @@ void UpgradeController::on_removed(const std::string& node, const upgrade::PodRe
 void UpgradeController::note_refusal(const upgrade::PodRemoval& removal, const kube::Reply& reply) {
   fleet::EvictionTries& tries = watch_.tries()[removal.pod->meta.uid.str()];
   Error error = reply ? reply->error() : reply.error();
-  tries.by_budget = reply && reply->code == 429;
+  tries.by_budget = is_refused_by_budget(reply);
   tries.message = error.message;
   Duration pause = first_refusal_pause * (int64_t{1} << std::min<uint32_t>(tries.refusals, 5));
   pause = std::min(pause, longest_refusal_pause);

@@ -180,6 +180,21 @@ TEST(UpgradeController, ARefusedEvictionIsTriedAgainWithGrowingPauses) {
   EXPECT_EQ(removals.at({"evict", "done"}), 1U);
 }
 
+TEST(UpgradeController, AServerThatIsTooBusyIsNotTakenForABudget) {
+  UpgradeScene scene({1, 1, R"({"maxUnavailable":"100%","podDeletion":{"timeoutSeconds":0}})"});
+  scene.start();
+  scene.fleet.add_work("work-1", "gpu-1");
+  scene.one.faults.on_call(evictions(), failing(kube::Fault::throttled), 3);
+  scene.upgrade();
+  ASSERT_TRUE(scene.fleet.run_until(
+      [&] { return scene.one.controller->counts().removals.contains({"evict", "error"}); },
+      minutes(1)));
+  scene.fleet.loop.run_for(milliseconds(500));
+  EXPECT_EQ(scene.one.controller->reasons().at("gpu-1").name, "EvictionRefused");
+  EXPECT_TRUE(scene.finish(minutes(5)));
+  EXPECT_FALSE(scene.one.controller->counts().removals.contains({"evict", "refused_by_budget"}));
+}
+
 TEST(UpgradeController, ANodeThatFailedForABudgetIsNotAnnouncedAgainByTheNextProcess) {
   UpgradeScene scene({1, 1, R"({"maxUnavailable":"100%","podDeletion":{"timeoutSeconds":20}})"});
   scene.start();
