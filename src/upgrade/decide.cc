@@ -21,6 +21,8 @@ Decision cordon_again(const Situation& situation) {
                             fmt::format("to stop the upgrade instead, skip the node before it "
                                         "begins or set autoUpgrade to false")});
   set_unschedulable(decision, situation, true);
+  // Whoever had cordoned it before wants it in service now: from here on the cordon is ours.
+  annotate(decision, situation, situation.rules.keys.initially_unschedulable, {});
   decision.events = {{true, decision.reason.text}};
   return decision;
 }

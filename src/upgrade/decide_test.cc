@@ -109,6 +109,20 @@ TEST(Uncordoned, InTheMiddleIsCordonedAgainWithAWarning) {
   }
 }
 
+TEST(Uncordoned, ByWhoeverHadCordonedItBeforeReturnsToService) {
+  for (State state : states_with_cordon) {
+    Scene scene;
+    scene.driver = make_driver_pod("old");
+    scene.annotate(fleet::Keys().initially_unschedulable, "true");
+    scene.in(state).node.unschedulable = false;
+    Decision decision = scene.decide();
+    ASSERT_NE(decision.patch(), nullptr) << to_string(state);
+    scene.apply(*decision.patch());
+    EXPECT_TRUE(scene.node.unschedulable) << "again, by us";
+    EXPECT_FALSE(fleet::was_cordoned_by_others(scene.node, fleet::Keys())) << to_string(state);
+  }
+}
+
 TEST(Uncordoned, BeforeAndAfterTheUpgradeIsNotOurs) {
   for (State state : {State::unknown, State::done, State::required, State::failed}) {
     Scene scene;

@@ -227,8 +227,12 @@ Decision decide_failed(const Situation& situation) {
          fmt::format("{} is ready after all; it has to pass validation", name_pod(*driver.pod)),
          ""});
     annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
-    // Whoever made the node schedulable meanwhile: it must not be, until it has been validated.
-    set_unschedulable(decision, situation, true);
+    // Whoever made the node schedulable meanwhile: it must not be, until it has been validated. And
+    // whoever had cordoned it before does not want it to stay so.
+    if (!situation.node().unschedulable) {
+      set_unschedulable(decision, situation, true);
+      annotate(decision, situation, situation.rules.keys.initially_unschedulable, {});
+    }
     return decision;
   }
   return hold({failure.empty() ? "Failed" : std::string(name),
