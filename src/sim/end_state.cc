@@ -63,7 +63,9 @@ void add_pods(Cluster& cluster, EndFacts& end) {
     }
     if (node.empty()) continue;
     auto& facts = end.things["node " + node];
-    facts["pod of " + owner] = is_ready_pod(*pod) ? "ready" : "not ready";
+    facts["pod of " + owner] = is_terminating(*pod) ? "ending"
+                               : is_ready_pod(*pod) ? "ready"
+                                                    : "not ready";
     const PodRun* run =
         cluster.kubelets().find_run({std::string(text_at(*pod, "metadata", "namespace")),
                                      std::string(text_at(*pod, "metadata", "name"))});

@@ -86,18 +86,6 @@ void FitForService::check_validators(const std::string& node) const {
     if (never_ready(key, pod)) {
       accuse(fmt::format("{} is to return to service, and its validator {} is not ready", node,
                          key.text()));
-      continue;
-    }
-    const PodRun* run = truth().cluster().kubelets().find_run(key);
-    const Machine& machine = truth().cluster().kubelets().machine(node);
-    auto entry = generations_.find(node);
-    if (run == nullptr || run->containers.empty() || entry == generations_.end()) continue;
-    if (machine.generation() == entry->second && run->ready &&
-        run->containers.front().started.unix_seconds() < machine.loaded_since().unix_seconds()) {
-      accuse(
-          fmt::format("{} is to return to service, and its validator {} is from before the "
-                      "driver was loaded",
-                      node, key.text()));
     }
   }
   if (!found) accuse(fmt::format("{} is to return to service without a validator", node));

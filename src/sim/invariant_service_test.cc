@@ -82,14 +82,17 @@ TEST_F(ServiceTest, SeesAClientThatIsNotReady) {
   expect_violation("is not ready");
 }
 
-TEST_F(ServiceTest, SeesAValidatorFromBefore) {
+TEST_F(ServiceTest, SeesAValidatorThatIsMissing) {
   start();
   go_to_validation("gpu-1");
   cluster->loop.run_for(seconds(2));
   restart_client("gpu-1");
+  EXPECT_TRUE(
+      cluster->call(kube::remove(resource::daemon_sets, {std::string(operator_namespace),
+                                                         std::string(validator_daemon_set_name)})));
   cluster->loop.run_for(minutes(3));
-  go("gpu-1", {State::uncordon, State::done});
-  expect_violation("is from before the driver was loaded");
+  go("gpu-1", {State::uncordon});
+  expect_violation("gpu-1 is to return to service without a validator");
 }
 
 TEST_F(ServiceTest, SeesAValidatorThatNeverBecameReady) {

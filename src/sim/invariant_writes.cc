@@ -9,7 +9,7 @@ void BoundedWrites::on_node(const NodeStep& step) {
     changes_.erase(step.name);
     return;
   }
-  bool meddled = step.before == nullptr || step.after->meddled != step.before->meddled;
+  bool meddled = step.before == nullptr || (!step.ours && step.after->meddled == truth().uptime());
   const PodTruth* pod = truth().driver_pod(step.name);
   const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
   // Somebody wants something else than before.
