@@ -1,5 +1,6 @@
 #include "sim/end_state.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sim/sim_test_util.h"

@@ -1,5 +1,6 @@
 #include "sim/event_log.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sim/sim_test_util.h"

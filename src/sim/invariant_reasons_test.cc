@@ -1,5 +1,7 @@
 #include "sim/invariant_reasons.h"
 
+#include <fmt/format.h>
+
 #include "sim/invariant_test_util.h"
 
 namespace lockstep::sim {

@@ -1,5 +1,7 @@
 #include "sim/observed_api.h"
 
+#include <fmt/format.h>
+
 #include "sim/sim_test_util.h"
 
 namespace lockstep::sim {

@@ -1,6 +1,8 @@
 // The witness as a whole; each invariant has tests of its own (invariant_*_test.cc).
 #include "sim/witness.h"
 
+#include <fmt/format.h>
+
 #include "sim/invariant_test_util.h"
 
 namespace lockstep::sim {
