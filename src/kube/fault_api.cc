@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "objects/meta.h"
+
 namespace lockstep::kube {
 namespace {
 
@@ -23,6 +25,10 @@ Response refusal(Fault fault, std::optional<Duration> retry_after) {
           "version (injected)");
     case Fault::expired:
       return status_response(410, "Expired", "the resource version is too old (injected)");
+    case Fault::list_cut:
+      return status_response(410, "Expired",
+                             "the provided continue parameter is too old to display a consistent "
+                             "list result (injected)");
     case Fault::throttled:
       return status_response(429, "TooManyRequests", "too many requests (injected)", retry_after);
     default:
@@ -33,6 +39,22 @@ Response refusal(Fault fault, std::optional<Duration> retry_after) {
 
 Error no_answer(const Request& request) {
   return Error{ErrorKind::timed_out, "no answer (injected)", request.describe()};
+}
+
+Error unreachable(std::string_view what, std::string place) {
+  return Error{ErrorKind::unreachable, std::string(what) + " (injected)", std::move(place)};
+}
+
+// The answer to a get, from a list of that one object.
+Reply only_item(Reply reply, const ResourceType& type, const std::string& name) {
+  if (!reply || !reply->ok()) return reply;
+  auto list = reply->document();
+  if (!list) return fail(list.error());
+  const Json* items = find(**list, "items");
+  if (items == nullptr || !items->is_array() || items->get_array().empty()) {
+    return status_response(404, "NotFound", type.full_name() + " \"" + name + "\" not found");
+  }
+  return Response{200, std::make_shared<const Json>(items->get_array().front()), std::nullopt};
 }
 
 }  // namespace
@@ -50,6 +72,7 @@ class FaultApi::FaultyWatch final : public Watch {
 
   void begin(const WatchPlan& plan) {
     if (plan.begin != Fault::none) return refuse(plan.begin);
+    lag_ = plan.lag;
     WatchHandler handler;
     handler.on_event =
         scope_.bind([this](WatchEvent event) { arrive(Arrival{std::move(event), {}}); });
@@ -60,8 +83,14 @@ class FaultApi::FaultyWatch final : public Watch {
     if (plan.expire_after) loop_.after(*plan.expire_after, scope_.bind([this] { expire(); }));
   }
 
-  void drop() { finish({ErrorKind::unreachable, "connection reset (injected)", place()}); }
-  void silence() { silent_ = true; }
+  void drop() {
+    note(Fault::watch_dropped);
+    finish(unreachable("connection reset", place()));
+  }
+  void silence() {
+    note(Fault::watch_silent);
+    silent_ = true;
+  }
   void detach() {
     api_ = nullptr;
     inner_.reset();
@@ -77,15 +106,21 @@ class FaultApi::FaultyWatch final : public Watch {
 
   std::string place() const { return "watch " + request_.type.full_name(); }
 
+  void note(Fault fault) {
+    if (!silent_ && !finished_ && api_ != nullptr) ++api_->injected_[fault];
+  }
+
   void refuse(Fault fault) {
-    Error error{ErrorKind::unreachable, "connection refused (injected)", place()};
-    if (fault != Fault::request_lost) error = refusal(fault, std::nullopt).error().at(place());
+    Error error = unreachable("connection refused", place());
+    if (fault != Fault::request_lost && fault != Fault::away)
+      error = refusal(fault, std::nullopt).error().at(place());
     if (fault == Fault::expired) error.kind = ErrorKind::expired;
     loop_.post(scope_.bind([this, error = std::move(error)] { finish(error); }));
   }
 
   void expire() {
     if (silent_ || finished_) return;
+    note(Fault::watch_expired);
     Response response = refusal(Fault::expired, std::nullopt);
     // What is still on its way is lost; the stream ends with the error.
     arrivals_.clear();
@@ -98,7 +133,7 @@ class FaultApi::FaultyWatch final : public Watch {
 
   void arrive(Arrival arrival) {
     if (silent_ || finished_ || expiring_ || api_ == nullptr) return;
-    arrival.due = loop_.uptime() + api_->source_.event_delay(request_);
+    arrival.due = loop_.uptime() + api_->source_.event_delay(request_) + lag_;
     if (!arrivals_.empty()) arrival.due = std::max(arrival.due, arrivals_.back().due);
     arrivals_.push_back(std::move(arrival));
     deliver_later();
@@ -139,6 +174,7 @@ class FaultApi::FaultyWatch final : public Watch {
   WatchHandler handler_;
   std::unique_ptr<Watch> inner_;
   std::deque<Arrival> arrivals_;
+  Duration lag_{0};
   bool delivering_ = false;
   bool silent_ = false;
   bool expiring_ = false;
@@ -155,6 +191,7 @@ FaultApi::~FaultApi() {
 
 void FaultApi::call(Request request, ReplyCallback done) {
   CallPlan plan = source_.plan_call(request);
+  if (away_) plan.fault = Fault::away;
   if (plan.fault != Fault::none) ++injected_[plan.fault];
   switch (plan.fault) {
     case Fault::none:
@@ -166,17 +203,71 @@ void FaultApi::call(Request request, ReplyCallback done) {
       answer(request.limit, fail(no_answer(request)), std::move(done));
       plan.request_delay += request.limit;
       return forward(std::move(request), plan, [](Reply) {});
+    case Fault::away:
+      return answer(Duration::zero(), fail(unreachable("connection refused", request.describe())),
+                    std::move(done));
     default:
       return answer(plan.request_delay + plan.reply_delay, refusal(plan.fault, plan.retry_after),
                     std::move(done));
   }
 }
 
+// Makes of a read one of an older state. False: it was answered here.
+bool FaultApi::read_from_replica(Request& request, Duration age, ReplyCallback& done) {
+  std::string version = history_ ? history_(age) : std::string();
+  if (version.empty() || request.find_query("continue") != nullptr) return true;
+  const std::string* wanted = request.find_query("resourceVersion");
+  if (wanted != nullptr && compare_versions(*wanted, version) == VersionOrder::newer) {
+    // What a real server says when it has waited in vain to catch up.
+    ++injected_[Fault::stale];
+    Response late = status_response(504, "Timeout",
+                                    "Timeout: Too large resource version (injected)", seconds(1));
+    answer(seconds(3), std::move(late), std::move(done));
+    return false;
+  }
+  ++injected_[Fault::stale];
+  std::erase_if(request.query, [](const auto& entry) {
+    return entry.first == "resourceVersion" || entry.first == "resourceVersionMatch";
+  });
+  request.with("resourceVersion", version).with("resourceVersionMatch", "Exact");
+  if (request.verb == Verb::get) {
+    done = [done = std::move(done), type = request.type, name = request.name](Reply reply) {
+      done(only_item(std::move(reply), type, name));
+    };
+    request.verb = Verb::list;
+    request.with("fieldSelector", "metadata.name=" + request.name);
+    request.name.clear();
+  }
+  return true;
+}
+
 void FaultApi::forward(Request request, CallPlan plan, ReplyCallback done) {
+  bool is_read = request.verb == Verb::list || request.verb == Verb::get;
+  if (is_read && !plan.stale && uses_replica() &&
+      (replica_serves_all_ || request.find_query("resourceVersion") != nullptr)) {
+    plan.stale = replica_lag_;
+  }
+  if (is_read && plan.stale && request.subresource.empty() &&
+      !read_from_replica(request, *plan.stale, done)) {
+    return;
+  }
+  if (plan.page_size > 0 && request.verb == Verb::list) {
+    for (auto& [key, value] : request.query) {
+      if (key == "limit") value = std::to_string(plan.page_size);
+    }
+  }
   auto send = [this, plan, request = std::move(request), done = std::move(done)]() mutable {
+    if (away_) {
+      ++injected_[Fault::away];
+      return done(fail(unreachable("connection refused", request.describe())));
+    }
     std::string place = request.describe();
     Duration limit = request.limit;
     auto on_reply = [this, plan, limit, place, done = std::move(done)](Reply reply) mutable {
+      if (away_ && reply) {
+        ++injected_[Fault::away];
+        reply = fail(unreachable("connection reset", place));
+      }
       if (plan.fault != Fault::reply_lost) {
         return answer(plan.reply_delay, std::move(reply), std::move(done));
       }
@@ -189,14 +280,25 @@ void FaultApi::forward(Request request, CallPlan plan, ReplyCallback done) {
 }
 
 void FaultApi::answer(Duration delay, Reply reply, ReplyCallback done) {
-  loop_.after(delay, scope_.bind([reply = std::move(reply), done = std::move(done)]() mutable {
+  loop_.after(delay, scope_.bind([this, outages = outages_, reply = std::move(reply),
+                                  done = std::move(done)]() mutable {
+    if (reply && outages != outages_) {
+      ++injected_[Fault::away];
+      reply = fail(unreachable("connection reset", ""));
+    }
     done(std::move(reply));
   }));
 }
 
 std::unique_ptr<Watch> FaultApi::watch(WatchRequest request, WatchHandler handler) {
   WatchPlan plan = source_.plan_watch(request);
-  if (plan.begin != Fault::none) ++injected_[plan.begin];
+  if (away_) plan.begin = Fault::away;
+  if (uses_replica()) plan.lag = std::max(plan.lag, replica_lag_);
+  if (plan.begin != Fault::none) {
+    ++injected_[plan.begin];
+  } else if (plan.lag > Duration::zero()) {
+    ++injected_[Fault::stale];
+  }
   auto watch = std::make_unique<FaultyWatch>(*this, std::move(request), std::move(handler));
   watch->begin(plan);
   return watch;
@@ -212,6 +314,20 @@ void FaultApi::drop_watches() {
 
 void FaultApi::silence_watches() {
   for (FaultyWatch* watch : watches_) watch->silence();
+}
+
+void FaultApi::begin_outage() {
+  if (away_) return;
+  away_ = true;
+  ++outages_;
+  drop_watches();
+}
+
+void FaultApi::use_replica(Duration lag, Duration period, bool all_reads) {
+  replica_lag_ = lag;
+  replica_until_ = loop_.uptime() + period;
+  replica_serves_all_ = all_reads;
+  drop_watches();
 }
 
 }  // namespace lockstep::kube

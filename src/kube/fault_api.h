@@ -1,7 +1,8 @@
 // An Api that goes wrong on purpose, at the boundary where networks and servers do: requests and
-// replies get lost, answers are 409, 410, 429 and 500, watches lag, end or go silent. Which fault
-// comes when is asked of a FaultSource: random from a seed, written down for a test, or made by the
-// simulator from a scenario.
+// replies get lost, answers are 409, 410, 429 and 500, lists and watches come from a replica that
+// lags behind, watches end or go silent, the server is away. Which fault comes when is asked of a
+// FaultSource: random from a seed, written down for a test, or made by the simulator from a
+// scenario.
 //
 // It stands for the network and the server, so it belongs to the simulation, not to the client: a
 // request that is on its way arrives although its sender has been killed.
@@ -31,6 +32,12 @@ enum class Fault {
   expired,       // 410, not done
   throttled,     // 429, not done
   server_error,  // 500, not done
+  list_cut,      // 410 for a later page of a list: its snapshot is gone
+  stale,         // a list, a get or a watch from a replica that lags behind
+  away,          // connection refused or reset: the server is away
+  watch_dropped,
+  watch_expired,
+  watch_silent,
 };
 std::string_view to_string(Fault fault);
 
@@ -39,6 +46,8 @@ struct CallPlan {
   Duration request_delay{0};            // before it arrives
   Duration reply_delay{0};              // before the answer arrives
   std::optional<Duration> retry_after;  // of a 429 or 500
+  std::optional<Duration> stale;        // of a read: it is answered as of so long ago
+  size_t page_size = 0;                 // of a list: no more than so many at once; 0: as asked
 };
 
 // What becomes of one watch. Several may be set: what comes first counts.
@@ -47,6 +56,7 @@ struct WatchPlan {
   std::optional<Duration> drop_after;    // the connection breaks
   std::optional<Duration> expire_after;  // an ERROR event with 410, then the end
   std::optional<Duration> silent_after;  // nothing comes any more, not even the end
+  Duration lag{0};                       // of the replica that serves it
 };
 
 class FaultSource {
@@ -86,6 +96,22 @@ struct FaultWeights {
   Duration latency{0};                 // of a request and of a reply each, at most
   Duration watch_lag{0};               // at most
   Duration retry_after = seconds(10);  // at most; rounded up to seconds, as the header is
+  // Instead of watch_lag, by ResourceType::full_name(): pods may be seen gone long before their
+  // node is seen cordoned.
+  std::map<std::string, Duration> watch_lag_of{};
+
+  // A list that names a version, or a watch, comes from a replica that lags: the list is older
+  // where the version allows that and 504 where it does not, the watch is late.
+  double stale_replica = 0;
+  // Even a list or get that asks for the newest state gets an old one. Kubernetes promises that
+  // this does not happen.
+  double stale_reads = 0;
+  Duration replica_lag = minutes(1);  // at most
+
+  double list_cut = 0;  // of each page but the first
+  size_t page_size = 0;
+
+  Duration watch_lag_for(const ResourceType& type) const;
 
   // A bit of everything; strength 1 is a very bad day.
   static FaultWeights everything(double strength);
@@ -106,6 +132,8 @@ class RandomFaults : public FaultSource {
   bool chance(double probability) { return random_.fraction() < probability; }
 
  private:
+  void plan_read(const Request& request, CallPlan& plan);
+
   Random& random_;
 };
 
@@ -141,6 +169,9 @@ class ScriptedFaults final : public FaultSource {
 
 class FaultApi final : public Api {
  public:
+  // The inner Api's resourceVersion of so long ago; empty: not known.
+  using History = std::function<std::string(Duration age)>;
+
   FaultApi(Api& inner, Loop& loop, FaultSource& source);
   ~FaultApi() override;
 
@@ -154,8 +185,23 @@ class FaultApi final : public Api {
   void drop_watches();
   void silence_watches();
 
+  // The server goes away: open watches break, what is under way is not answered, and everything
+  // else is refused until it is back.
+  void begin_outage();
+  void end_outage() { away_ = false; }
+  bool is_away() const { return away_; }
+
+  // Without it nothing can be stale.
+  void set_history(History history) { history_ = std::move(history); }
+  // All watches break, and until so long from now whatever may come from a replica comes from one
+  // that lags by this much; with `all_reads` also what asks for the newest state.
+  void use_replica(Duration lag, Duration period, bool all_reads = false);
+  void leave_replica() { replica_until_ = Duration::zero(); }
+
  private:
   class FaultyWatch;
+  bool read_from_replica(Request& request, Duration age, ReplyCallback& done);
+  bool uses_replica() const { return loop_.uptime() < replica_until_; }
   void forward(Request request, CallPlan plan, ReplyCallback done);
   void answer(Duration delay, Reply reply, ReplyCallback done);
 
@@ -164,6 +210,12 @@ class FaultApi final : public Api {
   FaultSource& source_;
   std::map<Fault, uint64_t> injected_;
   std::vector<FaultyWatch*> watches_;
+  History history_;
+  bool away_ = false;
+  uint64_t outages_ = 0;
+  Duration replica_lag_{0};
+  Duration replica_until_{0};
+  bool replica_serves_all_ = false;
   Scope scope_;
 };
 

@@ -182,6 +182,92 @@ TEST_F(FaultApiTest, NothingComesFromADestroyedWatch) {
   EXPECT_EQ(inner.open_watches(), 0u);
 }
 
+TEST_F(FaultApiTest, AServerThatIsAwayRefusesAllAndIsBackForAll) {
+  open_watch({});
+  std::optional<Reply> under_way;
+  inner.latency = seconds(2);
+  api.call(write(), [&](Reply reply) { under_way = std::move(reply); });
+  loop.run_for(seconds(1));
+  api.begin_outage();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->kind, ErrorKind::unreachable);
+  Reply refused = call(get(resource::nodes, {"", "b"}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::unreachable);
+  end.reset();
+  open_watch({});
+  loop.run_for(seconds(5));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->kind, ErrorKind::unreachable);
+  // It had arrived before, and its sender does not know.
+  ASSERT_TRUE(under_way.has_value());
+  EXPECT_FALSE(*under_way);
+  EXPECT_TRUE(was_written());
+  EXPECT_GE(api.injected().at(Fault::away), 3u);
+  api.end_outage();
+  EXPECT_EQ(call(get(resource::nodes, {"", "a"}))->code, 200);
+}
+
+TEST_F(FaultApiTest, AReplyThatWasOnItsWayIsLostWithTheServer) {
+  CallPlan plan;
+  plan.reply_delay = seconds(10);
+  faults.on_call([](const Request&) { return true; }, plan);
+  std::optional<Reply> answer;
+  api.call(write(), [&](Reply reply) { answer = std::move(reply); });
+  loop.run_for(seconds(5));
+  EXPECT_TRUE(was_written());
+  api.begin_outage();
+  api.end_outage();
+  loop.run_for(seconds(6));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_FALSE(*answer);
+}
+
+TEST_F(FaultApiTest, AWatchOfAReplicaIsLateByItsLag) {
+  WatchPlan plan;
+  plan.lag = seconds(30);
+  open_watch(plan);
+  change();
+  loop.run_for(seconds(29));
+  EXPECT_TRUE(events.empty());
+  loop.run_for(seconds(2));
+  EXPECT_EQ(events.size(), 1u);
+  EXPECT_EQ(api.injected().at(Fault::stale), 1u);
+}
+
+TEST_F(FaultApiTest, AReplicaIsAskedForTheStateThatItHas) {
+  for (int i = 0; i < 9; ++i) change();
+  api.set_history([](Duration age) { return age == seconds(30) ? "5" : ""; });
+  api.use_replica(seconds(30), minutes(5));
+  // The newest state is the store's own affair.
+  call(list(resource::nodes));
+  EXPECT_EQ(inner.calls.back().find_query("resourceVersion"), nullptr);
+  call(list(resource::nodes)
+           .with("resourceVersion", "3")
+           .with("resourceVersionMatch", "NotOlderThan"));
+  EXPECT_EQ(*inner.calls.back().find_query("resourceVersion"), "5");
+  EXPECT_EQ(*inner.calls.back().find_query("resourceVersionMatch"), "Exact");
+  size_t asked = inner.calls.size();
+  Reply late = call(list(resource::nodes).with("resourceVersion", "7"));
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->code, 504);
+  EXPECT_EQ(inner.calls.size(), asked);
+  EXPECT_EQ(api.injected().at(Fault::stale), 2u);
+  loop.run_for(minutes(5));
+  call(list(resource::nodes).with("resourceVersion", "7"));
+  EXPECT_EQ(*inner.calls.back().find_query("resourceVersion"), "7");
+}
+
+TEST_F(FaultApiTest, EvenTheNewestStateMayBeOldWhereThatIsAskedFor) {
+  change();
+  api.set_history([](Duration) { return "5"; });
+  api.use_replica(seconds(30), minutes(5), true);
+  call(get(resource::nodes, {"", "a"}));
+  EXPECT_EQ(inner.calls.back().verb, Verb::list);
+  EXPECT_EQ(*inner.calls.back().find_query("fieldSelector"), "metadata.name=a");
+  EXPECT_EQ(*inner.calls.back().find_query("resourceVersion"), "5");
+}
+
 TEST(FaultApi, LateEventsKeepTheirOrder) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     VirtualLoop loop(seed);

@@ -46,6 +46,18 @@ std::string_view to_string(Fault fault) {
       return "throttled";
     case Fault::server_error:
       return "server error";
+    case Fault::list_cut:
+      return "list cut";
+    case Fault::stale:
+      return "stale";
+    case Fault::away:
+      return "away";
+    case Fault::watch_dropped:
+      return "watch dropped";
+    case Fault::watch_expired:
+      return "watch expired";
+    case Fault::watch_silent:
+      return "watch silent";
   }
   return "unknown";
 }
@@ -66,6 +78,12 @@ FaultWeights FaultWeights::everything(double strength) {
   weights.latency = milliseconds(500);
   weights.watch_lag = seconds(3);
   return weights;
+}
+
+Duration FaultWeights::watch_lag_for(const ResourceType& type) const {
+  if (watch_lag_of.empty()) return watch_lag;
+  auto found = watch_lag_of.find(type.full_name());
+  return found == watch_lag_of.end() ? watch_lag : found->second;
 }
 
 Duration RandomFaults::up_to(Duration most) {
@@ -90,7 +108,22 @@ CallPlan RandomFaults::plan_call(const Request& request) {
   bool says_when = plan.fault == Fault::throttled ? chance(0.8) : chance(0.2);
   Duration when = seconds(static_cast<int64_t>(in_seconds(up_to(weights.retry_after))) + 1);
   if (says_when) plan.retry_after = when;
+  plan_read(request, plan);
   return plan;
+}
+
+// These are drawn only where they are wished for: runs without them stay what they were.
+void RandomFaults::plan_read(const Request& request, CallPlan& plan) {
+  if (is_write(request)) return;
+  plan.page_size = weights.page_size;
+  if (request.find_query("continue") != nullptr) {
+    bool cut = weights.list_cut > 0 && chance(weights.list_cut);
+    if (cut && plan.fault == Fault::none) plan.fault = Fault::list_cut;
+    return;
+  }
+  bool newest = request.find_query("resourceVersion") == nullptr;
+  double probability = newest ? weights.stale_reads : weights.stale_replica;
+  if (probability > 0 && chance(probability)) plan.stale = up_to(weights.replica_lag);
 }
 
 WatchPlan RandomFaults::plan_watch(const WatchRequest&) {
@@ -105,10 +138,15 @@ WatchPlan RandomFaults::plan_watch(const WatchRequest&) {
   if (chance(weights.watch_expired)) plan.expire_after = life;
   life = up_to(weights.watch_life);
   if (chance(weights.watch_silent)) plan.silent_after = life;
+  if (weights.stale_replica > 0 && chance(weights.stale_replica)) {
+    plan.lag = up_to(weights.replica_lag);
+  }
   return plan;
 }
 
-Duration RandomFaults::event_delay(const WatchRequest&) { return up_to(weights.watch_lag); }
+Duration RandomFaults::event_delay(const WatchRequest& request) {
+  return up_to(weights.watch_lag_for(request.type));
+}
 
 void ScriptedFaults::on_call(CallMatch match, CallPlan plan, size_t times) {
   calls_.push_back({std::move(match), plan, times});
