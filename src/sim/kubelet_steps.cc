@@ -180,7 +180,7 @@ void Kubelets::finish_pull(NodeState& node, const Run& run) {
 
 void Kubelets::start_containers(NodeState& node, const Run& run) {
   bool needs_driver = (run->role == Role::workload && run->uses_gpu && !node.machine.loaded()) ||
-                      (run->role == Role::dra_plugin && node.machine.generation() == 0);
+                      (run->role == Role::dra_plugin && !node.machine.loaded_since_boot());
   if (needs_driver || (run->role == Role::driver && !holds_driver(node, run))) {
     run->step = Step::start_wait;
     return;

@@ -81,6 +81,7 @@ void Kubelets::set_behaviour(const std::string& node, NodeBehaviour behaviour) {
 
 void Kubelets::set_ready(const std::string& node, bool ready) {
   NodeState& state = nodes_.at(node);
+  if (state.gone) return;
   state.down = !ready;
   agent_.set_ready(node, ready);
   resume(state);
@@ -112,6 +113,8 @@ void Kubelets::on_pod(const ObjectCache::Change& change) {
   NodeState& node = at->second;
   ObjectKey key = change.object().meta.key();
   auto found = node.runs.find(key);
+  // Found when the machine is on again.
+  if ((node.off || node.gone) && found == node.runs.end()) return;
   if (found != node.runs.end() &&
       (!change.after || found->second->uid() != change.after->meta.uid)) {
     // Deleted by force, or by ourselves: nothing of it runs any more.

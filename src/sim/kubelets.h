@@ -71,12 +71,26 @@ class Kubelets {
   void set_ready(const std::string& node, bool ready);
   // The driver's containers end with an error, and are restarted as any other.
   void crash_driver(const std::string& node);
+  // The kubelet does nothing until it is told to go on; its node stays Ready.
+  void set_hung(const std::string& node, bool hung);
+  // The machine is off (kubelet_power.cc): NotReady, nothing runs, the module is gone. Once it is
+  // on again its pods start anew, and those that are not to be restarted have failed.
+  void switch_off(const std::string& node);
+  void switch_on(const std::string& node);
+  // The machine is gone for good, and whoever deletes its Node has done so or will. It may come
+  // back as a new machine of the same name, which registers itself.
+  void take_away(const std::string& node);
+  void bring_back(const std::string& node);
+  bool is_there(const std::string& node) const { return !nodes_.at(node).gone; }
 
  private:
   using Run = std::shared_ptr<PodRun>;
   struct NodeState {
     Machine machine;
     bool down = false;  // NotReady
+    bool hung = false;
+    bool off = false;
+    bool gone = false;
     std::map<ObjectKey, Run> runs;
     std::set<Text> images;               // that are on its disk
     std::map<std::string, int> crashes;  // of driver containers, by version
@@ -85,7 +99,7 @@ class Kubelets {
     // waits until it is gone: they would take the module away from each other.
     std::string driver_uid;
 
-    bool hangs() const { return down || machine.behaviour.hangs; }
+    bool hangs() const { return down || hung || off || gone || machine.behaviour.hangs; }
   };
 
   void on_pod(const ObjectCache::Change& change);
@@ -94,6 +108,8 @@ class Kubelets {
   void adopt(NodeState& node, const Run& run);
   void begin_stop(NodeState& node, const Run& run, const ObjectMeta& meta);
   void resume(NodeState& node);
+  void start_anew(const Run& run);
+  void admit_all(NodeState& node);
 
   // The steps of a pod (kubelet_steps.cc).
   void enter(const Run& run);

@@ -43,7 +43,14 @@ void Machine::finish_load(std::string version, std::string digest, Time now) {
   version_ = std::move(version);
   digest_ = std::move(digest);
   ++generation_;
+  loaded_since_boot_ = true;
   loaded_since_ = now;
+}
+
+void Machine::switch_off() {
+  module_ = Module::absent;
+  digest_.clear();
+  loaded_since_boot_ = false;
 }
 
 NvmlHandle Machine::open_nvml() const { return {generation_, migrating(), version_}; }

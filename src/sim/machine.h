@@ -86,8 +86,10 @@ class Machine {
 
   Module module() const { return module_; }
   bool loaded() const { return module_ == Module::loaded; }
+  // Since the machine was switched on; before that no program can find any GPU.
+  bool loaded_since_boot() const { return loaded_since_boot_; }
   // A module was there and its successor is not loaded yet.
-  bool migrating() const { return generation_ > 0 && module_ != Module::loaded; }
+  bool migrating() const { return loaded_since_boot_ && module_ != Module::loaded; }
   // Of the loaded module; before that, of the last one.
   const std::string& version() const { return version_; }
   const std::string& digest() const { return digest_; }
@@ -101,7 +103,9 @@ class Machine {
   void begin_load() { module_ = Module::loading; }
   void finish_load(std::string version, std::string digest, Time now);
   // A driver container that died while it was loading.
-  void abort_load() { module_ = generation_ == 0 ? Module::absent : Module::unloaded; }
+  void abort_load() { module_ = loaded_since_boot_ ? Module::unloaded : Module::absent; }
+  // Nothing is left in the kernel.
+  void switch_off();
 
   NvmlHandle open_nvml() const;
   // Gives the devices of a claim to a pod by way of a process with this handle. The message of a
@@ -115,6 +119,7 @@ class Machine {
   std::string version_;
   std::string digest_;
   uint64_t generation_ = 0;
+  bool loaded_since_boot_ = false;
   Time loaded_since_;
 };
 

@@ -56,6 +56,11 @@ void NodeAgent::register_node(const std::string& name) {
                }));
 }
 
+void NodeAgent::register_again(const std::string& node) {
+  nodes_.at(node).ready = true;
+  register_node(node);
+}
+
 void NodeAgent::set_ready(const std::string& node, bool ready) {
   auto at = nodes_.find(node);
   if (at == nodes_.end() || at->second.ready == ready) return;
@@ -79,7 +84,10 @@ void NodeAgent::write_ready(const std::string& name) {
       kube::patch(resource::nodes, {"", name}, kube::PatchType::strategic,
                   JsonObject{{"status", JsonObject{{"conditions", JsonArray{condition}}}}});
   request.subresource = "status";
-  writer_.send(std::move(request));
+  writer_.send(std::move(request), scope_.bind([this, name, ready](const Result<Document>&) {
+    // A write that was tried again may have come after a later one.
+    if (nodes_.at(name).ready != ready) write_ready(name);
+  }));
 }
 
 void NodeAgent::set_label(const std::string& node, std::string_view key, std::string_view value) {

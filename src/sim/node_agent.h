@@ -25,6 +25,8 @@ class NodeAgent {
   // A whole Node object, with its status.
   void add(Json node);
   void start();
+  // A new machine of the same name, with the labels that the first one had at the beginning.
+  void register_again(const std::string& node);
 
   void set_ready(const std::string& node, bool ready);
   void set_label(const std::string& node, std::string_view key, std::string_view value);

@@ -1,0 +1,87 @@
+// Machines that are switched off, come back, vanish and are replaced.
+#include "sim/kubelets.h"
+
+namespace lockstep::sim {
+
+void Kubelets::set_hung(const std::string& node, bool hung) {
+  NodeState& state = nodes_.at(node);
+  state.hung = hung;
+  resume(state);
+}
+
+void Kubelets::switch_off(const std::string& node) {
+  NodeState& state = nodes_.at(node);
+  if (state.gone || state.off) return;
+  state.off = true;
+  state.machine.switch_off();
+  for (const auto& [key, run] : state.runs) {
+    parts_.loop.cancel(run->timer);
+    run->timer = 0;
+    run->stalled = false;
+  }
+  agent_.set_ready(node, false);
+}
+
+void Kubelets::switch_on(const std::string& node) {
+  NodeState& state = nodes_.at(node);
+  if (state.gone || !state.off) return;
+  state.off = false;
+  agent_.set_ready(node, !state.down);
+  auto runs = state.runs;
+  for (const auto& [key, run] : runs) start_anew(run);
+  admit_all(state);
+}
+
+// What was bound to the node while nobody was there to see it.
+void Kubelets::admit_all(NodeState& node) {
+  for (const Object& pod : view_.pods().find_all("node", node.machine.name())) {
+    if (node.runs.contains(pod->meta.key()) || is_finished(*pod) || pod->meta.is_deleting())
+      continue;
+    admit(node, *pod);
+  }
+}
+
+// What a kubelet does with the pods that it finds after a reboot.
+void Kubelets::start_anew(const Run& run) {
+  if (run->step == Step::finished) return;
+  Time now = parts_.loop.now();
+  for (ContainerRun& container : run->containers) {
+    if (container.state != ContainerRun::State::running) continue;
+    run->end(container, now, 255);
+    ++container.restarts;
+  }
+  if (run->ready) run->set_ready(false, now);
+  if (run->deleting) return enter_again(run, Step::stopped);
+  bool has_begun = run->phase == PodPhase::running;
+  if (has_begun && !run->restarts) {
+    run->phase = PodPhase::failed;
+    run->step = Step::finished;
+    return publish(run);
+  }
+  run->init = 0;
+  for (ContainerRun& container : run->init_containers) {
+    container.state = ContainerRun::State::waiting;
+    container.reason = "PodInitializing";
+  }
+  publish(run);
+  enter_again(run, Step::prepare);
+}
+
+void Kubelets::take_away(const std::string& node) {
+  switch_off(node);
+  NodeState& state = nodes_.at(node);
+  state.gone = true;
+  state.runs.clear();
+  state.driver_uid.clear();
+  state.images.clear();
+}
+
+void Kubelets::bring_back(const std::string& node) {
+  NodeState& state = nodes_.at(node);
+  if (!state.gone) return;
+  state.gone = state.off = state.down = state.hung = false;
+  agent_.register_again(node);
+  admit_all(state);
+}
+
+}  // namespace lockstep::sim
