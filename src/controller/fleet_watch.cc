@@ -418,7 +418,11 @@ void FleetWatch::count_changed() {
 void FleetWatch::count(const fleet::NodeView& view) {
   std::string name(view.name());
   uncounted_.erase(name);
-  bool changed = view.driver.wanted() ? tally_.update(name, facts_of(view)) : tally_.remove(name);
+  // A node in the middle of its upgrade keeps its place while its DaemonSet and its pod are gone
+  // for a moment, as when somebody creates the DaemonSet anew.
+  fleet::State state = fleet::state_of(*view.node, rules_.keys);
+  bool counts = view.driver.wanted() || fleet::is_active(state) || state == fleet::State::failed;
+  bool changed = counts ? tally_.update(name, facts_of(view)) : tally_.remove(name);
   if (!changed) return;
   for (const auto& listener : pool_listeners_) listener();
 }

@@ -429,6 +429,28 @@ TEST(FleetWatch, NodesWithoutADriverAreNotCounted) {
   EXPECT_EQ(scene.watch->nodes(), (std::vector<std::string>{"gpu-1", "gpu-10"}));
 }
 
+// A DaemonSet that is created anew takes its pods with it for a moment.
+TEST(FleetWatch, ANodeInTheMiddleOfItsUpgradeKeepsItsPlaceWithoutADriver) {
+  Scene scene;
+  scene.add_usual();
+  scene.add_node("gpu-2");
+  scene.add_driver("driver-2", "gpu-2");
+  scene.add_state("gpu-1", State::pod_restart);
+  scene.add_state("gpu-2", State::done);
+  scene.start();
+  scene.api.erase(resource::daemon_sets, {std::string(operator_ns), std::string(driver_set)});
+  scene.api.erase(resource::pods, {std::string(operator_ns), "driver-1"});
+  scene.api.erase(resource::pods, {std::string(operator_ns), "driver-2"});
+  scene.settle();
+  scene.watch->count_changed();
+  EXPECT_EQ(scene.watch->nodes(), std::vector<std::string>{"gpu-1"});
+  EXPECT_EQ(scene.watch->tally().counts("").active, 1);
+  scene.add_state("gpu-1", State::done);
+  scene.settle();
+  scene.watch->count_changed();
+  EXPECT_TRUE(scene.watch->nodes().empty());
+}
+
 TEST(FleetWatch, ANodeThatVanishesIsForgotten) {
   Scene scene;
   scene.add_usual();
