@@ -61,7 +61,7 @@ class Cluster {
   Kubelets& kubelets() { return fleet.kubelets(); }
   // The fleet's own troubles with the API; calm comes by setting the weights to {}.
   kube::RandomFaults& fleet_faults() { return faults_; }
-  const kube::FaultApi& fleet_api() const { return fault_api_; }
+  kube::FaultApi& fleet_api() { return fault_api_; }
   // Every object of the store, whatever its version: equal for equal runs.
   std::string digest();
 

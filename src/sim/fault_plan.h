@@ -4,7 +4,7 @@
 //
 //   SeededRandom random(seed);
 //   FaultPlan plan = random_fault_plan(random, 0.5, {.nodes = 20});
-//   add_faults(scenario, plan);           // what the scenario itself says stays
+//   add_faults(scenario, plan);
 //
 // calm() (world_faults.h) switches all of it off at once in a run that is under way.
 #pragma once
@@ -49,7 +49,7 @@ struct FaultScope {
 // Strength 0: nothing; 1: a very bad day. The same random numbers give the same plan.
 FaultPlan random_fault_plan(Random& random, double strength, const FaultScope& scope = {});
 
-// Adds the plan to what the scenario says already.
+// Adds the plan to the scenario; its weights take the place of the scenario's.
 void add_faults(Scenario& scenario, const FaultPlan& plan);
 
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "data/yaml.h"
 #include "sim/expectations_reader.h"
+#include "sim/fault_reader.h"
 #include "sim/strict_reader.h"
 #include "upgrade/policy.h"
 
@@ -72,8 +73,7 @@ void read_latencies(const Json& json, Latencies& latencies, Errors& error) {
   range("workloadStart", latencies.workload_start);
 }
 
-void read_machine(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {
-  StrictReader reader(json, path, error);
+NodeBehaviour read_behaviour(StrictReader& reader) {
   NodeBehaviour behaviour;
   reader.decimal("slowness", behaviour.slowness);
   reader.text("imagePullFails", behaviour.image_pull_fails);
@@ -84,6 +84,12 @@ void read_machine(const Json& json, const std::string& path, Scenario& scenario,
   reader.text("validationFails", behaviour.validation_fails);
   reader.text("prepareFails", behaviour.prepare_fails);
   reader.duration("driverLoad", behaviour.driver_load);
+  return behaviour;
+}
+
+void read_machine(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {
+  StrictReader reader(json, path, error);
+  NodeBehaviour behaviour = read_behaviour(reader);
   const Json* nodes = reader.get("nodes");
   if (nodes == nullptr) return reader.complain(path, "does not say which nodes");
   scenario.machines.emplace_back(read_choice(*nodes, path + ".nodes", error), behaviour);
@@ -102,33 +108,72 @@ void check_policy(const Json& json, const std::string& path, bool may_be_wrong, 
   if (!complaints.empty()) error = Error{ErrorKind::invalid, complaints.front(), path};
 }
 
-enum class Wants { text, map, yes, nodes, share, expectations };
+enum class Wants { text, map, yes, share, expectations, time, shift, replica };
 
-constexpr std::array<std::pair<std::string_view, Wants>, 22> known_actions = {{
-    {"setVersion", Wants::text},    {"setChart", Wants::text},  {"setPolicy", Wants::map},
-    {"pause", Wants::text},         {"resume", Wants::yes},     {"cosmeticChange", Wants::map},
-    {"cordon", Wants::nodes},       {"uncordon", Wants::nodes}, {"retry", Wants::nodes},
-    {"skip", Wants::nodes},         {"unskip", Wants::nodes},   {"notReady", Wants::nodes},
-    {"ready", Wants::nodes},        {"repair", Wants::nodes},   {"crashDriver", Wants::nodes},
-    {"restart", Wants::yes},        {"stop", Wants::yes},       {"start", Wants::yes},
-    {"addClaims", Wants::share},    {"evictWork", Wants::yes},  {"calm", Wants::yes},
+struct Action {
+  std::string_view name;
+  Wants wants;
+  bool on_nodes = false;
+};
+
+constexpr std::array<Action, 38> known_actions = {{
+    {"setVersion", Wants::text},
+    {"setChart", Wants::text},
+    {"setPolicy", Wants::map},
+    {"pause", Wants::text},
+    {"resume", Wants::yes},
+    {"cosmeticChange", Wants::map},
+    {"cordon", Wants::yes, true},
+    {"uncordon", Wants::yes, true},
+    {"retry", Wants::yes, true},
+    {"skip", Wants::yes, true},
+    {"unskip", Wants::yes, true},
+    {"notReady", Wants::yes, true},
+    {"ready", Wants::yes, true},
+    {"repair", Wants::yes, true},
+    {"crashDriver", Wants::yes, true},
+    {"restart", Wants::yes},
+    {"stop", Wants::yes},
+    {"start", Wants::yes},
+    {"addClaims", Wants::share},
+    {"evictWork", Wants::yes},
+    {"calm", Wants::yes},
     {"check", Wants::expectations},
+    {"heal", Wants::yes},
+    {"outage", Wants::time},
+    {"partition", Wants::time},
+    {"silenceWatches", Wants::yes},
+    {"dropWatches", Wants::yes},
+    {"olderReplica", Wants::replica},
+    {"clockStep", Wants::shift},
+    {"notReadyFor", Wants::time, true},
+    {"rebootNodes", Wants::time, true},
+    {"hangKubelets", Wants::time, true},
+    {"deleteNodes", Wants::yes, true},
+    {"recreateNodes", Wants::time, true},
+    {"recreateDriverPods", Wants::yes, true},
+    {"recreateDaemonSet", Wants::yes},
+    {"relabel", Wants::map, true},
+    {"setMachine", Wants::map, true},
 }};
 
-void read_action(StrictReader& reader, const std::string& key, Wants wants, Interference& step,
-                 bool has_nodes) {
+void read_action(StrictReader& reader, const std::string& key, const Action& action,
+                 Interference& step, bool has_nodes) {
   std::string place = reader.path(key);
   const Json& value = step.value;
-  switch (wants) {
+  switch (action.wants) {
     case Wants::text:
       if (!value.is_string()) reader.complain(place, "must be a text; put it in quotes");
       break;
     case Wants::map:
       if (!value.is_object()) reader.complain(place, "must be a map");
       if (key == "setPolicy") check_policy(value, place, true, reader.error());
+      if (key == "setMachine") {
+        StrictReader machine(value, place, reader.error());
+        step.machine = read_behaviour(machine);
+      }
       break;
     case Wants::yes:
-    case Wants::nodes:
       if (!value.is_bool() || !value.get_bool()) reader.complain(place, "must be true");
       break;
     case Wants::share:
@@ -137,10 +182,21 @@ void read_action(StrictReader& reader, const std::string& key, Wants wants, Inte
     case Wants::expectations:
       step.check = read_expectations(value, place, reader.error());
       break;
+    case Wants::time:
+    case Wants::shift: {
+      auto length = parse_duration(as_text(&value));
+      bool is_right =
+          value.is_string() && length && (action.wants == Wants::shift || *length >= Duration(0));
+      if (!is_right) reader.complain(place, "must be a length of time such as 90s or 1h30m");
+      break;
+    }
+    case Wants::replica:
+      check_replica(value, place, reader.error());
+      break;
   }
-  if (wants == Wants::nodes && !has_nodes) {
+  if (action.on_nodes && !has_nodes) {
     reader.complain(place, "needs nodes: which ones");
-  } else if (wants != Wants::nodes && has_nodes) {
+  } else if (!action.on_nodes && has_nodes) {
     reader.complain(reader.path("nodes"), fmt::format("means nothing to {}", key));
   }
 }
@@ -157,8 +213,8 @@ Interference read_step(const Json& json, const std::string& path, bool is_first,
   reader.share("reached", step.reached);
   const Json* nodes = reader.get("nodes");
   if (nodes != nullptr) step.nodes = read_choice(*nodes, path + ".nodes", error);
-  for (const auto& [name, wants] : known_actions) {
-    std::string key(name);
+  for (const Action& action : known_actions) {
+    std::string key(action.name);
     const Json* value = reader.get(key);
     if (value == nullptr) continue;
     if (!step.action.empty()) {
@@ -166,7 +222,7 @@ Interference read_step(const Json& json, const std::string& path, bool is_first,
     }
     step.action = key;
     step.value = *value;
-    read_action(reader, key, wants, step, nodes != nullptr);
+    read_action(reader, key, action, step, nodes != nullptr);
   }
   if (step.action.empty() && json.is_object() && !error) {
     // An action that is misspelt has the better message, and it comes first.
@@ -225,6 +281,7 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   read_list(reader, "steps", [&](const Json& entry, const std::string& path) {
     scenario.steps.push_back(read_step(entry, path, scenario.steps.empty(), error));
   });
+  if (const Json* faults = reader.get("faults")) read_faults(*faults, "faults", scenario, error);
   if (const Json* expect = reader.get("expect")) {
     scenario.expect = read_expectations(*expect, "expect", error);
   } else if (json.is_object()) {

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "data/json.h"
 #include "fleet/state.h"
+#include "kube/fault_api.h"
 #include "objects/int_or_percent.h"
 #include "sim/fleet_objects.h"
 #include "sim/machine.h"
@@ -73,8 +74,9 @@ struct Interference {
   std::string action;  // "setVersion", "setPolicy", "cordon", …
   Json value;
   NodeChoice nodes;
-  IntOrPercent share;  // of the action "addClaims"
-  Expectations check;  // of the action "check"
+  IntOrPercent share;     // of the action "addClaims"
+  NodeBehaviour machine;  // of the action "setMachine"
+  Expectations check;     // of the action "check"
 };
 
 struct Scenario {
@@ -95,6 +97,9 @@ struct Scenario {
   int controllers = 1;           // all believe that they lead
   double controller_faults = 0;  // how badly the API treats the controller; 1 is a very bad day
   double fleet_faults = 0;       // and the fleet itself
+  // The same fault by fault, instead of the strengths.
+  std::optional<kube::FaultWeights> controller_weights;
+  std::optional<kube::FaultWeights> fleet_weights;
   Duration limit = hours(24);
   // After everything has come to rest, or the limit: time for what is broken to show.
   Duration aftermath = minutes(10);

@@ -12,7 +12,9 @@
 #include "sim/cluster.h"
 #include "sim/expectations.h"
 #include "sim/observed_api.h"
+#include "sim/shifted_loop.h"
 #include "sim/witness.h"
+#include "sim/world_faults.h"
 #include "upgrade/decide.h"
 #include "upgrade/slots.h"
 
@@ -57,6 +59,8 @@ class Run {
                   [this](const kube::Request& request) {
                     if (witness_) witness_->see_request(request);
                   }),
+        clock_(cluster_.loop),
+        world_(cluster_, fault_api_, faults_, clock_),
         taken_(scenario.steps.size()) {
     summary_.scenario = scenario.name;
     summary_.seed = options.seed;
@@ -99,6 +103,8 @@ class Run {
     if (scenario_.fleet_faults > 0) {
       cluster_.fleet_faults().weights = kube::FaultWeights::everything(scenario_.fleet_faults);
     }
+    if (scenario_.controller_weights) faults_.weights = *scenario_.controller_weights;
+    if (scenario_.fleet_weights) cluster_.fleet_faults().weights = *scenario_.fleet_weights;
     // Not before: the fleet came up without trouble.
     for (const auto& [choice, behaviour] : scenario_.machines) {
       for (const auto& name : choice.names(nodes_)) {
@@ -120,7 +126,7 @@ class Run {
       controller::UpgradeOptions options;
       if (!scenario_.reroll_clients) options.fleet.clients.clear();
       controllers_.push_back(std::make_unique<controller::UpgradeController>(
-          observed_, cluster_.loop, controller_random_, log_, std::move(options)));
+          observed_, clock_, controller_random_, log_, std::move(options)));
       controllers_.back()->start();
       controllers_.back()->lead();
     }
@@ -165,6 +171,7 @@ class Run {
   static std::string step_name(size_t index) { return fmt::format("steps[{}]", index); }
 
   void take(const Interference& step) {
+    if (auto taken = world_.take(step, nodes_)) return must(*taken);
     const std::string& action = step.action;
     if (action == "setVersion") {
       must(cluster_.set_driver_version(std::string(as_text(&step.value)), scenario_.to_chart));
@@ -200,7 +207,9 @@ class Run {
             resource::pods, {"ml-training", std::string(text_at(*pod, "metadata", "name"))})));
       }
     } else {
-      for (const auto& name : step.nodes.names(nodes_)) steer(action, name);
+      for (const auto& name : step.nodes.names(nodes_)) {
+        if (cluster_.kubelets().is_there(name)) steer(action, name);
+      }
     }
   }
 
@@ -270,7 +279,7 @@ class Run {
       auto view = watch.view(name);
       if (!view) continue;
       reasons[name] =
-          upgrade::decide(*view, watch.pool(view->pool), watch.rules(), cluster_.loop.now()).reason;
+          upgrade::decide(*view, watch.pool(view->pool), watch.rules(), clock_.now()).reason;
     }
     return reasons;
   }
@@ -287,6 +296,10 @@ class Run {
     summary_.virtual_seconds = in_seconds(busy_);
     summary_.ideal_seconds = ideal_seconds();
     count_calls();
+    summary_.faults = world_.taken();
+    for (const auto& [fault, count] : fault_api_.injected()) {
+      summary_.faults[std::string(to_string(fault))] = count;
+    }
   }
 
   void judge(const Expectations& expect, uint64_t writes_since, const std::string& where) {
@@ -328,6 +341,8 @@ class Run {
   kube::FaultApi fault_api_;
   kube::CountingApi counting_;
   ObservedApi observed_;
+  ShiftedLoop clock_;  // the controllers' own
+  WorldFaults world_;
   SilentLog log_;
   fleet::Keys keys_;
   std::optional<Witness> witness_;

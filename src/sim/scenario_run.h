@@ -27,6 +27,9 @@ struct RunSummary {
   std::map<std::string, uint64_t> api_calls;  // the controller's, by verb
   uint64_t node_writes = 0;                   // its writes besides evictions, events and leases
   uint64_t evictions = 0;
+  // What was done to the controller and to the world, by name: a run that found nothing wrong must
+  // know what it tried.
+  std::map<std::string, uint64_t> faults;
   std::map<std::string, int> states;
   std::map<std::string, int> reasons;  // why nodes that are not done are where they are
   std::string digest;

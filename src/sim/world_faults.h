@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -13,6 +14,7 @@
 #include "sim/cluster.h"
 #include "sim/scenario.h"
 #include "sim/shifted_loop.h"
+#include "sim/version_history.h"
 
 namespace lockstep::sim {
 
@@ -22,13 +24,12 @@ class WorldFaults {
   // as its loop.
   WorldFaults(Cluster& cluster, kube::FaultApi& network, kube::RandomFaults& weights,
               ShiftedLoop& clock);
+  ~WorldFaults();
   WorldFaults(const WorldFaults&) = delete;
   WorldFaults& operator=(const WorldFaults&) = delete;
 
-  // Whether the action is one of these; false: somebody else's.
-  static bool knows(const std::string& action);
-  // Takes a step of a fleet that began with so many nodes.
-  Result<void> take(const Interference& step, int nodes);
+  // Takes a step of a fleet that began with so many nodes. Nothing: the step is somebody else's.
+  std::optional<Result<void>> take(const Interference& step, int nodes);
 
   // Everything is well again, at once: no fault at the API, no outage, every machine that still
   // exists is up, sound and Ready, people have taken back their pauses, skips and cordons. What was
@@ -39,10 +40,31 @@ class WorldFaults {
   const std::map<std::string, uint64_t>& taken() const { return taken_; }
 
  private:
-  Result<void> take_on_node(const Interference& step, const std::string& node);
-  Result<void> delete_node(const std::string& node);
-  Result<void> recreate_driver_pod(const std::string& node);
-  Result<void> recreate_daemon_set();
+  using Action = Result<void> (WorldFaults::*)(const Interference& step);
+  using NodeAction = Result<void> (WorldFaults::*)(const Interference& step,
+                                                   const std::string& node);
+  static const std::map<std::string, Action, std::less<>>& actions();
+  static const std::map<std::string, NodeAction, std::less<>>& node_actions();
+
+  Result<void> heal(const Interference& step);
+  Result<void> outage(const Interference& step);
+  Result<void> partition(const Interference& step);
+  Result<void> silence_watches(const Interference& step);
+  Result<void> drop_watches(const Interference& step);
+  Result<void> older_replica(const Interference& step);
+  Result<void> clock_step(const Interference& step);
+  Result<void> recreate_daemon_set(const Interference& step);
+
+  Result<void> not_ready_for(const Interference& step, const std::string& node);
+  Result<void> reboot(const Interference& step, const std::string& node);
+  Result<void> hang(const Interference& step, const std::string& node);
+  Result<void> delete_node(const Interference& step, const std::string& node);
+  Result<void> recreate_node(const Interference& step, const std::string& node);
+  Result<void> recreate_driver_pod(const Interference& step, const std::string& node);
+  Result<void> relabel(const Interference& step, const std::string& node);
+  Result<void> set_machine(const Interference& step, const std::string& node);
+
+  void remove_pods_of(const std::string& node);
   void undo_what_people_did();
   // Ends what was begun: after this long, or with calm().
   void later(Duration delay, std::function<void()> end);
@@ -51,6 +73,7 @@ class WorldFaults {
   kube::FaultApi& network_;
   kube::RandomFaults& weights_;
   ShiftedLoop& clock_;
+  VersionHistory history_;
   std::map<uint64_t, std::function<void()>> ends_;
   uint64_t next_end_ = 1;
   std::map<std::string, uint64_t> taken_;

@@ -1,0 +1,28 @@
+// Reads what goes wrong at the API from a scenario, fault by fault:
+//
+//   faults: {replyLost: 0.02, watchLag: {default: 2s, pods: 30s}, outage: {at: 10m, for: 3m}}
+//
+// What is not named is as the strength controllerFaults says, or does not happen.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sim/scenario.h"
+
+namespace lockstep::sim {
+
+// Into the scenario's weights and, for what has a time, its steps.
+void read_faults(const Json& json, const std::string& path, Scenario& scenario,
+                 std::optional<Error>& error);
+
+// The value of the step olderReplica.
+struct OlderReplica {
+  Duration age{0};
+  Duration period = minutes(5);
+  bool all_reads = false;
+};
+OlderReplica read_replica(const Json& json, const std::string& path, std::optional<Error>& error);
+void check_replica(const Json& json, const std::string& path, std::optional<Error>& error);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,88 @@
+#include "sim/fault_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::sim {
+namespace {
+
+Result<Scenario> read(const std::string& more) {
+  return read_scenario(more + "\nexpect: {done: all}\n", "s.yaml");
+}
+
+std::string error_of(const std::string& more) {
+  auto scenario = read(more);
+  return scenario ? "" : scenario.error().text();
+}
+
+TEST(FaultReader, ReadsEveryFaultByItsName) {
+  auto scenario = read(R"(
+faults:
+  {requestLost: 0.01, requestLate: 0.02, replyLost: 0.03, conflict: 0.04, expired: 0.05,
+   throttled: 0.06, serverError: 0.07, watchRefused: 0.08, watchDropped: 0.09, watchExpired: 0.1,
+   watchSilent: 0.11, staleReplica: 0.12, staleReads: 0.13, listCut: 0.14, pageSize: 2,
+   watchLife: 2m, latency: 1s, retryAfter: 20s, replicaLag: 90s,
+   watchLag: {default: 2s, pods: 30s, daemonsets: 1m}, fleet: {replyLost: 0.5},
+   outage: {at: 10m, for: 3m}}
+)");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  const kube::FaultWeights& weights = *scenario->controller_weights;
+  double sum = weights.request_lost + weights.request_late + weights.reply_lost + weights.conflict +
+               weights.expired + weights.throttled + weights.server_error + weights.watch_refused +
+               weights.watch_dropped + weights.watch_expired + weights.watch_silent +
+               weights.stale_replica + weights.stale_reads + weights.list_cut;
+  EXPECT_NEAR(sum, 14 * 15 / 2 * 0.01, 1e-9);
+  EXPECT_EQ(weights.request_late, 0.02);
+  EXPECT_EQ(weights.watch_silent, 0.11);
+  EXPECT_EQ(weights.page_size, 2u);
+  EXPECT_EQ(weights.watch_life, minutes(2));
+  EXPECT_EQ(weights.latency, seconds(1));
+  EXPECT_EQ(weights.retry_after, seconds(20));
+  EXPECT_EQ(weights.replica_lag, seconds(90));
+  EXPECT_EQ(weights.watch_lag_for(resource::nodes), seconds(2));
+  EXPECT_EQ(weights.watch_lag_for(resource::pods), seconds(30));
+  EXPECT_EQ(weights.watch_lag_for(resource::daemon_sets), minutes(1));
+  EXPECT_EQ(scenario->fleet_weights->reply_lost, 0.5);
+  EXPECT_EQ(scenario->fleet_weights->request_lost, 0);
+  ASSERT_EQ(scenario->steps.size(), 1u);
+  EXPECT_EQ(scenario->steps[0].action, "outage");
+  EXPECT_EQ(scenario->steps[0].at, minutes(10));
+  EXPECT_EQ(as_text(&scenario->steps[0].value), "3m");
+}
+
+TEST(FaultReader, NamesGoOverTheStrength) {
+  auto scenario = read("controllerFaults: 0.5\nfaults: {replyLost: 0, watchLag: 7s}");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_EQ(scenario->controller_weights->reply_lost, 0);
+  EXPECT_EQ(scenario->controller_weights->watch_lag, seconds(7));
+  EXPECT_EQ(scenario->controller_weights->conflict, kube::FaultWeights::everything(0.5).conflict);
+  EXPECT_FALSE(scenario->fleet_weights);
+}
+
+TEST(FaultReader, SaysWhatIsWrongAndWhatIsNear) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"faults: {replyLots: 0.1}",
+       "s.yaml: faults: has the unknown key replyLots; did you mean replyLost?"},
+      {"faults: {replyLost: 2}", "s.yaml: faults.replyLost: must be a chance from 0 to 1"},
+      {"faults: {watchLag: {pod: 3s}}",
+       "s.yaml: faults.watchLag: has the unknown key pod; did you mean pods?"},
+      {"faults: {fleet: {conflicts: 0.1}}",
+       "s.yaml: faults.fleet: has the unknown key conflicts; did you mean conflict?"},
+      {"faults: {outage: {at: 10m}}", "s.yaml: faults.outage: does not say for how long"},
+      {"steps: [{olderReplica: {for: 3m}}]", "s.yaml: steps[0].olderReplica: does not say how old"},
+      {"steps: [{rebootNodes: 1m}]", "s.yaml: steps[0].rebootNodes: needs nodes: which ones"},
+      {"steps: [{rebootNodes: true, nodes: [1]}]",
+       "s.yaml: steps[0].rebootNodes: must be a length of time such as 90s or 1h30m"},
+      {"steps: [{outage: \"-3m\"}]", "s.yaml: steps[0].outage: must be a length of time"},
+      {"steps: [{nodes: [1], outage: 3m}]", "s.yaml: steps[0].nodes: means nothing to outage"},
+      {"steps: [{nodes: [1], setMachine: {slownes: 3}}]",
+       "s.yaml: steps[0].setMachine: has the unknown key slownes; did you mean slowness?"},
+  };
+  for (const auto& [text, expected] : cases) {
+    std::string error = error_of(text);
+    EXPECT_TRUE(error.starts_with(expected)) << text << "\n  said " << error;
+  }
+  EXPECT_EQ(error_of("steps: [{clockStep: \"-1h\"}]"), "");
+}
+
+}  // namespace
+}  // namespace lockstep::sim
