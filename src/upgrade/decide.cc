@@ -44,13 +44,13 @@ Decision note_time(const Situation& situation) {
 }
 
 Decision take_back(const Situation& situation) {
-  return leave_upgrade(
-      situation,
-      {"NoLongerNeeded",
-       fmt::format("the driver pod is of the newest revision ({}) again; nothing more is "
-                   "moved",
-                   situation.view.driver.newest_revision.view()),
-       ""});
+  Reason reason{"NoLongerNeeded",
+                fmt::format("the driver pod is of the newest revision ({}) again; nothing more is "
+                            "moved",
+                            situation.view.driver.newest_revision.view()),
+                ""};
+  if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
+  return leave_upgrade(situation, std::move(reason));
 }
 
 }  // namespace

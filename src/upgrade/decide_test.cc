@@ -94,6 +94,17 @@ TEST(TakenBack, NotAfterTheRestart) {
   EXPECT_EQ(entered(Scene().in(State::pod_restart).decide()), State::validation);
 }
 
+TEST(TakenBack, NotInTheMomentInWhichTheStateWasEntered) {
+  Scene scene;
+  scene.in(State::pod_deletion, seconds(0));
+  Decision decision = scene.decide();
+  EXPECT_FALSE(decision.writes());
+  EXPECT_EQ(decision.reason.name, "NoLongerNeeded");
+  EXPECT_EQ(decision.look_again, seconds(2));
+  scene.in(State::pod_deletion, seconds(2));
+  EXPECT_EQ(entered(scene.decide()), State::uncordon);
+}
+
 TEST(Uncordoned, InTheMiddleIsCordonedAgainWithAWarning) {
   for (State state : states_with_cordon) {
     Scene scene;

@@ -169,9 +169,9 @@ Decision decide_pod_restart(const Situation& situation) {
     if (!is_restart_only(situation.view, situation.rules) &&
         has_gpu_pods_to_move(situation.view, situation.policy().pod_deletion)) {
       // From the wait on: jobs among them have not been waited for, in a restart-only at least.
-      Decision decision =
-          enter(situation, State::wait_for_jobs,
-                {"GpuPodsCameBack", "GPU pods are on the node: they have to leave first", ""});
+      Reason reason{"GpuPodsCameBack", "GPU pods are on the node: they have to leave first", ""};
+      if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
+      Decision decision = enter(situation, State::wait_for_jobs, std::move(reason));
       // The pod may have been deleted already, by another of us who saw more. Should its successor
       // be found in sync, that is no change taken back: the clients are stale, and only the way
       // through validation finds them.

@@ -78,6 +78,12 @@ Decision enter(const Situation& situation, State to, Reason reason) {
   return decision;
 }
 
+std::optional<Decision> before_step_back(const Situation& situation, const Reason& reason) {
+  constexpr Duration moment = seconds(2);
+  if (!fleet::state_since(situation.node()).is_set() || situation.in_state() >= moment) return {};
+  return hold(reason, moment - situation.in_state());
+}
+
 Decision fail_node(const Situation& situation, Reason reason) {
   std::string failure = fmt::format("{}: {}", reason.name, reason.text);
   Decision decision = enter(situation, State::failed, std::move(reason));

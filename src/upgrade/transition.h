@@ -2,6 +2,7 @@
 // entered, and the end of those of the state that is left.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "upgrade/decision.h"
@@ -28,6 +29,10 @@ struct Situation {
 };
 
 Decision enter(const Situation& situation, State to, Reason reason);
+
+// Not yet, where the state was entered only just: a step back waits for a moment. Two of us of whom
+// one sees less would otherwise send the node to and fro as fast as they can write. Nothing: go.
+std::optional<Decision> before_step_back(const Situation& situation, const Reason& reason);
 
 // Into upgrade-failed: reason and sentence stay on the node while it is failed.
 Decision fail_node(const Situation& situation, Reason reason);

@@ -86,10 +86,11 @@ void look_at_validators(const Situation& situation, Time driver_ready, Findings&
 Decision decide_validation(const Situation& situation) {
   const fleet::DriverView& driver = situation.view.driver;
   if (driver.is_out_of_sync() || driver.is_orphan()) {
-    return enter(
-        situation, State::pod_restart,
-        {"NewerRevision",
-         fmt::format("a newer revision came meanwhile ({})", driver.newest_revision.view()), ""});
+    Reason reason{
+        "NewerRevision",
+        fmt::format("a newer revision came meanwhile ({})", driver.newest_revision.view()), ""};
+    if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
+    return enter(situation, State::pod_restart, std::move(reason));
   }
   // The machine was restarted meanwhile: nobody else would tell the driver that it may load.
   if (fleet::waits_for_safe_load(situation.node(), situation.rules.keys)) {
