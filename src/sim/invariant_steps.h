@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "sim/invariant.h"
@@ -24,6 +25,10 @@ class WholeSteps final : public Invariant {
  public:
   using Invariant::Invariant;
   void on_node(const NodeStep& step) override;
+
+ private:
+  std::map<std::string, Time> last_;  // when we last changed a node's state
+  std::set<std::string> relabelled_;  // by somebody else
 };
 
 // An upgrade begins for a reason, and once for each: a driver that is out of sync, a request, a
