@@ -53,5 +53,8 @@ class MergeSchema {
 // comes without its nulls and directives, as it would after Kubernetes has decoded it into its
 // type.
 Result<void> apply_strategic_patch(Json& document, const Json& patch, const MergeSchema& schema);
+// The same as a new document, which lies where `document` does.
+Result<Json> strategically_patched(const Json& document, const Json& patch,
+                                   const MergeSchema& schema);
 
 }  // namespace lockstep

@@ -126,7 +126,7 @@ JsonArray in_order(JsonArray items, const Identities& identities, const Identiti
   sort_by(named, &Ranked::wanted);
   sort_by(others, &Ranked::live);
 
-  JsonArray result;
+  JsonArray result(items.storage());
   result.reserve(items.size());
   auto other = others.begin();
   for (const Ranked& item : named) {

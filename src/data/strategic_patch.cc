@@ -28,22 +28,25 @@ Result<std::string_view> field_of(std::string_view directive, std::string_view m
                directive, marker);
 }
 
+// Where the patched document lies: parts that are made there are moved into it, not copied.
+using Storage = boost::json::storage_ptr;
+
 // As Kubernetes' decoder leaves it: null fields are not there, directives are unknown fields.
-Json decoded(const Json& value) {
+Json decoded(const Json& value, const Storage& storage) {
   if (const JsonObject* object = value.if_object()) {
-    JsonObject result;
+    JsonObject result(storage);
     for (const auto& [key, child] : *object) {
-      if (!child.is_null() && !is_directive(key)) result.emplace(key, decoded(child));
+      if (!child.is_null() && !is_directive(key)) result.emplace(key, decoded(child, storage));
     }
     return result;
   }
   if (const JsonArray* array = value.if_array()) {
-    JsonArray result;
+    JsonArray result(storage);
     result.reserve(array->size());
-    for (const Json& item : *array) result.push_back(decoded(item));
+    for (const Json& item : *array) result.push_back(decoded(item, storage));
     return result;
   }
-  return value;
+  return Json(value, storage);
 }
 
 bool has_directive(const Json& value) {
@@ -53,28 +56,28 @@ bool has_directive(const Json& value) {
 
 // A part of the patch that meets nothing to merge with. Objects with a "$patch" are there to change
 // something, so they vanish.
-std::optional<Json> as_new(const Json& value) {
+std::optional<Json> as_new(const Json& value, const Storage& storage) {
   if (has_directive(value)) return std::nullopt;
   if (const JsonObject* object = value.if_object()) {
-    JsonObject result;
+    JsonObject result(storage);
     for (const auto& [key, child] : *object) {
       if (child.is_null() || is_directive(key)) continue;
-      if (auto kept = as_new(child)) result.emplace(key, std::move(*kept));
+      if (auto kept = as_new(child, storage)) result.emplace(key, std::move(*kept));
     }
     return result;
   }
   if (const JsonArray* array = value.if_array()) {
-    JsonArray result;
+    JsonArray result(storage);
     for (const Json& item : *array) {
-      if (auto kept = as_new(item)) result.push_back(std::move(*kept));
+      if (auto kept = as_new(item, storage)) result.push_back(std::move(*kept));
     }
     return result;
   }
-  return value;
+  return Json(value, storage);
 }
 
 void set_new(JsonObject& original, std::string_view key, const Json& value) {
-  if (auto kept = as_new(value)) {
+  if (auto kept = as_new(value, original.storage())) {
     original.insert_or_assign(key, std::move(*kept));
   } else {
     erase_key(original, key);
@@ -181,8 +184,8 @@ class StrategicMerger {
                              const Json& order, const std::string& path);
   Result<JsonArray> merge_list(JsonArray original, const JsonArray& patch, const std::string& path);
   Result<JsonArray> merge_set(const JsonArray& original, const JsonArray& patch);
-  Result<JsonArray> merge_by_key(const JsonArray& original, const JsonArray& patch,
-                                 const std::string& key, const std::string& path);
+  Result<JsonArray> merge_by_key(JsonArray original, const JsonArray& patch, const std::string& key,
+                                 const std::string& path);
 
   const MergeSchema& schema_;
 };
@@ -195,7 +198,7 @@ Result<void> StrategicMerger::merge(JsonObject& original, const JsonObject& patc
                                     const std::string& path) {
   if (const Json* directive = patch.if_contains(directive_marker)) {
     if (as_text(directive) == "replace") {
-      original = decoded(patch).get_object();
+      original = std::move(decoded(patch, original.storage()).get_object());
     } else if (as_text(directive) == "delete") {
       original.clear();
     } else {
@@ -294,7 +297,7 @@ Result<void> StrategicMerger::merge_ordered(JsonObject& original, const Json* pa
   JsonArray merged = live_items;
   Identities live_order = before;
   if (live == nullptr) {
-    merged = as_new(*patch)->get_array();
+    merged = as_new(*patch, original.storage())->get_array();
   } else if (patch != nullptr) {
     LOCKSTEP_TRY(merged, merge_list(std::move(merged), patch_items, path));
     if (how.kind == ListMerge::Kind::by_key) {
@@ -310,10 +313,14 @@ Result<void> StrategicMerger::merge_ordered(JsonObject& original, const Json* pa
 Result<JsonArray> StrategicMerger::merge_list(JsonArray original, const JsonArray& patch,
                                               const std::string& path) {
   const ListMerge how = schema_.at(path);
-  if (how.kind == ListMerge::Kind::atomic) return decoded(patch).get_array();
+  if (how.kind == ListMerge::Kind::atomic) {
+    return std::move(decoded(patch, original.storage()).get_array());
+  }
   if (original.empty() && patch.empty()) return original;
   LOCKSTEP_TRY(const ItemKind kind, kind_of_items(original, patch));
-  if (how.kind == ListMerge::Kind::by_key) return merge_by_key(original, patch, how.key, path);
+  if (how.kind == ListMerge::Kind::by_key) {
+    return merge_by_key(std::move(original), patch, how.key, path);
+  }
   if (kind == ItemKind::object) {
     return fail(ErrorKind::invalid, "cannot merge lists of maps without merge key");
   }
@@ -330,29 +337,30 @@ Result<JsonArray> StrategicMerger::merge_set(const JsonArray& original, const Js
   return in_order(std::move(merged), identities, wanted, live);
 }
 
-Result<JsonArray> StrategicMerger::merge_by_key(const JsonArray& original, const JsonArray& patch,
+Result<JsonArray> StrategicMerger::merge_by_key(JsonArray original, const JsonArray& patch,
                                                 const std::string& key, const std::string& path) {
   LOCKSTEP_TRY(const ListPatch list_patch, take_apart(patch, key));
   LOCKSTEP_TRY(const Identities wanted, identities_of(list_patch.items, key));
   if (list_patch.replaces) {
-    return in_order(std::move(decoded(list_patch.items).get_array()), wanted, {}, wanted);
+    return in_order(std::move(decoded(list_patch.items, original.storage()).get_array()), wanted,
+                    {}, wanted);
   }
   LOCKSTEP_TRY(const Identities before, identities_of(original, key));
 
-  JsonArray merged;
+  JsonArray merged(original.storage());
   Identities live;
   std::map<std::string_view, size_t> places;
   for (size_t i = 0; i < original.size(); ++i) {
     if (list_patch.deleted.contains(before[i])) continue;
     places.emplace(before[i], merged.size());
-    merged.push_back(original[i]);
+    merged.push_back(std::move(original[i]));
     live.push_back(before[i]);
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Json& item = list_patch.items[i];
     auto [place, is_new] = places.emplace(wanted[i], merged.size());
     if (is_new) {
-      merged.push_back(decoded(item));
+      merged.push_back(decoded(item, original.storage()));
     } else {
       LOCKSTEP_CHECK(merge(merged[place->second].get_object(), item.get_object(), path));
     }
@@ -363,13 +371,18 @@ Result<JsonArray> StrategicMerger::merge_by_key(const JsonArray& original, const
 
 }  // namespace
 
-Result<void> apply_strategic_patch(Json& document, const Json& patch, const MergeSchema& schema) {
+Result<Json> strategically_patched(const Json& document, const Json& patch,
+                                   const MergeSchema& schema) {
   if (!patch.is_object() || !document.is_object()) {
     return fail(ErrorKind::invalid, "a strategic merge patch is an object, for an object");
   }
   JsonObject result = document.get_object();
   LOCKSTEP_CHECK(StrategicMerger(schema).merge(result, patch.get_object(), {}));
-  document = std::move(result);
+  return Json(std::move(result));
+}
+
+Result<void> apply_strategic_patch(Json& document, const Json& patch, const MergeSchema& schema) {
+  LOCKSTEP_TRY(document, strategically_patched(document, patch, schema));
   return {};
 }
 
