@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "apiserver/builtin_rules.h"
 #include "apiserver/quality_of_service.h"
 #include "apiserver/writing.h"
 #include "base/strings.h"
@@ -54,16 +55,18 @@ bool status_update_keeps_metadata(const ResourceInfo& info) {
 }
 
 bool equal_without(const JsonObject& a, const JsonObject& b, std::string_view without_first,
-                   std::string_view without_second) {
-  auto covered = [&](const JsonObject& left, const JsonObject& right) {
-    return std::all_of(left.begin(), left.end(), [&](const auto& field) {
-      std::string_view key(field.key().data(), field.key().size());
-      if (key == without_first || key == without_second) return true;
-      const Json* other = find(right, key);
-      return other != nullptr && json_equal(field.value(), *other);
-    });
+                   std::string_view without_second, const TouchedFields& touched = {}) {
+  auto counts = [&](std::string_view key) {
+    return key != without_first && key != without_second && touched.contains(key);
   };
-  return covered(a, b) && covered(b, a);
+  bool covered = std::all_of(a.begin(), a.end(), [&](const auto& field) {
+    if (!counts(field.key())) return true;
+    const Json* other = find(b, field.key());
+    return other != nullptr && json_equal(field.value(), *other);
+  });
+  return covered && std::all_of(b.begin(), b.end(), [&](const auto& field) {
+           return !counts(field.key()) || find(a, field.key()) != nullptr;
+         });
 }
 
 // As Go's %+v writes a value that it knows nothing about.
@@ -151,7 +154,7 @@ Outcome<void> check_header(const ResourceInfo& info, Json& object, const kube::R
 }
 
 Outcome<void> check_fields(const ResourceInfo& info, Json& object, const kube::Request& request,
-                           std::vector<std::string>& warnings) {
+                           std::vector<std::string>& warnings, const TouchedFields& touched) {
   if (info.schema == nullptr) return {};
   std::string mode = "Warn";
   if (const std::string* asked = request.find_query("fieldValidation");
@@ -164,7 +167,7 @@ Outcome<void> check_fields(const ResourceInfo& info, Json& object, const kube::R
                 {cause_unsupported("fieldValidation", Json(mode), {"Ignore", "Strict", "Warn"})}));
   }
   auto unknown =
-      mode == "Ignore" ? std::vector<std::string>() : unknown_fields(*info.schema, object);
+      mode == "Ignore" ? std::vector<std::string>() : unknown_fields(*info.schema, object, touched);
   if (!unknown.empty()) {
     std::vector<std::string> messages;
     for (const auto& path : unknown) messages.push_back(fmt::format("unknown field \"{}\"", path));
@@ -176,11 +179,11 @@ Outcome<void> check_fields(const ResourceInfo& info, Json& object, const kube::R
   }
   if (!info.custom) {
     // A typed server cannot even read a value of the wrong type.
-    if (auto error = decode_error(*info.schema, object)) {
+    if (auto error = decode_error(*info.schema, object, touched)) {
       return Refusal(unreadable(info, object, request, *error));
     }
   }
-  prune(*info.schema, object);
+  prune(*info.schema, object, touched);
   return {};
 }
 
@@ -230,17 +233,20 @@ void prepare_create(Backend& backend, const ResourceInfo& info, const ObjectKey&
 }
 
 void prepare_update(const ResourceInfo& info, const std::string& subresource, const Json& live,
-                    Json& object) {
+                    Json& object, const TouchedFields& touched) {
   JsonObject& fields = object.as_object();
   const JsonObject& before = live.as_object();
   if (subresource == "status") {
-    Json status = find(fields, "status") != nullptr ? fields["status"] : Json();
-    Json metadata = fields["metadata"];
-    fields = before;
-    if (status.is_null())
-      erase_key(fields, "status");
-    else
+    Json metadata = std::move(fields["metadata"]);
+    if (touched.only_status()) {
+      fields["metadata"] = before.at("metadata");
+    } else {
+      Json status = find(fields, "status") != nullptr ? std::move(fields["status"]) : Json();
+      fields = before;
       fields["status"] = std::move(status);
+    }
+    if (const Json* status = find(fields, "status"); status != nullptr && status->is_null())
+      erase_key(fields, "status");
     JsonObject& kept = fields["metadata"].as_object();
     if (status_update_keeps_metadata(info)) {
       copy_field(metadata.as_object(), kept, "labels");
@@ -249,7 +255,7 @@ void prepare_update(const ResourceInfo& info, const std::string& subresource, co
     copy_field(metadata.as_object(), kept, "managedFields");
     return;
   }
-  if (info.has("status")) copy_field(before, fields, "status");
+  if (info.has("status") && touched.contains("status")) copy_field(before, fields, "status");
   JsonObject& metadata = ensure_object(fields, "metadata");
   const JsonObject& old = metadata_of(live);
   for (auto key : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
@@ -260,19 +266,27 @@ void prepare_update(const ResourceInfo& info, const std::string& subresource, co
   if (info.type.full_name() == "namespaces") copy_field(before, fields, "spec");
 }
 
-void bump_generation(const ResourceInfo& info, const Json& live, Json& object) {
+void bump_generation(const ResourceInfo& info, const Json& live, Json& object,
+                     const TouchedFields& touched) {
   if (!has_generation(info)) return;
   bool status_apart = !info.custom || info.has("status");
   if (equal_without(live.as_object(), object.as_object(), "metadata",
-                    status_apart ? "status" : "metadata"))
+                    status_apart ? "status" : "metadata", touched))
     return;
   JsonObject& metadata = object.as_object()["metadata"].as_object();
   metadata["generation"] = as_integer(find(live, "metadata", "generation")) + 1;
 }
 
-Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, const Json* before) {
+Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, const Json* before,
+                    const TouchedFields& touched) {
+  // Most writes are of a pod's status.
+  const bool is_known_pod =
+      before != nullptr && info.storage == "pods" && !touched.contains("spec");
   if (info.custom) {
     if (info.schema != nullptr) apply_defaults(*info.schema, object);
+  } else if (is_known_pod) {
+    JsonObject& status = ensure_object(object.as_object(), "status");
+    if (!status.contains("phase")) status["phase"] = "Pending";
   } else {
     default_builtin(info, object);
     // Only now its requests are known.
@@ -280,7 +294,12 @@ Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, co
       ensure_object(object.as_object(), "status")["qosClass"] = quality_of_service(object);
     }
   }
-  std::vector<StatusCause> causes = validate_builtin(info, object, before);
+  std::vector<StatusCause> causes;
+  if (is_known_pod) {
+    check_metadata(info, object, before, causes);
+  } else {
+    causes = validate_builtin(info, object, before);
+  }
   if (info.custom && info.schema != nullptr) {
     for (auto& cause : validate(*info.schema, object)) causes.push_back(std::move(cause));
   }
@@ -310,8 +329,8 @@ Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, co
   return Refusal(invalid(info.type, object_name(object), std::move(causes)));
 }
 
-bool same_content(const Json& a, const Json& b) {
-  if (!equal_without(a.as_object(), b.as_object(), "metadata", "metadata")) return false;
+bool same_content(const Json& a, const Json& b, const TouchedFields& touched) {
+  if (!equal_without(a.as_object(), b.as_object(), "metadata", "metadata", touched)) return false;
   if (!equal_without(metadata_of(a), metadata_of(b), "resourceVersion", "managedFields"))
     return false;
   const Json* managed_before = find(a, "metadata", "managedFields");

@@ -71,6 +71,15 @@ void set_propagation(Json& object, const std::string& propagation) {
   }
 }
 
+// Nothing to wait for, whatever would be marked first.
+bool ends_at_once(const std::string& storage, const Json& object, const DeleteOptions& options,
+                  int64_t grace) {
+  if (storage == "namespaces" || grace > 0) return false;
+  if (options.propagation == "Foreground" || options.propagation == "Orphan") return false;
+  const Json* finalizers = find(object, "metadata", "finalizers");
+  return finalizers == nullptr || !finalizers->is_array() || finalizers->get_array().empty();
+}
+
 // Marks the beginning of the end; a second delete can only shorten the grace period.
 void mark_deleted(Json& object, int64_t grace, Time now) {
   JsonObject& metadata = ensure_object(object.as_object(), "metadata");
@@ -132,8 +141,12 @@ Outcome<DeleteOptions> read_delete_options(const kube::Request& request) {
 Outcome<StoredPtr> delete_stored(Backend& backend, const ResourceInfo& info, const StoredPtr& live,
                                  const DeleteOptions& options) {
   if (auto ok = check_delete_preconditions(info, *live, options); !ok) return Refusal(ok.error());
+  int64_t grace = info.storage == "pods" ? pod_grace(live->json(), options) : 0;
+  if (!options.dry_run && ends_at_once(info.storage, live->json(), options, grace)) {
+    backend.store.remove(info.storage, live->key());
+    return StoredPtr();
+  }
   Json object = live->json();
-  int64_t grace = info.storage == "pods" ? pod_grace(object, options) : 0;
   set_propagation(object, options.propagation);
   mark_deleted(object, grace, backend.loop.now());
   if (info.storage == "namespaces")

@@ -1,5 +1,7 @@
 #include "apiserver/schema.h"
 
+#include <algorithm>
+
 namespace lockstep::apiserver {
 
 namespace {
@@ -16,6 +18,26 @@ const Schema* child_of(const Schema* schema, std::string_view name) {
 }
 
 }  // namespace
+
+TouchedFields TouchedFields::by(const JsonObject& patch) {
+  TouchedFields touched;
+  bool has_directive = std::any_of(patch.begin(), patch.end(),
+                                   [](const auto& field) { return field.key().starts_with('$'); });
+  if (!has_directive) touched.patch_ = &patch;
+  return touched;
+}
+
+bool TouchedFields::contains(std::string_view field) const {
+  return patch_ == nullptr || field == "metadata" || patch_->contains(field);
+}
+
+bool TouchedFields::only_status() const {
+  if (patch_ == nullptr) return false;
+  return std::all_of(patch_->begin(), patch_->end(), [](const auto& field) {
+    std::string_view key = field.key();
+    return key == "status" || key == "metadata" || key == "apiVersion" || key == "kind";
+  });
+}
 
 ListMerge SchemaMerge::at(std::string_view path) const {
   const Schema* schema = root_;

@@ -85,10 +85,12 @@ class SchemaSet {
   std::deque<Schema> schemas_;
 };
 
-// Built-in types: parsed once from the table, on first use, by the one who owns it.
+// Built-in types, parsed from the table.
 class BuiltinSchemas {
  public:
   BuiltinSchemas();
+  // Parsed once, on first use: a process may run many servers, one after the other.
+  static const BuiltinSchemas& shared();
   // By "io.k8s.api.core.v1.Pod"; null when the table does not have it.
   const Schema* find(std::string_view name) const;
   const Schema* of(std::string_view group, std::string_view version, std::string_view kind) const;
@@ -112,17 +114,36 @@ tl::expected<const Schema*, std::vector<StatusCause>> schema_from_crd(const Json
                                                                       const Schema* object_meta,
                                                                       std::string_view place);
 
+// The fields of an object that a write may have changed. The others are as they were stored, where
+// they passed every check: most writes name one field of many, and need no second look at the rest.
+class TouchedFields {
+ public:
+  // All of them.
+  TouchedFields() = default;
+  // Those of a merge patch or a strategic one; all when it has directives.
+  static TouchedFields by(const JsonObject& patch);
+
+  bool contains(std::string_view field) const;
+  // Nothing but the status and what every write touches.
+  bool only_status() const;
+
+ private:
+  const JsonObject* patch_ = nullptr;
+};
+
 // "spec.foo", "spec.containers[0].bar": fields that the schema does not have.
-std::vector<std::string> unknown_fields(const Schema& schema, const Json& object);
+std::vector<std::string> unknown_fields(const Schema& schema, const Json& object,
+                                        const TouchedFields& touched = {});
 // Removes them (custom resources always; built-in types too, as a typed server would lose them).
-void prune(const Schema& schema, Json& object);
+void prune(const Schema& schema, Json& object, const TouchedFields& touched = {});
 // Fills in defaults where a field is absent.
 void apply_defaults(const Schema& schema, Json& object);
 // Why a typed server could not decode an object of a built-in type, in the words of its decoder:
 // "json: cannot unmarshal string into Go struct field DaemonSetSpec.spec.minReadySeconds of type
 // int32". The answer is a 400: "DaemonSet in version \"v1\" cannot be handled as a DaemonSet: " and
 // this.
-std::optional<std::string> decode_error(const Schema& schema, const Json& object);
+std::optional<std::string> decode_error(const Schema& schema, const Json& object,
+                                        const TouchedFields& touched = {});
 // Types, required fields, enums, patterns, bounds.
 std::vector<StatusCause> validate(const Schema& schema, const Json& object,
                                   const std::string& place = {});

@@ -2,6 +2,7 @@
 // of its JSON decoder.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "apiserver/formats.h"
 #include "apiserver/schema.h"
@@ -49,6 +50,8 @@ std::string_view go_value(const Json& value) {
 
 class Decoding {
  public:
+  explicit Decoding(const TouchedFields& touched) : touched_(&touched) {}
+
   // False at the first value that does not fit.
   bool check(const Schema& schema, const Json& value) {
     if (value.is_null() || schema.type == Schema::Type::any) return true;
@@ -101,7 +104,9 @@ class Decoding {
   bool check_object(const Schema& schema, const Json& value) {
     const JsonObject* object = value.if_object();
     if (object == nullptr) return mismatch(schema, value);
+    const TouchedFields* touched = std::exchange(touched_, nullptr);
     for (const auto& entry : *object) {
+      if (touched != nullptr && !touched->contains(entry.key())) continue;
       const Schema* field = schema.field(entry.key());
       if (field == nullptr) continue;
       const Schema* outer = struct_;
@@ -184,12 +189,14 @@ class Decoding {
 
   std::string path_;
   const Schema* struct_ = nullptr;
+  const TouchedFields* touched_;  // at the top only
 };
 
 }  // namespace
 
-std::optional<std::string> decode_error(const Schema& schema, const Json& object) {
-  Decoding decoding;
+std::optional<std::string> decode_error(const Schema& schema, const Json& object,
+                                        const TouchedFields& touched) {
+  Decoding decoding(touched);
   if (decoding.check(schema, object)) return std::nullopt;
   return std::move(decoding.error);
 }

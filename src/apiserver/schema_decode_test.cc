@@ -48,5 +48,16 @@ TEST_F(SchemaTest, DecodesBuiltInTypesAsGoDoes) {
       "illegal base64 data at input byte 0");
 }
 
+TEST_F(SchemaTest, WhatAWriteDidNotTouchIsNotDecodedAgain) {
+  Json object = json("{'spec':{'hostname':1},'status':{'spec':{},'phase':'Running'}}");
+  JsonObject patch = json("{'status':{}}").as_object();
+  EXPECT_EQ(decode_error(pod(), object, TouchedFields::by(patch)), std::nullopt);
+  object.as_object()["status"].as_object()["phase"] = 1;
+  EXPECT_EQ(decode_error(pod(), object, TouchedFields::by(patch)).value_or(""),
+            "json: cannot unmarshal number into Go struct field PodStatus.status.phase of type "
+            "string");
+  EXPECT_NE(decode_error(pod(), object).value_or("").find("spec.hostname"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lockstep::apiserver

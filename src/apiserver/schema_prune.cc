@@ -1,4 +1,6 @@
 // Unknown fields: found, and removed.
+#include <utility>
+
 #include "apiserver/schema.h"
 
 namespace lockstep::apiserver {
@@ -20,6 +22,8 @@ class UnknownWalk {
  public:
   using Value = std::conditional_t<removing, Json, const Json>;
   using Object = std::conditional_t<removing, JsonObject, const JsonObject>;
+
+  explicit UnknownWalk(const TouchedFields& touched) : touched_(&touched) {}
 
   void visit(const Schema& schema, Value& value) {
     if (auto* object = value.if_object()) return visit_object(schema, *object);
@@ -47,6 +51,10 @@ class UnknownWalk {
     if (schema.type != Schema::Type::object) return;
     for (auto it = object.begin(); it != object.end();) {
       std::string_view name = it->key();
+      if (touched_ != nullptr && !touched_->contains(name)) {
+        ++it;
+        continue;
+      }
       const Schema* field = schema.field(name);
       if (field != nullptr) {
         if (drop_null(schema, object, it)) continue;
@@ -107,7 +115,9 @@ class UnknownWalk {
     if (value.is_primitive()) return;
     Step step(*this);
     enter(name);
+    const TouchedFields* touched = std::exchange(touched_, nullptr);
     visit(schema, value);
+    touched_ = touched;
   }
 
   void enter(std::string_view name) {
@@ -118,18 +128,20 @@ class UnknownWalk {
   }
 
   std::string path_;
+  const TouchedFields* touched_;  // at the top only
 };
 
 }  // namespace
 
-std::vector<std::string> unknown_fields(const Schema& schema, const Json& object) {
-  UnknownWalk<false> walk;
+std::vector<std::string> unknown_fields(const Schema& schema, const Json& object,
+                                        const TouchedFields& touched) {
+  UnknownWalk<false> walk(touched);
   walk.visit(schema, object);
   return std::move(walk.found);
 }
 
-void prune(const Schema& schema, Json& object) {
-  UnknownWalk<true> walk;
+void prune(const Schema& schema, Json& object, const TouchedFields& touched) {
+  UnknownWalk<true> walk(touched);
   walk.visit(schema, object);
 }
 

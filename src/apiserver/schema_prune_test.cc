@@ -43,5 +43,17 @@ TEST_F(SchemaTest, KeepsWhatTheSchemaPreserves) {
                  "'metadata':{'name':'x'}}}"));
 }
 
+TEST_F(SchemaTest, WhatAWriteDidNotTouchIsNotLookedAtAgain) {
+  const char* text =
+      "{'metadata':{'bad':1},'spec':{'bad':1},'status':{'bad':1,'conditions':[{'spec':1}]}}";
+  Json object = json(text);
+  JsonObject patch = json("{'status':{}}").as_object();
+  TouchedFields touched = TouchedFields::by(patch);
+  EXPECT_EQ(unknown_fields(pod(), object, touched),
+            (std::vector<std::string>{"metadata.bad", "status.bad", "status.conditions[0].spec"}));
+  prune(pod(), object, touched);
+  EXPECT_EQ(object, json("{'metadata':{},'spec':{'bad':1},'status':{'conditions':[{}]}}"));
+}
+
 }  // namespace
 }  // namespace lockstep::apiserver

@@ -38,5 +38,27 @@ TEST_F(SchemaTest, StrategicMergeKeysByPath) {
   EXPECT_EQ(SchemaMerge(nullptr).at("spec").kind, ListMerge::Kind::atomic);
 }
 
+TEST(TouchedFieldsTest, AreThoseThatThePatchNamesAndTheMetadata) {
+  JsonObject patch = json("{'status':{'phase':'Running'},'kind':'Pod'}").as_object();
+  TouchedFields touched = TouchedFields::by(patch);
+  EXPECT_TRUE(touched.contains("status"));
+  EXPECT_TRUE(touched.contains("metadata"));
+  EXPECT_FALSE(touched.contains("spec"));
+  EXPECT_TRUE(touched.only_status());
+  JsonObject of_spec = json("{'status':{},'spec':null}").as_object();
+  EXPECT_TRUE(TouchedFields::by(of_spec).contains("spec"));
+  EXPECT_FALSE(TouchedFields::by(of_spec).only_status());
+}
+
+TEST(TouchedFieldsTest, AreAllWhenThePatchHasDirectivesOrThereIsNone) {
+  for (const char* text : {"{'$patch':'replace','status':{}}", "{'$retainKeys':['status']}"}) {
+    JsonObject patch = json(text).as_object();
+    EXPECT_TRUE(TouchedFields::by(patch).contains("spec")) << text;
+    EXPECT_FALSE(TouchedFields::by(patch).only_status()) << text;
+  }
+  EXPECT_TRUE(TouchedFields().contains("spec"));
+  EXPECT_FALSE(TouchedFields().only_status());
+}
+
 }  // namespace
 }  // namespace lockstep::apiserver

@@ -5,6 +5,7 @@
 #include "apiserver/admission.h"
 #include "apiserver/apply.h"
 #include "base/strings.h"
+#include "data/json_pool.h"
 #include "data/patch.h"
 
 namespace lockstep::apiserver {
@@ -102,24 +103,35 @@ Outcome<Answer> store_new(Write& write, Json object, bool track) {
   return answer_with(write, stored, 201);
 }
 
+StoredPtr put_changed(Backend& backend, const std::string& storage, const ObjectKey& key,
+                      Json object) {
+  if (is_terminating(object) && may_vanish(storage, object)) {
+    // The last finalizer went: this write is the end of it.
+    backend.store.put(storage, key, std::move(object));
+    return backend.store.remove(storage, key);
+  }
+  return backend.store.put(storage, key, std::move(object));
+}
+
 // The common end of update and patch: `object` is what the client wants it to be.
-Outcome<Answer> store_change(Write& write, const StoredPtr& live, Json object, bool track) {
+Outcome<Answer> store_change(Write& write, const StoredPtr& live, Json object, bool track,
+                             const TouchedFields& touched = {}) {
   auto dry_run = is_dry_run(write.request);
   if (!dry_run) return Refusal(dry_run.error());
   if (auto ok = check_preconditions(write.info, live->json(), object, write.request.name); !ok) {
     return Refusal(ok.error());
   }
-  prepare_update(write.info, write.request.subresource, live->json(), object);
-  if (auto ok = admit(write.backend, write.info, object, &live->json()); !ok)
+  prepare_update(write.info, write.request.subresource, live->json(), object, touched);
+  if (auto ok = admit(write.backend, write.info, object, &live->json(), touched); !ok)
     return Refusal(ok.error());
-  if (same_content(live->json(), object)) return answer_with(write, live, 200);
-  bump_generation(write.info, live->json(), object);
+  if (same_content(live->json(), object, touched)) return answer_with(write, live, 200);
+  bump_generation(write.info, live->json(), object, touched);
   if (track && write.backend.options.managed_fields) {
     track_update(&live->json(), object, write.manager(), write.info.schema,
                  write.backend.loop.now());
   }
   if (*dry_run) return answer_with(write, keep(write, live->key(), std::move(object), true), 200);
-  StoredPtr stored = rewrite(write.backend, write.info.storage, live, std::move(object));
+  StoredPtr stored = put_changed(write.backend, write.info.storage, live->key(), std::move(object));
   if (write.info.storage == "customresourcedefinitions.apiextensions.k8s.io") {
     stored = establish_crd(write.backend, stored);
   }
@@ -143,15 +155,17 @@ std::string not_readable_as(const Json& value, std::string_view type) {
 }
 
 Outcome<Json> patched(Write& write, const Json& live) {
-  Json object = live;
+  Json object(json_pool());
   const Json& patch = *write.request.body;
   switch (write.request.patch_type) {
     case kube::PatchType::json:
+      object = Json(live, json_pool());
       if (!patch.is_array()) return Refusal(bad_request(not_readable_as(patch, "jsonpatch.Patch")));
       if (!apply_json_patch(object, patch)) return Refusal(patch_failed());
       break;
     case kube::PatchType::merge:
       if (!patch.is_object()) return Refusal(bad_request("Invalid JSON Patch"));
+      object = Json(live, json_pool());
       apply_merge_patch(object, patch);
       break;
     case kube::PatchType::strategic: {
@@ -164,9 +178,9 @@ Outcome<Json> patched(Write& write, const Json& live) {
       if (!patch.is_object()) {
         return Refusal(bad_request(not_readable_as(patch, "map[string]interface {}")));
       }
-      if (auto ok = apply_strategic_patch(object, patch, SchemaMerge(write.info.schema)); !ok) {
-        return Refusal(bad_request(ok.error().text()));
-      }
+      auto result = strategically_patched(live, patch, SchemaMerge(write.info.schema));
+      if (!result) return Refusal(bad_request(result.error().text()));
+      object = std::move(*result);
       break;
     }
     case kube::PatchType::apply:
@@ -177,6 +191,14 @@ Outcome<Json> patched(Write& write, const Json& live) {
     return Refusal(bad_request("the patched object's metadata must be an object"));
   }
   return object;
+}
+
+// A custom resource is looked at whole: its schema may have changed since it was stored.
+TouchedFields touched_by(const ResourceInfo& info, const kube::Request& request) {
+  bool names_fields = request.patch_type == kube::PatchType::merge ||
+                      request.patch_type == kube::PatchType::strategic;
+  if (info.custom || !names_fields || !request.body->is_object()) return {};
+  return TouchedFields::by(request.body->get_object());
 }
 
 Outcome<Answer> apply_object(Write& write, const StoredPtr& live) {
@@ -211,18 +233,13 @@ Outcome<Answer> apply_object(Write& write, const StoredPtr& live) {
 StoredPtr rewrite(Backend& backend, const std::string& storage, const StoredPtr& live,
                   Json object) {
   if (same_content(live->json(), object)) return live;
-  if (is_terminating(object) && may_vanish(storage, object)) {
-    // The last finalizer went: this write is the end of it.
-    backend.store.put(storage, live->key(), std::move(object));
-    return backend.store.remove(storage, live->key());
-  }
-  return backend.store.put(storage, live->key(), std::move(object));
+  return put_changed(backend, storage, live->key(), std::move(object));
 }
 
 Outcome<Answer> create_object(Backend& backend, const ResourceInfo& info,
                               const kube::Request& request, const Caller& caller) {
   Write write{backend, info, request, caller, {}};
-  Json object = *request.body;
+  Json object(*request.body, json_pool());
   if (auto ok = check_header(info, object, request); !ok) return Refusal(ok.error());
   if (auto ok = check_fields(info, object, request, write.warnings); !ok)
     return Refusal(ok.error());
@@ -235,7 +252,7 @@ Outcome<Answer> create_object(Backend& backend, const ResourceInfo& info,
 Outcome<Answer> update_object(Backend& backend, const ResourceInfo& info,
                               const kube::Request& request, const Caller& caller) {
   Write write{backend, info, request, caller, {}};
-  Json object = *request.body;
+  Json object(*request.body, json_pool());
   if (auto ok = check_header(info, object, request); !ok) return Refusal(ok.error());
   if (auto ok = check_fields(info, object, request, write.warnings); !ok)
     return Refusal(ok.error());
@@ -266,9 +283,10 @@ Outcome<Answer> patch_object(Backend& backend, const ResourceInfo& info,
   auto object = patched(write, live->json());
   if (!object) return Refusal(object.error());
   if (auto ok = check_header(info, *object, request); !ok) return Refusal(ok.error());
-  if (auto ok = check_fields(info, *object, request, write.warnings); !ok)
+  TouchedFields touched = touched_by(info, request);
+  if (auto ok = check_fields(info, *object, request, write.warnings, touched); !ok)
     return Refusal(ok.error());
-  return store_change(write, live, std::move(*object), true);
+  return store_change(write, live, std::move(*object), true, touched);
 }
 
 Outcome<Answer> bind_pod(Backend& backend, const ResourceInfo& info, const kube::Request& request) {
