@@ -116,11 +116,7 @@ StoredPtr Store::remove(std::string_view storage, const ObjectKey& key) {
 
 void Store::record(const std::string& storage, Shelf& shelf, Change change) {
   shelf.log_.push_back(std::move(change));
-  while (shelf.log_.size() > log_limit_) {
-    shelf.compacted_version_ = shelf.log_.front().version;
-    shelf.log_.pop_front();
-    ++shelf.first_position_;
-  }
+  while (shelf.log_.size() > log_limit_) shelf.forget_oldest();
   // A listener may write in turn, or go: hold the change, and walk by id.
   Change held = shelf.log_.back();
   for (auto at = listeners_.begin(); at != listeners_.end();) {
@@ -137,6 +133,19 @@ void Store::compact() {
     shelf.log_.clear();
     shelf.compacted_version_ = version_;
   }
+}
+
+void Store::forget_changes(uint64_t up_to_version, size_t least) {
+  for (auto& [name, shelf] : shelves_) {
+    while (shelf.log_.size() > least && shelf.log_.front().version <= up_to_version)
+      shelf.forget_oldest();
+  }
+}
+
+void Shelf::forget_oldest() {
+  compacted_version_ = log_.front().version;
+  log_.pop_front();
+  ++first_position_;
 }
 
 void Store::index(const Place& place, const Json* before, const Json* after) {

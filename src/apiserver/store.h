@@ -77,6 +77,8 @@ class Shelf {
 
  private:
   friend class Store;
+  void forget_oldest();
+
   Objects objects_;
   std::deque<Change> log_;
   uint64_t first_position_ = 0;
@@ -105,6 +107,8 @@ class Store {
   StoredPtr remove(std::string_view storage, const ObjectKey& key);
   // Forgets all changes up to now, as etcd's compaction does: older positions are gone.
   void compact();
+  // Forgets the changes up to a version, in logs of more than `least` changes.
+  void forget_changes(uint64_t up_to_version, size_t least);
 
   // By metadata.uid, and by the uid of an owner.
   std::optional<Place> find_uid(std::string_view uid) const;

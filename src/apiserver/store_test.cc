@@ -82,6 +82,19 @@ TEST(Store, TheLogIsBounded) {
   EXPECT_FALSE(shelf.position_after(first));
 }
 
+TEST(Store, ForgetsChangesUpToAVersionButKeepsSome) {
+  Store store;
+  std::vector<uint64_t> versions;
+  for (int i = 0; i < 6; ++i)
+    versions.push_back(store.put("pods", {"a", "x"}, object("x"))->version());
+  store.forget_changes(versions[1], 3);
+  EXPECT_FALSE(store.shelf("pods").position_after(versions[0]));
+  EXPECT_EQ(store.shelf("pods").position_after(versions[1]), 2U);
+  store.forget_changes(versions[5], 3);
+  EXPECT_EQ(store.shelf("pods").position_after(versions[2]), 3U);
+  EXPECT_EQ(store.shelf("pods").end_position(), 6U);
+}
+
 TEST(Store, FindsByUidAndByOwner) {
   Store store;
   store.put("sets", {"a", "owner"}, object("owner", "u1"));

@@ -15,6 +15,11 @@ apiserver::Options store_options() {
   return options;
 }
 
+// What watchers may still ask for. The log of a large fleet would otherwise be most of its memory.
+constexpr Duration changes_kept_for = minutes(5);
+constexpr size_t changes_kept_at_least = 10'000;
+constexpr uint64_t milestone_every = 1024;
+
 bool is_rolled_out(const Json& daemon_set) {
   int64_t desired = as_integer(find(daemon_set, "status", "desiredNumberScheduled"), -1);
   return desired >= 0 && as_integer(find(daemon_set, "status", "numberReady"), -1) == desired &&
@@ -33,7 +38,19 @@ Cluster::Cluster(ClusterOptions options)
       faults_(options.fleet_faults, fault_random_),
       fault_api_(api("simulated-fleet"), loop, faults_),
       fleet(Parts{fault_api_, loop, random, log_}, std::move(options.simulated)) {
+  backend.store.add_listener([this](const std::string&, const apiserver::Change& change) {
+    forget_old_changes(change.version);
+  });
   housekeeping.make_namespaces();
+}
+
+void Cluster::forget_old_changes(uint64_t version) {
+  if (version % milestone_every != 0) return;
+  milestones_.push_back({loop.uptime(), version});
+  while (loop.uptime() - milestones_.front().at > changes_kept_for) {
+    backend.store.forget_changes(milestones_.front().version, changes_kept_at_least);
+    milestones_.pop_front();
+  }
 }
 
 kube::Api& Cluster::api(const std::string& name) {

@@ -9,6 +9,7 @@
 //   EXPECT_TRUE(cluster.kubelets().accidents().empty());
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -77,6 +78,14 @@ class Cluster {
   apiserver::Housekeeping housekeeping;
 
  private:
+  // As a real server, whose etcd is compacted every few minutes.
+  void forget_old_changes(uint64_t version);
+  struct Milestone {
+    Duration at;
+    uint64_t version;
+  };
+  std::deque<Milestone> milestones_;
+
   std::map<std::string, std::unique_ptr<apiserver::InProcessApi>> apis_;
   apiserver::Caller caller_{"simulation", {}, "lockstep-simulation"};
   SeededRandom fault_random_;

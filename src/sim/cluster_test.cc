@@ -129,6 +129,27 @@ TEST(ClusterTest, ABadNetworkDelaysTheFleetAndNoMore) {
   }
 }
 
+TEST(ClusterTest, ChangesOfAFewMinutesAgoAreForgottenWhenThereAreMany) {
+  Cluster cluster(fleet_of(1, 1));
+  ASSERT_TRUE(
+      cluster.call(kube::create(resource::config_maps, "default",
+                                JsonObject{{"metadata", JsonObject{{"name", "counter"}}}})));
+  auto write_many = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_TRUE(
+          cluster.call(merge_patch(resource::config_maps, {"default", "counter"},
+                                   JsonObject{{"data", JsonObject{{"is", std::to_string(i)}}}})));
+    }
+  };
+  const apiserver::Shelf& shelf = cluster.backend.store.shelf("configmaps");
+  write_many(15'000);
+  EXPECT_EQ(shelf.first_position(), 0U);
+  cluster.loop.run_for(minutes(6));
+  write_many(3'000);
+  EXPECT_GT(shelf.first_position(), 0U);
+  EXPECT_GE(shelf.end_position() - shelf.first_position(), 10'000U);
+}
+
 std::string digest_of_run(uint64_t seed) {
   ClusterOptions options = fleet_of(6, seed);
   options.simulated.fleet.workloads.deployment_replicas = 3;
