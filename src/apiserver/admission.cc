@@ -166,8 +166,9 @@ Outcome<void> check_fields(const ResourceInfo& info, Json& object, const kube::R
         invalid(ResourceType{"meta.k8s.io", "v1", "CreateOptions", "createoptions", false}, "",
                 {cause_unsupported("fieldValidation", Json(mode), {"Ignore", "Strict", "Warn"})}));
   }
-  auto unknown =
-      mode == "Ignore" ? std::vector<std::string>() : unknown_fields(*info.schema, object, touched);
+  FieldReview review{{}, false};
+  if (mode != "Ignore") review = review_fields(*info.schema, object, touched);
+  const std::vector<std::string>& unknown = review.unknown;
   if (!unknown.empty()) {
     std::vector<std::string> messages;
     for (const auto& path : unknown) messages.push_back(fmt::format("unknown field \"{}\"", path));
@@ -183,7 +184,7 @@ Outcome<void> check_fields(const ResourceInfo& info, Json& object, const kube::R
       return Refusal(unreadable(info, object, request, *error));
     }
   }
-  prune(*info.schema, object, touched);
+  if (!review.is_pruned) prune(*info.schema, object, touched);
   return {};
 }
 

@@ -85,12 +85,10 @@ class SchemaSet {
   std::deque<Schema> schemas_;
 };
 
-// Built-in types, parsed from the table.
+// Built-in types: parsed once from the table, on first use, by the one who owns it.
 class BuiltinSchemas {
  public:
   BuiltinSchemas();
-  // Parsed once, on first use: a process may run many servers, one after the other.
-  static const BuiltinSchemas& shared();
   // By "io.k8s.api.core.v1.Pod"; null when the table does not have it.
   const Schema* find(std::string_view name) const;
   const Schema* of(std::string_view group, std::string_view version, std::string_view kind) const;
@@ -134,6 +132,13 @@ class TouchedFields {
 // "spec.foo", "spec.containers[0].bar": fields that the schema does not have.
 std::vector<std::string> unknown_fields(const Schema& schema, const Json& object,
                                         const TouchedFields& touched = {});
+// The same, and whether prune() would find nothing to do: in one walk.
+struct FieldReview {
+  std::vector<std::string> unknown;
+  bool is_pruned = true;
+};
+FieldReview review_fields(const Schema& schema, const Json& object,
+                          const TouchedFields& touched = {});
 // Removes them (custom resources always; built-in types too, as a typed server would lose them).
 void prune(const Schema& schema, Json& object, const TouchedFields& touched = {});
 // Fills in defaults where a field is absent.

@@ -16,7 +16,7 @@ bool is_metadata_field(std::string_view name) {
   return false;
 }
 
-// One walk for both: reports unknown fields, and removes them when it may change the object.
+// One walk for both: finds unknown fields, and removes them when it may change the object.
 template <bool removing>
 class UnknownWalk {
  public:
@@ -30,20 +30,22 @@ class UnknownWalk {
     auto* array = value.if_array();
     if (array == nullptr || schema.items == nullptr || schema.type != Schema::Type::array) return;
     for (size_t i = 0; i < array->size(); ++i) {
-      Step step(*this);
-      if constexpr (!removing) path_ += fmt::format("[{}]", i);
+      if ((*array)[i].is_primitive()) continue;
+      path_.push_back({{}, i});
       visit(*schema.items, (*array)[i]);
+      path_.pop_back();
     }
   }
 
   std::vector<std::string> found;
+  bool null_found = false;  // of those that a typed server does not keep
 
  private:
+  // A field, or without a name an item of a list. Most objects have no unknown field: paths become
+  // text only where one is found.
   struct Step {
-    explicit Step(UnknownWalk& walk) : walk_(walk), length_(walk.path_.size()) {}
-    ~Step() { walk_.path_.resize(length_); }
-    UnknownWalk& walk_;
-    size_t length_;
+    std::string_view name;
+    size_t index = 0;
   };
 
   void visit_object(const Schema& schema, Object& object) {
@@ -70,11 +72,11 @@ class UnknownWalk {
   // A typed server decodes null as "not set" and does not write it back.
   template <typename Iterator>
   bool drop_null(const Schema& schema, Object& object, Iterator& it) {
+    if (!schema.typed || !it->value().is_null()) return false;
+    null_found = true;
     if constexpr (removing) {
-      if (schema.typed && it->value().is_null()) {
-        it = object.stable_erase(it);
-        return true;
-      }
+      it = object.stable_erase(it);
+      return true;
     }
     return false;
   }
@@ -86,9 +88,9 @@ class UnknownWalk {
       return true;
     } else {
       (void)object;
-      Step step(*this);
-      enter(it->key());
-      found.push_back(path_);
+      path_.push_back({it->key()});
+      found.push_back(path_text());
+      path_.pop_back();
       return false;
     }
   }
@@ -102,10 +104,9 @@ class UnknownWalk {
     }();
     const Schema& items = schema.items == nullptr ? nothing : *schema.items;
     for (auto& entry : object) {
-      if constexpr (removing) {
-        if (schema.typed && entry.value().is_null() && items.type == Schema::Type::string) {
-          entry.value() = "";
-        }
+      if (schema.typed && entry.value().is_null() && items.type == Schema::Type::string) {
+        null_found = true;
+        if constexpr (removing) entry.value() = "";
       }
       descend(items, entry.key(), entry.value());
     }
@@ -113,21 +114,27 @@ class UnknownWalk {
 
   void descend(const Schema& schema, std::string_view name, Value& value) {
     if (value.is_primitive()) return;
-    Step step(*this);
-    enter(name);
+    path_.push_back({name});
     const TouchedFields* touched = std::exchange(touched_, nullptr);
     visit(schema, value);
     touched_ = touched;
+    path_.pop_back();
   }
 
-  void enter(std::string_view name) {
-    if constexpr (!removing) {
-      if (!path_.empty()) path_ += '.';
-      path_ += name;
+  std::string path_text() const {
+    std::string text;
+    for (const Step& step : path_) {
+      if (step.name.data() == nullptr) {
+        text += fmt::format("[{}]", step.index);
+        continue;
+      }
+      if (!text.empty()) text += '.';
+      text += step.name;
     }
+    return text;
   }
 
-  std::string path_;
+  std::vector<Step> path_;
   const TouchedFields* touched_;  // at the top only
 };
 
@@ -135,9 +142,14 @@ class UnknownWalk {
 
 std::vector<std::string> unknown_fields(const Schema& schema, const Json& object,
                                         const TouchedFields& touched) {
+  return review_fields(schema, object, touched).unknown;
+}
+
+FieldReview review_fields(const Schema& schema, const Json& object, const TouchedFields& touched) {
   UnknownWalk<false> walk(touched);
   walk.visit(schema, object);
-  return std::move(walk.found);
+  bool is_pruned = walk.found.empty() && !walk.null_found;
+  return {std::move(walk.found), is_pruned};
 }
 
 void prune(const Schema& schema, Json& object, const TouchedFields& touched) {

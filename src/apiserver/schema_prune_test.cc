@@ -55,5 +55,21 @@ TEST_F(SchemaTest, WhatAWriteDidNotTouchIsNotLookedAtAgain) {
   EXPECT_EQ(object, json("{'metadata':{},'spec':{'bad':1},'status':{'conditions':[{}]}}"));
 }
 
+TEST_F(SchemaTest, OneWalkSaysWhetherThereIsAnythingToPrune) {
+  for (const char* clean :
+       {"{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c'}]}}",
+        "{'spec':{'containers':[]}}"}) {
+    EXPECT_TRUE(review_fields(pod(), json(clean)).is_pruned) << clean;
+  }
+  for (const char* dirty :
+       {"{'foo':1}", "{'spec':{'hostname':null}}", "{'metadata':{'labels':{'a':null}}}",
+        "{'spec':{'containers':[{'name':'c','bad':1}]}}"}) {
+    Json object = json(dirty);
+    EXPECT_FALSE(review_fields(pod(), object).is_pruned) << dirty;
+    prune(pod(), object);
+    EXPECT_TRUE(review_fields(pod(), object).is_pruned) << dirty;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::apiserver
