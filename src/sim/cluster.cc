@@ -9,16 +9,18 @@ namespace lockstep::sim {
 
 namespace {
 
-apiserver::Options store_options() {
-  apiserver::Options options;
-  options.managed_fields = false;
-  return options;
-}
-
 // What watchers may still ask for. The log of a large fleet would otherwise be most of its memory.
 constexpr Duration changes_kept_for = minutes(5);
 constexpr size_t changes_kept_at_least = 10'000;
 constexpr uint64_t milestone_every = 1024;
+
+apiserver::Options store_options(int nodes) {
+  apiserver::Options options;
+  options.managed_fields = false;
+  // All pods of the fleet may be made in one instant, before anybody has seen the first of them.
+  options.log_limit = changes_kept_at_least + 4 * static_cast<size_t>(nodes);
+  return options;
+}
 
 bool is_rolled_out(const Json& daemon_set) {
   int64_t desired = as_integer(find(daemon_set, "status", "desiredNumberScheduled"), -1);
@@ -32,7 +34,7 @@ Cluster::Cluster(ClusterOptions options)
     : loop(options.seed),
       random(options.seed * 2 + 1),
       store_random_(options.seed * 2),
-      backend(loop, store_random_, store_options()),
+      backend(loop, store_random_, store_options(options.simulated.fleet.nodes)),
       housekeeping(backend),
       fault_random_(options.seed * 2 + 3),
       faults_(options.fleet_faults, fault_random_),

@@ -130,7 +130,8 @@ TEST(ClusterTest, ABadNetworkDelaysTheFleetAndNoMore) {
 }
 
 TEST(ClusterTest, ChangesOfAFewMinutesAgoAreForgottenWhenThereAreMany) {
-  Cluster cluster(fleet_of(1, 1));
+  // A fleet whose log may have 16,000 changes.
+  Cluster cluster(fleet_of(1500, 1));
   ASSERT_TRUE(
       cluster.call(kube::create(resource::config_maps, "default",
                                 JsonObject{{"metadata", JsonObject{{"name", "counter"}}}})));
