@@ -130,7 +130,7 @@ std::string Cluster::digest() {
   Digest digest;
   for (const std::string& storage : backend.store.storages()) {
     digest.add(storage);
-    // Not bytes(), which keeps the text: with 10,000 nodes that is 0.2 GB.
+    // Not bytes(), which keeps the text: 22 KB a node.
     for (const auto& [key, object] : backend.store.shelf(storage).objects())
       digest.add(print_json(object->json()));
   }
