@@ -290,7 +290,7 @@ TEST(Reroller, ARolloutThatDoesNotEndInTimeIsAFailureThatNamesTheStaleOnes) {
   RerollScene scene;
   scene.upgrade({"gpu-1"});
   scene.faults.on_call(ScriptedFaults::calls(Verb::remove, resource::pods),
-                       {kube::Fault::server_error, {}, {}, {}}, 10000);
+                       {kube::Fault::server_error, {}, {}, {}, {}}, 10000);
   RerollOutcome outcome = scene.run();
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->kind, ErrorKind::timed_out);

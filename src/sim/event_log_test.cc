@@ -73,7 +73,7 @@ TEST_F(EventLogTest, FaultsAndNotesStandAmongTheChanges) {
   EventLog log(cluster);
   kube::ScriptedFaults script;
   script.on_call(kube::ScriptedFaults::calls(kube::Verb::get, resource::nodes),
-                 {kube::Fault::reply_lost, {}, {}, {}});
+                 {kube::Fault::reply_lost, {}, {}, {}, {}});
   kube::WatchPlan silent;
   silent.silent_after = seconds(3);
   script.on_watch([](const kube::WatchRequest&) { return true; }, silent);
