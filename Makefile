@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 TOOLS := tests/tools/node_modules/.ready-with-helm
 
-.PHONY: all build test demo bench fuzz lint format debug clang clean packages tools definitions real-tools
+.PHONY: all build test demo bench fuzz lint format debug clang clean soak packages tools definitions real-tools
 
 all: build
 
@@ -47,6 +47,12 @@ fuzz: packages
 	@cmake --preset fuzz > /dev/null
 	@cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
+
+# Random runs on all processors until SEEDS are done or one fails: then with what reproduces it.
+SEEDS ?= 1000
+SEED ?= 1
+soak: build
+	@scripts/soak build/lockstep $(SEEDS) $(SEED)
 
 lint: packages
 	@scripts/lint

@@ -149,7 +149,27 @@ void add_fleet(CLI::App& app, FleetFlags& flags, int& result) {
 void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
       "simulate", "Run a scenario in virtual time; exit 1 when it does not go as it expects");
-  command->add_option("scenario", flags.file, "A scenario file (see scenarios/)")->required();
+  command->add_option("scenario", flags.file, "A scenario file (see scenarios/)");
+  ExploreFlags& explore = flags.explore;
+  command->add_flag("--random", explore.random,
+                    "Fleets, policies, work, faults and people drawn from seeds");
+  command->add_option("--seeds", explore.seeds, "Of --random: how many, from --seed on")
+      ->capture_default_str();
+  command->add_option("--every", explore.every, "Of --random: every so many of them")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--no-shrinking", explore.no_shrinking,
+                    "Of --random: do not look for the smallest case that fails");
+  command->add_flag("--exhaustive", explore.exhaustive,
+                    "Kill the controller after every write of the scenario, and show it an old "
+                    "view from every event on");
+  command->add_flag("--pairs", explore.pairs, "Of --exhaustive: also two crashes, everywhere");
+  command->add_option("--crash-after", explore.crashes,
+                      "Kill the controller after this write only; 7+420s: nobody for so long");
+  command->add_option(
+      "--freeze", explore.freezes,
+      "An old view of a resource from this event on: pods:7; with a crash: pods:7!");
+  command->add_flag("--sequences", explore.sequences, "Every change of mind in every state");
+  command->add_option("--only", explore.only, "Of --sequences: this one");
   command->add_option("--seed", flags.seed, "Of every latency and every order of events")
       ->capture_default_str();
   command->add_option("--nodes", flags.nodes, "Instead of as many as the scenario says")

@@ -67,15 +67,28 @@ void print_table(const sim::RunSummary& summary, double wall_seconds) {
 
 }  // namespace
 
+Result<sim::Scenario> read_scenario_file(const std::string& file) {
+  if (file.empty()) {
+    return fail(Error{ErrorKind::invalid, "name a scenario file (see scenarios/)", "simulate"});
+  }
+  LOCKSTEP_TRY(std::string text, SystemFiles().read(file));
+  return sim::read_scenario(text, file);
+}
+
 int run_simulate(const SimulateFlags& flags) {
-  auto text = SystemFiles().read(flags.file);
-  if (!text) return report(text.error());
-  auto scenario = sim::read_scenario(*text, flags.file);
+  const ExploreFlags& explore = flags.explore;
+  if (explore.random) return run_random_mode(explore, flags.seed);
+  if (explore.sequences) return run_sequences_mode(explore, flags.seed);
+  bool one_place = !explore.crashes.empty() || !explore.freezes.empty();
+  if (explore.exhaustive || one_place) {
+    return run_exhaustive_mode(explore, flags.file, flags.seed, flags.nodes);
+  }
+  auto scenario = read_scenario_file(flags.file);
   if (!scenario) return report(scenario.error());
   auto enough = sim::check_nodes(*scenario, flags.nodes);
   if (!enough) return report(enough.error().at("--nodes"));
   auto began = std::chrono::steady_clock::now();
-  sim::RunSummary summary = sim::run_scenario(*scenario, {flags.seed, flags.nodes});
+  sim::RunSummary summary = sim::run_scenario(*scenario, {flags.seed, flags.nodes, {}});
   double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (flags.output == "table") {
     print_table(summary, wall);

@@ -1,9 +1,13 @@
 // `lockstep simulate SCENARIO.yaml`: a whole upgrade in virtual time, and whether it went as
-// expected.
+// expected. Its other modes are in explore_command.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "base/result.h"
+#include "cli/explore_command.h"
+#include "sim/scenario.h"
 
 namespace lockstep::cli {
 
@@ -12,7 +16,9 @@ struct SimulateFlags {
   uint64_t seed = 1;
   int nodes = 0;
   std::string output = "table";
+  ExploreFlags explore;
 };
+Result<sim::Scenario> read_scenario_file(const std::string& file);
 int run_simulate(const SimulateFlags& flags);
 
 }  // namespace lockstep::cli

@@ -46,6 +46,11 @@ bool is_operator_pod(const Pod& pod) {
          pod.meta.labels.get("app.kubernetes.io/component") == "gpu-operator";
 }
 
+Text digest_of(const DaemonSet::Template& pod_template) {
+  const Text* digest = pod_template.spec.find_environment("DRIVER_CONFIG_DIGEST");
+  return digest == nullptr ? Text() : *digest;
+}
+
 // A kind that the cluster does not serve has no objects.
 template <typename T>
 bool is_synced(const kube::CachedResource<T>& watch) {
@@ -228,10 +233,11 @@ void FleetWatch::read_revision(const ControllerRevision& revision) {
   const OwnerReference* owner = revision.meta.controller();
   if (owner == nullptr) return;
   const auto* newest = fleet::newest_revision(revisions.cache.find_all("owner", owner->uid));
-  Text hash = newest == nullptr ? Text() : Text(newest->hash());
+  Newest known;
+  if (newest != nullptr) known = {Text(newest->hash()), digest_of(newest->pod_template)};
   auto at = newest_.find(owner->uid.view());
-  if (at != newest_.end() && at->second == hash) return;
-  newest_[owner->uid.str()] = hash;
+  if (at != newest_.end() && at->second == known) return;
+  newest_[owner->uid.str()] = known;
   // Of DaemonSets that are no drivers nobody asks for the newest revision.
   for (const auto& key : driver_sets_) {
     auto set = daemon_sets.cache.find(key);
@@ -357,7 +363,12 @@ std::optional<fleet::NodeView> FleetWatch::view(const std::string& name) const {
   view.driver.set = driver_set_of(*node, view.driver.pod.get());
   if (view.driver.set) {
     auto newest = newest_.find(view.driver.set->meta.uid.view());
-    if (newest != newest_.end()) view.driver.newest_revision = newest->second;
+    // Two watches, of which one may lag: a new revision beside the old template would make every
+    // change look cosmetic, and the driver be restarted under running work. As long as they do not
+    // speak of the same driver, the revision is not known.
+    bool agree = newest != newest_.end() &&
+                 newest->second.digest == digest_of(view.driver.set->pod_template);
+    if (agree) view.driver.newest_revision = newest->second.hash;
   }
   // Slices are what clients publish: whoever is told of no clients does not wait for slices either.
   bool looks_at_clients = !options_.clients.empty();

@@ -122,8 +122,14 @@ class FleetWatch {
 
   fleet::Tally tally_;
   std::map<std::string, upgrade::Policy> policies_;  // by pool; "" is the ClusterPolicy's
-  // Uid of a driver DaemonSet -> the hash of its newest revision.
-  std::map<std::string, Text, std::less<>> newest_;
+  // Uid of a driver DaemonSet -> its newest revision.
+  struct Newest {
+    Text hash;
+    Text digest;  // of the driver's configuration, in its template
+
+    bool operator==(const Newest&) const = default;
+  };
+  std::map<std::string, Newest, std::less<>> newest_;
   std::set<std::string> uncounted_;
   std::set<ObjectKey> driver_sets_;
   std::set<ObjectKey> operator_pods_;

@@ -117,6 +117,46 @@ TEST(FleetWatch, ANewRevisionIsNewsForEveryNode) {
   EXPECT_EQ(scene.view().driver.newest_revision.view(), "r1");
 }
 
+// With a new revision beside the old template every change looks cosmetic, and the driver would be
+// restarted under running work.
+TEST(FleetWatch, ARevisionThatIsNewerThanTheDaemonSetSeenIsNotKnownYet) {
+  auto with_digest = [](std::string_view digest) {
+    return fmt::format(R"({{"spec":{{"template":{{"spec":{{"initContainers":[{{"name":"manager",
+             "env":[{{"name":"DRIVER_CONFIG_DIGEST","value":"{}"}}]}}]}}}}}}}})",
+                       digest);
+  };
+  Scene scene;
+  scene.add_usual();
+  ObjectKey set{std::string(operator_ns), std::string(driver_set)};
+  int64_t generation = 1;
+  // As the API server does it: a new template is a new generation.
+  auto set_digest = [&](std::string_view digest) {
+    Json changed = merged(*scene.api.objects(resource::daemon_sets).at(set), with_digest(digest));
+    scene.put(resource::daemon_sets, set,
+              merged(changed, fmt::format(R"({{"metadata":{{"generation":{}}}}})", ++generation)));
+  };
+  auto add_revision = [&](std::string_view hash, int64_t number, std::string_view digest) {
+    scene.put(resource::controller_revisions,
+              {std::string(operator_ns), fmt::format("{}-{}", driver_set, hash)},
+              merged(revision_json(driver_set, fmt::format("uid-{}", driver_set), hash, number),
+                     fmt::format(R"({{"data":{}}})", with_digest(digest))));
+  };
+  set_digest("old");
+  add_revision("r1", 1, "old");
+  scene.start();
+  EXPECT_EQ(scene.view().driver.newest_revision.view(), "r1");
+  add_revision("r2", 2, "new");
+  scene.settle();
+  EXPECT_EQ(scene.view().driver.newest_revision.view(), "");
+  EXPECT_FALSE(scene.view().driver.is_in_sync());
+  EXPECT_FALSE(scene.view().driver.is_out_of_sync());
+  scene.looked_at.clear();
+  set_digest("new");
+  scene.settle();
+  EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U) << "the node is looked at again";
+  EXPECT_EQ(scene.view().driver.newest_revision.view(), "r2");
+}
+
 TEST(FleetWatch, AChangeOfADaemonSetsStatusIsNoNews) {
   Scene scene;
   scene.add_usual();

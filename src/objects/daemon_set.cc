@@ -107,6 +107,14 @@ void decode(Reader& in, ControllerRevision& revision, DecodeContext& context) {
       decode(in, revision.meta, context);
     } else if (key == "revision") {
       revision.revision = in.integer();
+    } else if (key == "data") {
+      in.object([&](std::string_view part) {
+        if (part != "spec") return in.skip();
+        in.object([&](std::string_view field) {
+          if (field != "template") return in.skip();
+          decode_template(in, revision.pod_template, context);
+        });
+      });
     } else {
       in.skip();
     }

@@ -52,6 +52,7 @@ void decode(Reader& in, DaemonSet& daemon_set, DecodeContext& context);
 struct ControllerRevision {
   ObjectMeta meta;
   int64_t revision = 0;
+  DaemonSet::Template pod_template;
 
   std::string_view hash() const { return meta.labels.get("controller-revision-hash"); }
   bool operator==(const ControllerRevision&) const = default;

@@ -63,5 +63,14 @@ TEST(ControllerRevision, KnowsItsHash) {
   EXPECT_EQ(revision.meta.controller()->name, "driver");
 }
 
+TEST(ControllerRevision, KnowsItsTemplate) {
+  ControllerRevision revision = decoded<ControllerRevision>(R"({"data":{"spec":{"other":1,
+      "template":{"$patch":"replace","spec":{"initContainers":[
+        {"name":"i","env":[{"name":"DRIVER_CONFIG_DIGEST","value":"42"}]}]}}}},
+    "metadata":{"name":"driver-6f7c9d"},"revision":7})");
+  ASSERT_NE(revision.pod_template.spec.find_environment("DRIVER_CONFIG_DIGEST"), nullptr);
+  EXPECT_EQ(*revision.pod_template.spec.find_environment("DRIVER_CONFIG_DIGEST"), "42");
+}
+
 }  // namespace
 }  // namespace lockstep

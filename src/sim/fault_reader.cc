@@ -14,7 +14,7 @@ namespace {
 using Errors = std::optional<Error>;
 using Weights = kube::FaultWeights;
 
-constexpr std::array<std::pair<std::string_view, double Weights::*>, 14> chances = {{
+constexpr std::array<FaultChance, 14> chances = {{
     {"requestLost", &Weights::request_lost},
     {"requestLate", &Weights::request_late},
     {"replyLost", &Weights::reply_lost},
@@ -117,5 +117,42 @@ OlderReplica read_replica(const Json& json, const std::string& path, Errors& err
 void check_replica(const Json& json, const std::string& path, Errors& error) {
   (void)read_replica(json, path, error);
 }
+
+namespace {
+
+JsonObject weights_json(const Weights& weights) {
+  const Weights usual;
+  JsonObject json;
+  for (const auto& [name, field] : chances) {
+    if (weights.*field > 0) json[name] = weights.*field;
+  }
+  auto length = [&](std::string_view name, Duration value, Duration otherwise) {
+    if (value != otherwise) json[name] = format_duration(value);
+  };
+  length("watchLife", weights.watch_life, usual.watch_life);
+  length("latency", weights.latency, usual.latency);
+  length("retryAfter", weights.retry_after, usual.retry_after);
+  length("replicaLag", weights.replica_lag, usual.replica_lag);
+  if (weights.page_size > 0) json["pageSize"] = weights.page_size;
+  JsonObject lags;
+  if (weights.watch_lag > Duration(0)) lags["default"] = format_duration(weights.watch_lag);
+  for (const auto& [name, full_name] : watched) {
+    auto lag = weights.watch_lag_of.find(std::string(full_name));
+    if (lag != weights.watch_lag_of.end()) lags[name] = format_duration(lag->second);
+  }
+  if (!lags.empty()) json["watchLag"] = std::move(lags);
+  return json;
+}
+
+}  // namespace
+
+Json faults_json(const Scenario& scenario) {
+  JsonObject json;
+  if (scenario.controller_weights) json = weights_json(*scenario.controller_weights);
+  if (scenario.fleet_weights) json["fleet"] = weights_json(*scenario.fleet_weights);
+  return json;
+}
+
+std::span<const FaultChance> fault_chances() { return chances; }
 
 }  // namespace lockstep::sim

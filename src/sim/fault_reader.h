@@ -6,7 +6,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "sim/scenario.h"
 
@@ -24,5 +27,12 @@ struct OlderReplica {
 };
 OlderReplica read_replica(const Json& json, const std::string& path, std::optional<Error>& error);
 void check_replica(const Json& json, const std::string& path, std::optional<Error>& error);
+
+// The inverse of read_faults(): what it would have been read from.
+Json faults_json(const Scenario& scenario);
+
+// The weights that are chances, by their names in a scenario.
+using FaultChance = std::pair<std::string_view, double kube::FaultWeights::*>;
+std::span<const FaultChance> fault_chances();
 
 }  // namespace lockstep::sim

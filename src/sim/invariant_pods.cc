@@ -113,6 +113,9 @@ void ProtectedPods::check_work(const PodEnd& end, const NodeTruth& node) const {
     return accuse(
         fmt::format("{} was deleted from {} without asking its budgets", end.key.text(), end.node));
   }
+  // It ended by itself while the eviction was on its way: nothing is lost.
+  std::string_view phase = text_at(end.pod, "status", "phase");
+  if (phase == "Succeeded" || phase == "Failed") return;
   auto policies = truth().policies(node.pool);
   auto judged = [&](const Json& pod, Fate fate) {
     return std::any_of(policies.begin(), policies.end(), [&](const upgrade::Policy* policy) {

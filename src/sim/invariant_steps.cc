@@ -58,7 +58,7 @@ void NoSkippedState::on_node(const NodeStep& step) {
 void WholeSteps::on_node(const NodeStep& step) {
   if (!step.changes_state() || step.before == nullptr) return;
   if (!step.ours) {
-    relabelled_.insert(step.name);
+    if (step.to() == State::unknown) relabelled_.insert(step.name);
     return;
   }
   Time now = truth().cluster().loop.now();
@@ -90,7 +90,7 @@ void WholeSteps::on_node(const NodeStep& step) {
   }
   bool held = fleet::is_active(to) && to != State::cordon && to != State::uncordon;
   if (held && !step.after->unschedulable) missing("the cordon");
-  // Whoever changes the label of a node makes our own cordon look like somebody's.
+  // Whoever takes the label of a node away makes our own cordon look like somebody's.
   if (to == State::done && step.after->cordon == Cordon::ours &&
       relabelled_.count(step.name) == 0) {
     missing("the uncordon");

@@ -211,6 +211,8 @@ Interference read_step(const Json& json, const std::string& path, bool is_first,
     step.state = read_state(*state, path + ".state", error);
   }
   reader.share("reached", step.reached);
+  reader.flag("rest", step.rest);
+  reader.flag("promptly", step.promptly);
   const Json* nodes = reader.get("nodes");
   if (nodes != nullptr) step.nodes = read_choice(*nodes, path + ".nodes", error);
   for (const Action& action : known_actions) {
@@ -227,7 +229,8 @@ Interference read_step(const Json& json, const std::string& path, bool is_first,
   if (step.action.empty() && json.is_object() && !error) {
     // An action that is misspelt has the better message, and it comes first.
     for (const auto& [key, value] : json.get_object()) {
-      std::vector<std::string> names{"at", "after", "state", "reached", "nodes"};
+      std::vector<std::string> names{"at",   "after",    "state", "reached",
+                                     "rest", "promptly", "nodes"};
       if (std::find(names.begin(), names.end(), std::string(key)) == names.end()) return step;
     }
     reader.complain(path, "says nothing to do");

@@ -70,6 +70,8 @@ struct Interference {
   std::optional<Duration> after;
   std::optional<fleet::State> state;
   IntOrPercent reached = IntOrPercent::count(1);
+  bool promptly = false;  // at the very event that brings the state, not within a second
+  bool rest = false;      // once nothing is under way and nothing has changed for five minutes
   // What.
   std::string action;  // "setVersion", "setPolicy", "cordon", …
   Json value;

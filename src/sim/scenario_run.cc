@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "kube/counting_api.h"
 #include "kube/fault_api.h"
 #include "sim/cluster.h"
+#include "sim/event_log.h"
 #include "sim/expectations.h"
 #include "sim/observed_api.h"
 #include "sim/shifted_loop.h"
@@ -36,11 +38,29 @@ ClusterOptions cluster_options(const Scenario& scenario, const RunOptions& optio
   return cluster;
 }
 
-WitnessOptions witness_options(const Scenario& scenario) {
+WitnessOptions witness_options(const Scenario& scenario, const Disturbances& disturbances) {
   WitnessOptions options;
-  if (scenario.controller_faults == 0) options.blindness = seconds(5);
+  auto blinds = [](const Interference& step) {
+    return step.action == "outage" || step.action == "partition" ||
+           step.action == "silenceWatches" || step.action == "olderReplica";
+  };
+  bool sees_all = scenario.controller_faults == 0 && !scenario.controller_weights &&
+                  std::none_of(scenario.steps.begin(), scenario.steps.end(), blinds);
+  if (sees_all) options.blindness = seconds(5);
+  for (const Freeze& freeze : disturbances.freezes) {
+    options.blindness = std::max(options.blindness, freeze.length + seconds(5));
+  }
   options.clients_renewed = scenario.reroll_clients;
   return options;
+}
+
+// The world itself takes drivers away under running work: accidents are not the controller's.
+bool breaks_drivers(const Scenario& scenario) {
+  static const std::set<std::string> breaking = {"crashDriver",        "rebootNodes",
+                                                 "recreateNodes",      "deleteNodes",
+                                                 "recreateDriverPods", "recreateDaemonSet"};
+  return std::any_of(scenario.steps.begin(), scenario.steps.end(),
+                     [](const Interference& step) { return breaking.contains(step.action); });
 }
 
 // One run: the cluster, the controllers, and those who interfere.
@@ -48,17 +68,24 @@ class Run {
  public:
   Run(const Scenario& scenario, const RunOptions& options)
       : scenario_(scenario),
+        disturbances_(options.disturbances),
         cluster_(cluster_options(scenario, options)),
+        events_(cluster_),
         nodes_(options.nodes > 0 ? options.nodes : scenario.fleet.nodes),
         controller_random_(options.seed * 7 + 5),
         fault_random_(options.seed * 11 + 3),
         faults_({}, fault_random_),
-        fault_api_(cluster_.api("lockstep"), cluster_.loop, faults_),
-        counting_(fault_api_, cluster_.loop),
+        logged_faults_(faults_, events_, "lockstep"),
+        fault_api_(cluster_.api("lockstep"), cluster_.loop, logged_faults_),
+        stale_(fault_api_, cluster_.loop, options.disturbances.freezes,
+               [this](const Freeze& freeze) { on_freeze(freeze); }),
+        counting_(stale_, cluster_.loop),
         observed_(counting_,
                   [this](const kube::Request& request) {
                     if (witness_) witness_->see_request(request);
                   }),
+        crash_(observed_, options.disturbances.crashes,
+               [this](const Crash& crash) { on_crash(crash.away); }),
         clock_(cluster_.loop),
         world_(cluster_, fault_api_, faults_, clock_),
         taken_(scenario.steps.size()) {
@@ -72,25 +99,34 @@ class Run {
       summary_.disappointments.push_back("the fleet did not come up");
       return summary_;
     }
-    witness_.emplace(cluster_, witness_options(scenario_));
+    witness_.emplace(cluster_, witness_options(scenario_, disturbances_));
     start_controllers();
     // Every node is known and in sync before anything happens.
     cluster_.loop.run_for(minutes(1));
     begin();
     while (cluster_.loop.uptime() < began_ + scenario_.limit && !at_rest()) {
-      cluster_.loop.run_for(seconds(1));
+      wait_a_second();
+      keep_events_of_violation();
       take_steps();
     }
     for (size_t i = 0; i < taken_.size(); ++i) {
       if (!taken_[i]) summary_.disappointments.push_back(step_name(i) + ": its time never came");
     }
     busy_ = std::max(witness_->last_node_change() - began_, Duration(0));
+    summary_.rested = at_rest();
+    uint64_t writes_at_rest = crash_.writes();
     cluster_.loop.run_for(scenario_.aftermath);
-    witness_->look_at_machines();
+    if (!breaks_drivers(scenario_)) witness_->look_at_machines();
     witness_->check_reasons(reasons());
     look();
+    summary_.late_writes = crash_.writes() - writes_at_rest;
+    summary_.writes = crash_.writes();
+    summary_.sightings = stale_.events();
+    summary_.end = end_facts(cluster_);
     summary_.digest = cluster_.digest();
     summary_.violations = witness_->violations();
+    keep_events_of_violation();
+    if (summary_.last_events.empty()) summary_.last_events = events_.lines();
     judge(scenario_.expect, summary_.node_writes, "");
     return summary_;
   }
@@ -112,6 +148,8 @@ class Run {
       }
     }
     counting_.reset();
+    crash_.count_afresh();
+    stale_.count_afresh();
     witness_->count_afresh();
     began_ = cluster_.loop.uptime();
     restarts_before_ = driver_loads();
@@ -120,13 +158,38 @@ class Run {
     }
   }
 
-  void start_controllers() {
+  // Those that led to the first; what comes later is of no interest.
+  void keep_events_of_violation() {
+    if (summary_.last_events.empty() && !witness_->violations().empty()) {
+      summary_.last_events = events_.lines();
+    }
+  }
+
+  void on_crash(Duration away) {
+    events_.note("lockstep", "crash", "", fmt::format("back after {}", format_duration(away)));
     controllers_.clear();
+    cluster_.loop.after(away, scope_.bind([this] {
+      if (controllers_.empty() && !stopped_) start_controllers();
+    }));
+  }
+
+  void on_freeze(const Freeze& freeze) {
+    events_.note("lockstep", "freeze", freeze.resource,
+                 fmt::format("nothing new for {}", format_duration(freeze.length)));
+    if (!freeze.crash || crash_.dead()) return;
+    crash_.kill();
+    on_crash(Duration(0));
+  }
+
+  void start_controllers() {
+    stopped_ = false;
+    controllers_.clear();
+    crash_.begin_life();
     for (int i = 0; i < scenario_.controllers; ++i) {
       controller::UpgradeOptions options;
       if (!scenario_.reroll_clients) options.fleet.clients.clear();
       controllers_.push_back(std::make_unique<controller::UpgradeController>(
-          observed_, clock_, controller_random_, log_, std::move(options)));
+          crash_, clock_, controller_random_, log_, std::move(options)));
       controllers_.back()->start();
       controllers_.back()->lead();
     }
@@ -134,10 +197,15 @@ class Run {
 
   // Nobody has anything left to do: all steps taken, no upgrade under way, and quiet for a while.
   bool at_rest() const {
+    return std::all_of(taken_.begin(), taken_.end(), [](const auto& when) { return !!when; }) &&
+           is_quiet();
+  }
+
+  bool is_quiet() const {
+    if (controllers_.empty() && !stopped_) return false;
     Duration last = std::max(witness_->last_node_change(), began_);
     for (const auto& when : taken_) {
-      if (!when) return false;
-      last = std::max(last, *when);
+      if (when) last = std::max(last, *when);
     }
     for (const auto& [state, count] : witness_->nodes_by_state()) {
       if (fleet::is_active(state)) return false;
@@ -145,11 +213,22 @@ class Run {
     return cluster_.loop.uptime() - last > minutes(5);
   }
 
+  // Or less, when a step must come at the very event that it waits for.
+  void wait_a_second() {
+    for (size_t i = 0; i < taken_.size(); ++i) {
+      if (taken_[i] || !scenario_.steps[i].promptly) continue;
+      cluster_.loop.run_until([&] { return is_due(i); }, seconds(1));
+      return;
+    }
+    cluster_.loop.run_for(seconds(1));
+  }
+
   bool is_due(size_t i) const {
     const Interference& step = scenario_.steps[i];
     Duration now = cluster_.loop.uptime();
     if (now - began_ < step.at) return false;
     if (step.after && (!taken_[i - 1] || now - *taken_[i - 1] < *step.after)) return false;
+    if (step.rest && !is_quiet()) return false;
     return !step.state || witness_->reached(*step.state) >= step.reached.of(nodes_, Rounding::up);
   }
 
@@ -157,6 +236,8 @@ class Run {
     for (size_t i = 0; i < scenario_.steps.size(); ++i) {
       if (taken_[i] || !is_due(i)) continue;
       taken_[i] = cluster_.loop.uptime();
+      events_.note("people", "step", scenario_.steps[i].action,
+                   print_json(scenario_.steps[i].value));
       if (scenario_.steps[i].action == "check") {
         look();
         judge(scenario_.steps[i].check, summary_.node_writes - writes_before_, step_name(i) + ": ");
@@ -171,7 +252,11 @@ class Run {
   static std::string step_name(size_t index) { return fmt::format("steps[{}]", index); }
 
   void take(const Interference& step) {
-    if (auto taken = world_.take(step, nodes_)) return must(*taken);
+    if (auto taken = world_.take(step, nodes_)) {
+      must(*taken);
+      if (step.action == "heal") retry_failed();
+      return;
+    }
     const std::string& action = step.action;
     if (action == "setVersion") {
       must(cluster_.set_driver_version(std::string(as_text(&step.value)), scenario_.to_chart));
@@ -193,10 +278,10 @@ class Run {
     } else if (action == "restart" || action == "start") {
       start_controllers();
     } else if (action == "stop") {
+      stopped_ = true;
       controllers_.clear();
     } else if (action == "calm") {
-      faults_.weights = {};
-      cluster_.fleet_faults().weights = {};
+      calm();
     } else if (action == "addClaims") {
       WorkloadOptions workloads;
       workloads.claim_pods = static_cast<int>(step.share.of(nodes_, Rounding::up));
@@ -210,6 +295,21 @@ class Run {
       for (const auto& name : step.nodes.names(nodes_)) {
         if (cluster_.kubelets().is_there(name)) steer(action, name);
       }
+    }
+  }
+
+  void calm() {
+    faults_.weights = {};
+    cluster_.fleet_faults().weights = {};
+  }
+
+  // With people who put everything right come those who try again what failed.
+  void retry_failed() {
+    for (const Document& node : cluster_.list(resource::nodes)) {
+      const Json* labels = find(*node, "metadata", "labels");
+      if (labels == nullptr) continue;
+      if (fleet::state_of(as_text(find(*labels, keys_.state))) != State::failed) continue;
+      steer("retry", std::string(text_at(*node, "metadata", "name")));
     }
   }
 
@@ -333,14 +433,19 @@ class Run {
   }
 
   const Scenario& scenario_;
+  const Disturbances& disturbances_;
   Cluster cluster_;
+  EventLog events_;
   int nodes_;
   SeededRandom controller_random_;
   SeededRandom fault_random_;
   kube::RandomFaults faults_;
+  LoggedFaults logged_faults_;
   kube::FaultApi fault_api_;
+  StaleApi stale_;
   kube::CountingApi counting_;
   ObservedApi observed_;
+  CrashApi crash_;
   ShiftedLoop clock_;  // the controllers' own
   WorldFaults world_;
   SilentLog log_;
@@ -352,7 +457,9 @@ class Run {
   Duration busy_{0};
   int64_t restarts_before_ = 0;
   uint64_t writes_before_ = 0;  // when the last step was taken
+  bool stopped_ = false;        // by a step, not by a crash
   RunSummary summary_;
+  Scope scope_;
 };
 
 }  // namespace

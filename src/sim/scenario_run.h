@@ -7,13 +7,26 @@
 #include <string>
 #include <vector>
 
+#include "sim/crash_api.h"
+#include "sim/end_state.h"
 #include "sim/scenario.h"
+#include "sim/stale_api.h"
 
 namespace lockstep::sim {
+
+// What is done to the controller at exactly one place of its run, counted from the beginning of the
+// upgrade: an exhaustive search goes through all of them.
+struct Disturbances {
+  std::vector<Crash> crashes;
+  std::vector<Freeze> freezes;
+
+  bool operator==(const Disturbances&) const = default;
+};
 
 struct RunOptions {
   uint64_t seed = 1;
   int nodes = 0;  // 0: as many as the scenario says
+  Disturbances disturbances = {};
 };
 
 struct RunSummary {
@@ -33,6 +46,12 @@ struct RunSummary {
   std::map<std::string, int> states;
   std::map<std::string, int> reasons;  // why nodes that are not done are where they are
   std::string digest;
+  uint64_t writes = 0;                        // of the controller, all of them
+  std::map<std::string, uint64_t> sightings;  // events that the controller was shown, by resource
+  bool rested = false;                        // it came to rest before the limit
+  uint64_t late_writes = 0;                   // by the controller, after that
+  EndFacts end;
+  std::vector<std::string> last_events;  // before the first violation, or before the end
   std::vector<std::string> violations;
   std::vector<std::string> disappointments;  // expectations that did not come true
 

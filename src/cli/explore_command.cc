@@ -1,0 +1,140 @@
+#include "cli/explore_command.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "cli/exit_codes.h"
+#include "cli/simulate_command.h"
+#include "sim/exhaustive.h"
+#include "sim/random_run.h"
+#include "sim/scenario_text.h"
+#include "sim/sequences.h"
+#include "sim/shrink.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+// Says on the side, every ten seconds, how far it is.
+class Progress {
+ public:
+  void note(const std::string& text) {
+    auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::seconds(10)) return;
+    last_ = now;
+    fmt::print(stderr, "{}\n", text);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+void print_wrong(const std::vector<std::string>& wrong) {
+  for (const auto& text : wrong) fmt::print("  {}\n", text);
+}
+
+// What is left of a case after everything that the failure does not need is gone.
+void print_shrunk(const sim::Scenario& scenario, uint64_t seed) {
+  auto still_fails = [](const sim::Case& tried) {
+    return !sim::run_random(tried.scenario, tried.options).wrong.empty();
+  };
+  sim::Shrunk shrunk = sim::shrink({scenario, {seed, 0, {}}}, still_fails);
+  sim::RandomResult result = sim::run_random(shrunk.smallest.scenario, shrunk.smallest.options);
+  fmt::print("made smaller in {} runs; as a file it fails too, with --seed {}:\n{}", shrunk.tries,
+             seed, sim::print_scenario(shrunk.smallest.scenario));
+  print_wrong(result.wrong);
+  for (const auto& line : result.summary.last_events) fmt::print("  {}\n", line);
+}
+
+int report_random(const sim::Scenario& scenario, const sim::RandomResult& result, uint64_t seed,
+                  bool shrinks) {
+  fmt::print("FAILED: {}\n", sim::random_command(seed));
+  print_wrong(result.wrong);
+  for (const auto& line : result.summary.last_events) fmt::print("  {}\n", line);
+  std::fflush(stdout);
+  if (shrinks) print_shrunk(scenario, seed);
+  return ExitCode::failed;
+}
+
+Result<sim::Disturbances> disturbances_of(const ExploreFlags& flags) {
+  sim::Disturbances disturbances;
+  for (const auto& text : flags.crashes) {
+    LOCKSTEP_TRY(sim::Crash crash, sim::read_crash(text));
+    disturbances.crashes.push_back(crash);
+  }
+  for (const auto& text : flags.freezes) {
+    LOCKSTEP_TRY(sim::Freeze freeze, sim::read_freeze(text));
+    disturbances.freezes.push_back(freeze);
+  }
+  return disturbances;
+}
+
+}  // namespace
+
+int run_random_mode(const ExploreFlags& flags, uint64_t first_seed) {
+  Progress progress;
+  uint64_t runs = 0;
+  for (uint64_t i = 0; i < flags.seeds; i += flags.every) {
+    uint64_t seed = first_seed + i;
+    sim::Scenario scenario = sim::random_scenario(seed);
+    sim::RandomResult result = sim::run_random(scenario, {seed, 0, {}});
+    ++runs;
+    if (!result.wrong.empty()) return report_random(scenario, result, seed, !flags.no_shrinking);
+    progress.note(fmt::format("{} of {} seeds, none failed", i + 1, flags.seeds));
+  }
+  fmt::print("{} random runs from seed {} on: all as they should be\n", runs, first_seed);
+  return ExitCode::ok;
+}
+
+int run_exhaustive_mode(const ExploreFlags& flags, const std::string& file, uint64_t seed,
+                        int nodes) {
+  auto scenario = read_scenario_file(file);
+  if (!scenario) return report(scenario.error());
+  auto wanted = disturbances_of(flags);
+  if (!wanted) return report(wanted.error());
+  sim::ExhaustiveOptions options;
+  options.seed = seed;
+  if (nodes > 0) options.nodes = nodes;
+  options.pairs = flags.pairs;
+  sim::ExhaustiveReport found = *wanted == sim::Disturbances()
+                                    ? sim::explore_all(*scenario, options)
+                                    : sim::explore_one(*scenario, options, *wanted);
+  fmt::print("{}: {} writes and {} events of {} nodes, {} runs, {} failed\n", found.scenario,
+             found.writes, found.sightings, options.nodes, found.runs, found.findings.size());
+  for (const auto& finding : found.findings) {
+    fmt::print("FAILED: lockstep simulate --exhaustive {} --seed {} --nodes {} {}\n", file, seed,
+               options.nodes, sim::flags_of(finding.disturbances));
+    print_wrong(finding.wrong);
+    for (const auto& line : finding.last_events) fmt::print("  {}\n", line);
+  }
+  return found.findings.empty() ? ExitCode::ok : ExitCode::failed;
+}
+
+int run_sequences_mode(const ExploreFlags& flags, uint64_t seed) {
+  std::vector<sim::Sequence> sequences;
+  if (flags.only.empty()) {
+    sequences = sim::every_sequence();
+  } else {
+    auto found = sim::find_sequence(flags.only);
+    if (!found) return report(found.error());
+    sequences.push_back(*found);
+  }
+  Progress progress;
+  size_t failed = 0;
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    auto wrong = sim::run_sequence(sequences[i], seed);
+    progress.note(fmt::format("{} of {} sequences", i + 1, sequences.size()));
+    if (wrong.empty()) continue;
+    ++failed;
+    fmt::print("FAILED: lockstep simulate --sequences --only {} --seed {}\n{}", sequences[i].name,
+               seed, sequences[i].text);
+    print_wrong(wrong);
+  }
+  fmt::print("{} sequences, {} failed\n", sequences.size(), failed);
+  return failed == 0 ? ExitCode::ok : ExitCode::failed;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,30 @@
+// The modes of `lockstep simulate` that look for what breaks: --random goes through seeds,
+// --exhaustive through every write and every event of a scenario, --sequences through every change
+// in every state. Each stops at its first failure and prints what reproduces it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::cli {
+
+struct ExploreFlags {
+  bool random = false;
+  bool exhaustive = false;
+  bool sequences = false;
+  uint64_t seeds = 1;  // how many, from --seed on
+  uint64_t every = 1;  // every so many of them: for several processes
+  bool pairs = false;  // of --exhaustive: two crashes, at every two places
+  bool no_shrinking = false;
+  std::string only;                  // of --sequences: the one of this name
+  std::vector<std::string> crashes;  // "7", "7+420s"
+  std::vector<std::string> freezes;  // "pods:7", "pods:7!"
+};
+
+int run_random_mode(const ExploreFlags& flags, uint64_t first_seed);
+int run_exhaustive_mode(const ExploreFlags& flags, const std::string& file, uint64_t seed,
+                        int nodes);
+int run_sequences_mode(const ExploreFlags& flags, uint64_t seed);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,251 @@
+#include "sim/random_run.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sim/exhaustive.h"
+#include "sim/fault_plan.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr std::string_view old_version = "580.105.08";
+constexpr std::string_view new_version = "580.126.20";
+constexpr std::string_view third_version = "580.130.01";
+// People and faults have this long; what comes after is calm.
+constexpr Duration trouble = minutes(90);
+
+class Drawer {
+ public:
+  explicit Drawer(uint64_t seed) : random_(seed * 13 + 11) {}
+
+  Scenario draw(uint64_t seed) {
+    scenario_.name = fmt::format("random-{}", seed);
+    // Most fleets are small: a run of fifty nodes costs as much as ten of five.
+    scenario_.fleet.nodes = 5 + number(chance(0.15) ? 46 : 11);
+    draw_policy();
+    draw_work();
+    scenario_.to_version = new_version;
+    draw_steps();
+    draw_faults();
+    std::stable_sort(scenario_.steps.begin(), scenario_.steps.end(),
+                     [](const auto& left, const auto& right) { return left.at < right.at; });
+    add_the_end();
+    return std::move(scenario_);
+  }
+
+ private:
+  int number(int below) { return static_cast<int>(random_.below(static_cast<uint64_t>(below))); }
+  bool chance(double probability) { return random_.fraction() < probability; }
+  template <typename T, size_t size>
+  const T& one_of(const std::array<T, size>& choices) {
+    return choices[random_.below(size)];
+  }
+  int nodes() const { return scenario_.fleet.nodes; }
+
+  void draw_policy() {
+    static const std::array<Json, 8> unavailable = {1, 2, 3, "10%", "25%", "34%", "50%", "100%"};
+    static const std::array<Json, 4> failures = {1, "10%", "50%", "100%"};
+    static const std::array<std::string_view, 3> cordoned = {"wait", "upgrade", "ignore"};
+    JsonObject policy{{"autoUpgrade", true}};
+    policy["maxParallelUpgrades"] = number(6);
+    policy["maxUnavailable"] = one_of(unavailable);
+    if (chance(0.5)) policy["maxFailures"] = one_of(failures);
+    if (chance(0.4)) policy["cordonedNodes"] = one_of(cordoned);
+    if (chance(0.3)) {
+      policy["waitForCompletion"] =
+          JsonObject{{"podSelector", "app=llm-pretrain"}, {"timeoutSeconds", number(3) * 600}};
+    }
+    allows_bare_ = chance(0.3);
+    allows_empty_dir_ = chance(0.3);
+    policy["podDeletion"] = JsonObject{{"force", allows_bare_},
+                                       {"deleteEmptyDir", allows_empty_dir_},
+                                       {"timeoutSeconds", 60 + number(4) * 300}};
+    if (chance(0.25)) {
+      bool all = chance(0.5);
+      policy["drain"] = JsonObject{
+          {"enable", true}, {"force", all}, {"deleteEmptyDir", all}, {"timeoutSeconds", 300}};
+      allows_bare_ = allows_bare_ || all;
+      allows_empty_dir_ = allows_empty_dir_ || all;
+    }
+    if (chance(0.2)) {
+      policy["deadlines"] =
+          JsonObject{{"restartSeconds", 300 + number(4) * 300}, {"validationSeconds", 120}};
+    }
+    scenario_.fleet.upgrade_policy = std::move(policy);
+  }
+
+  // At most half of all GPUs, so that whoever must move finds a place.
+  void draw_work() {
+    WorkloadOptions& work = scenario_.fleet.workloads;
+    if (chance(0.2)) return;
+    if (chance(0.6)) {
+      work.deployment_replicas = 1 + number(nodes());
+      work.deployment_gpus = 1 + number(2);
+      if (chance(0.3) && work.deployment_replicas > 1) {
+        work.min_available = number(work.deployment_replicas);
+      }
+    }
+    if (chance(0.4)) {
+      work.job_pods = 1 + number(nodes());
+      work.job_gpus = 1;
+      work.job_seconds = 300 + number(6) * 300;
+    }
+    if (chance(0.5)) work.claim_pods = 1 + number(nodes());
+    work.bare_pod = chance(0.1);
+    work.empty_dir_pod = chance(0.1);
+    work.daemon_set_pods = chance(0.1);
+  }
+
+  // All that the world does by itself, as one plan.
+  void draw_faults() {
+    const WorkloadOptions& work = scenario_.fleet.workloads;
+    bool idle = work.deployment_replicas == 0 && work.job_pods == 0 && work.claim_pods == 0 &&
+                !work.bare_pod && !work.empty_dir_pod && !work.daemon_set_pods;
+    FaultScope scope;
+    scope.nodes = nodes();
+    scope.length = trouble;
+    scope.from_version = old_version;
+    scope.to_version = new_version;
+    // A scheduler that has not heard of a cordon brings work to a node whose driver is about to
+    // go, and no controller can see that in time.
+    scope.fleet = idle && chance(0.7);
+    double strength = chance(0.15) ? 0 : 0.05 * (1 + number(20));
+    add_faults(scenario_, random_fault_plan(random_, strength, scope));
+    if (chance(0.3)) scenario_.controllers = 2;
+  }
+
+  NodeChoice some_nodes() {
+    NodeChoice choice;
+    if (chance(0.2)) {
+      choice.first = nodes();
+      return choice;
+    }
+    for (int i = 1 + number(3); i > 0; --i) choice.numbers.push_back(1 + number(nodes()));
+    std::sort(choice.numbers.begin(), choice.numbers.end());
+    choice.numbers.erase(std::unique(choice.numbers.begin(), choice.numbers.end()),
+                         choice.numbers.end());
+    return choice;
+  }
+
+  void draw_steps() {
+    std::vector<Interference> steps;
+    for (int i = number(9); i > 0; --i) {
+      Interference step;
+      step.at = seconds(number(static_cast<int>(in_seconds(trouble))));
+      steps.push_back(std::move(step));
+    }
+    for (Interference& step : steps) draw_action(step);
+    scenario_.steps = std::move(steps);
+  }
+
+  void draw_action(Interference& step) {
+    static const std::array<std::string_view, 9> on_nodes = {"cordon", "uncordon", "retry",
+                                                             "skip",   "unskip",   "notReady",
+                                                             "ready",  "repair",   "crashDriver"};
+    static const std::array<std::string_view, 3> versions = {old_version, new_version,
+                                                             third_version};
+    auto set = [&](std::string action, Json value) {
+      step.action = std::move(action);
+      step.value = std::move(value);
+    };
+    switch (number(10)) {
+      case 0:
+        return set("setVersion", Json(one_of(versions)));
+      case 1:
+        return set("pause", "by somebody");
+      case 2:
+        return set("resume", true);
+      case 3:
+        return set("restart", true);
+      case 4:
+        return set("cosmeticChange", JsonObject{{"example.com/number", std::to_string(number(9))}});
+      case 5:
+        return set("setPolicy", some_policy());
+      default:
+        set(std::string(one_of(on_nodes)), true);
+        step.nodes = some_nodes();
+    }
+  }
+
+  Json some_policy() {
+    switch (number(6)) {
+      case 0:
+        return JsonObject{{"maxUnavailable", "some"}};
+      case 1:
+        return JsonObject{{"maxUnavailable", 1 + number(3)}};
+      case 2:
+        return JsonObject{{"maxParallelUpgrades", number(4)}};
+      case 3:
+        return JsonObject{{"autoUpgrade", false}};
+      case 4:
+        return JsonObject{{"autoUpgrade", true}};
+      default:
+        return JsonObject{{"drain", JsonObject{{"enable", chance(0.5)}}}};
+    }
+  }
+
+  // Whether something is left that forbids the goal although nobody does anything wrong any more.
+  bool is_obstructed() const {
+    const WorkloadOptions& work = scenario_.fleet.workloads;
+    // Whoever has loaded the wrong version under the right digest keeps it until the next reboot.
+    bool stuck =
+        std::any_of(scenario_.machines.begin(), scenario_.machines.end(),
+                    [](const auto& machine) { return !machine.second.loads_instead.empty(); });
+    return stuck || (work.bare_pod && !allows_bare_) ||
+           (work.empty_dir_pod && !allows_empty_dir_) || work.min_available > 0;
+  }
+
+  void add_the_end() {
+    auto add = [&](std::string action, Json value, bool rest) {
+      Interference step;
+      step.at = trouble;
+      step.rest = rest;
+      step.action = std::move(action);
+      step.value = std::move(value);
+      scenario_.steps.push_back(std::move(step));
+    };
+    add("calm", true, false);
+    add("setPolicy", JsonObject{{"autoUpgrade", true}, {"maxUnavailable", "25%"}}, false);
+    add("heal", true, false);
+    // What failed is tried again, and what waited for that after it.
+    for (int i = 0; i < 3; ++i) add("heal", true, true);
+    scenario_.limit = hours(72);
+    scenario_.aftermath = minutes(30);
+    if (is_obstructed()) return;
+    scenario_.expect.done = "all";
+    scenario_.expect.failed = 0;
+    scenario_.expect.cordoned = NodeChoice{};
+    // The last word.
+    std::string version(new_version);
+    for (const auto& step : scenario_.steps) {
+      if (step.action == "setVersion") version = std::string(as_text(&step.value));
+    }
+    scenario_.expect.version = std::move(version);
+  }
+
+  SeededRandom random_;
+  Scenario scenario_;
+  bool allows_bare_ = false;
+  bool allows_empty_dir_ = false;
+};
+
+}  // namespace
+
+Scenario random_scenario(uint64_t seed) { return Drawer(seed).draw(seed); }
+
+RandomResult run_random(const Scenario& scenario, const RunOptions& options) {
+  RandomResult result;
+  result.summary = run_scenario(scenario, options);
+  result.wrong = compare_with_calm(result.summary, result.summary);
+  return result;
+}
+
+std::string random_command(uint64_t seed) {
+  return fmt::format("lockstep simulate --random --seed {}", seed);
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,28 @@
+// The random mode: from one seed a fleet, its policy, its work, what is wrong with its machines,
+// what people do and how badly the API behaves. First everything happens at once and no invariant
+// may break; then the troubles stop, people put right what they broke, and the fleet must reach its
+// goal in bounded time and fall silent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/scenario_run.h"
+
+namespace lockstep::sim {
+
+// The same seed gives the same scenario, with what it expects at its end.
+Scenario random_scenario(uint64_t seed);
+
+struct RandomResult {
+  RunSummary summary;
+  std::vector<std::string> wrong;  // the first broken invariant first; empty: all is well
+};
+// Runs a scenario of that kind; also one that has been made smaller.
+RandomResult run_random(const Scenario& scenario, const RunOptions& options);
+
+// "lockstep simulate --random --seed 17"
+std::string random_command(uint64_t seed);
+
+}  // namespace lockstep::sim

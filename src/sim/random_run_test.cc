@@ -1,0 +1,50 @@
+#include "sim/random_run.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+
+namespace lockstep::sim {
+namespace {
+
+TEST(RandomRun, ASeedGivesOneScenarioAndOneRun) {
+  Scenario scenario = random_scenario(3);
+  RandomResult first = run_random(scenario, {3, 0, {}});
+  RandomResult second = run_random(random_scenario(3), {3, 0, {}});
+  EXPECT_EQ(first.summary.digest, second.summary.digest);
+  EXPECT_EQ(first.wrong, second.wrong);
+  EXPECT_EQ(random_command(3), "lockstep simulate --random --seed 3");
+}
+
+TEST(RandomRun, SeedsReachAllThatPeopleDo) {
+  std::set<std::string> actions;
+  std::set<int> sizes;
+  int with_faults = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    Scenario scenario = random_scenario(seed);
+    sizes.insert(scenario.fleet.nodes);
+    EXPECT_TRUE(check_nodes(scenario, 0));
+    EXPECT_GE(scenario.fleet.nodes, 5);
+    EXPECT_LE(scenario.fleet.nodes, 50);
+    with_faults += scenario.controller_weights ? 1 : 0;
+    for (const auto& step : scenario.steps) actions.insert(step.action);
+  }
+  for (const char* action : {"setVersion", "pause", "resume", "restart", "cosmeticChange",
+                             "setPolicy", "cordon", "uncordon", "retry", "skip", "unskip",
+                             "notReady", "ready", "repair", "crashDriver", "calm", "heal"}) {
+    EXPECT_TRUE(actions.contains(action)) << action;
+  }
+  EXPECT_GE(sizes.size(), 25u);
+  EXPECT_GT(with_faults, 200);
+}
+
+TEST(RandomRun, AGoalThatIsNotReachedIsFound) {
+  Scenario scenario = random_scenario(1);
+  scenario.expect.version = "1.2.3";
+  EXPECT_FALSE(run_random(scenario, {1, 0, {}}).wrong.empty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,30 @@
+#include "sim/scenario_text.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/random_run.h"
+
+namespace lockstep::sim {
+namespace {
+
+TEST(ScenarioText, WhatIsPrintedIsReadAgain) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    Scenario drawn = random_scenario(seed);
+    std::string text = print_scenario(drawn);
+    auto read = read_scenario(text, "random.yaml");
+    ASSERT_TRUE(read) << read.error().text() << "\n" << text;
+    EXPECT_EQ(print_scenario(*read), text);
+  }
+}
+
+TEST(ScenarioText, IsTheSameRun) {
+  for (uint64_t seed : {2, 5}) {
+    Scenario drawn = random_scenario(seed);
+    auto read = read_scenario(print_scenario(drawn), "random.yaml");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(run_scenario(*read, {seed, 0, {}}).digest, run_scenario(drawn, {seed, 0, {}}).digest);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::sim

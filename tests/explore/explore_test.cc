@@ -1,0 +1,84 @@
+// The modes that look for what breaks, as far as a build can wait for them: every place of the
+// small scenarios, every sequence, and a fixed number of random seeds. `make soak SEEDS=n` goes
+// further. EXPLORE_SEEDS=n tries so many random seeds instead.
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "sim/exhaustive.h"
+#include "sim/random_run.h"
+#include "sim/sequences.h"
+
+namespace lockstep::sim {
+namespace {
+
+// About three quarters of a minute on one core; fixed, so that the test is the same everywhere.
+constexpr uint64_t usual_seeds = 400;
+
+uint64_t seeds() {
+  const char* text = std::getenv("EXPLORE_SEEDS");  // NOLINT(concurrency-mt-unsafe): no thread yet
+  auto number = text == nullptr ? std::nullopt : parse_unsigned(text);
+  return number.value_or(usual_seeds);
+}
+
+Result<Scenario> read(const std::string& name) {
+  std::string file = fmt::format("{}/{}.yaml", LOCKSTEP_SCENARIO_DIR, name);
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return read_scenario(text.str(), file);
+}
+
+class Exhaustive : public testing::TestWithParam<const char*> {};
+
+TEST_P(Exhaustive, EveryCrashAndEveryOldViewEndsAsTheCalmRun) {
+  auto scenario = read(GetParam());
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  ExhaustiveReport report = explore_all(*scenario, {});
+  fmt::print("{}: {} writes, {} events, {} runs\n", report.scenario, report.writes,
+             report.sightings, report.runs);
+  EXPECT_GE(report.writes, 30u) << "nothing was tried";
+  EXPECT_EQ(report.runs, 1 + 2 * report.writes + 2 * report.sightings);
+  for (const auto& finding : report.findings) {
+    ADD_FAILURE() << "lockstep simulate --exhaustive scenarios/" << GetParam() << ".yaml "
+                  << flags_of(finding.disturbances) << "\n  " << join(finding.wrong, "\n  ") << "\n"
+                  << join(finding.last_events, "\n");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios, Exhaustive,
+                         testing::Values("anywhere-upgrade", "anywhere-evictions",
+                                         "anywhere-failure", "anywhere-rollback",
+                                         "anywhere-restart-only", "anywhere-claims"));
+
+// Bugs that are known and not mended yet: whoever mends one takes it off this list.
+bool is_known(const std::string& sequence) {
+  return sequence == "validation-required/retry" || sequence == "uncordon-required/retry";
+}
+
+TEST(Sequences, EveryChangeInEveryStateEndsWhereTheLastWordWantsIt) {
+  auto sequences = every_sequence();
+  fmt::print("{} sequences\n", sequences.size());
+  for (const auto& sequence : sequences) {
+    auto wrong = run_sequence(sequence, 1);
+    EXPECT_EQ(wrong.empty(), !is_known(sequence.name))
+        << "lockstep simulate --sequences --only " << sequence.name << "\n  "
+        << join(wrong, "\n  ");
+  }
+}
+
+TEST(Random, NoSeedBreaksAnInvariantOrMissesItsGoal) {
+  for (uint64_t seed = 1; seed <= seeds(); ++seed) {
+    RandomResult result = run_random(random_scenario(seed), {seed, 0, {}});
+    EXPECT_TRUE(result.wrong.empty())
+        << random_command(seed) << "\n  " << join(result.wrong, "\n  ") << "\n"
+        << join(result.summary.last_events, "\n");
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::sim
