@@ -29,6 +29,7 @@ class ReasonsTest : public InvariantTest {
 TEST_F(ReasonsTest, SeesABudgetBlamedThatIsNotThere) {
   start();
   go_to_eviction("gpu-1");
+  EXPECT_TRUE(witness->violations().empty());
   fail("gpu-1", "BlockedByDisruptionBudget");
   expect_violation(
       "gpu-1 says that it failed with BlockedByDisruptionBudget, and no budget of its pods allows "

@@ -38,7 +38,7 @@ TEST_F(WritesTest, ReadingAndTellingAreNotCounted) {
   start();
   ask(request(kube::Verb::list, resource::nodes), 1000);
   ask(request(kube::Verb::create, resource::events), 1000);
-  expect_innocent();
+  EXPECT_EQ(witness->violations(), std::vector<std::string>{});
 }
 
 TEST_F(WritesTest, SeesANodeThatIsChangedAgainAndAgain) {
