@@ -25,6 +25,7 @@
 #include "bundle/checksums.h"
 #include "bundle/deployers.h"
 #include "bundle/make_bundle.h"
+#include "bundle/queries_test_util.h"
 #include "measure.h"
 #include "recipes/embedded_catalogue.h"
 #include "world/descriptor.h"
@@ -196,21 +197,6 @@ void measure_command(const std::string& program) {
   report("the same files on disk by plain writes", plain_writing(files, disk), "ms");
 }
 
-std::vector<bundle::Criteria> all_queries(const bundle::CriteriaWords& words) {
-  std::vector<bundle::Criteria> queries = {{}};
-  for (const bundle::CriteriaField& field : bundle::criteria_fields) {
-    const size_t before = queries.size();
-    for (const std::string& word : words.words(field.name)) {
-      for (size_t i = 0; i < before; ++i) {
-        bundle::Criteria query = queries[i];
-        query.*field.value = word;
-        queries.push_back(std::move(query));
-      }
-    }
-  }
-  return queries;
-}
-
 // Without what was asked for: many queries give the same.
 std::string essence(const bundle::ResolvedRecipe& recipe) {
   JsonObject json = to_json(recipe);
@@ -238,7 +224,7 @@ void measure_catalogue() {
   bundle::Rules rules = must(bundle::read_rules(catalogue));
   double reading = stopwatch.lap();
   std::vector<bundle::ResolvedRecipe> resolved;
-  for (const bundle::Criteria& query : all_queries(catalogue.words)) {
+  for (const bundle::Criteria& query : bundle::all_queries(catalogue.words)) {
     resolved.push_back(must(bundle::resolve(catalogue, query)));
   }
   double resolving = stopwatch.lap();

@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "bundle/bundle_test_util.h"
+#include "bundle/queries_test_util.h"
 #include "bundle/resolve.h"
 #include "bundle/values.h"
 #include "data/yaml.h"
@@ -53,22 +54,6 @@ Result<Catalogue> aicr_catalogue() {
   }                                                                                      \
   ASSERT_TRUE(name##_read.has_value()) << name##_read.error().text();                    \
   const Catalogue& name = *name##_read
-
-// Every query that can be made of a catalogue's words.
-std::vector<Criteria> all_queries(const CriteriaWords& words) {
-  std::vector<Criteria> queries = {{}};
-  for (const CriteriaField& field : criteria_fields) {
-    std::vector<Criteria> more = queries;
-    for (const std::string& word : words.words(field.name)) {
-      for (Criteria query : queries) {
-        query.*field.value = word;
-        more.push_back(std::move(query));
-      }
-    }
-    queries = std::move(more);
-  }
-  return queries;
-}
 
 void expect_all_resolve(const Catalogue& catalogue) {
   std::set<std::string> seen;  // few components differ between recipes

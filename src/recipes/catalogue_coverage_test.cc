@@ -6,26 +6,12 @@
 
 #include "bundle/checksums.h"
 #include "bundle/guardrail.h"
+#include "bundle/queries_test_util.h"
 #include "data/json.h"
 #include "recipes/recipes_test_util.h"
 
 namespace lockstep::recipes {
 namespace {
-
-std::vector<bundle::Criteria> all_queries() {
-  std::vector<bundle::Criteria> queries = {{}};
-  for (const bundle::CriteriaField& field : bundle::criteria_fields) {
-    std::vector<bundle::Criteria> more = queries;
-    for (const std::string& word : our_catalogue().catalogue.words.words(field.name)) {
-      for (bundle::Criteria query : queries) {
-        query.*field.value = word;
-        more.push_back(std::move(query));
-      }
-    }
-    queries = std::move(more);
-  }
-  return queries;
-}
 
 // The recipe without what was asked for: many queries give the same.
 std::string essence(const bundle::ResolvedRecipe& recipe) {
@@ -38,7 +24,7 @@ std::string essence(const bundle::ResolvedRecipe& recipe) {
 TEST(CatalogueCoverage, EveryCombinationIsBundledForEveryDeployerAndPassesTheGuardrail) {
   const OurCatalogue& ours = our_catalogue();
   std::set<std::string> seen;
-  for (const bundle::Criteria& query : all_queries()) {
+  for (const bundle::Criteria& query : bundle::all_queries(ours.catalogue.words)) {
     bundle::BundleRequest request = request_for(query);
     if (!seen.insert(essence(request.recipe)).second) continue;
     bundle::MadeBundle made = make(request);
