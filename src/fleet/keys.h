@@ -34,6 +34,15 @@ inline constexpr std::string_view failure_annotation = "lockstep.dev/upgrade-fai
 // again. It stays through a retry, which must pass from the beginning although the pod may fit.
 inline constexpr std::string_view failed_revision_annotation =
     "lockstep.dev/upgrade-failed-revision";
+// Whose the node's cordon is. Written together with the cordon, so that a state label that is lost
+// or set by hand does not make ours look like somebody's; gone when the upgrade is over.
+inline constexpr std::string_view cordon_annotation = "lockstep.dev/upgrade-cordon";
+inline constexpr std::string_view our_cordon = "ours";
+// Somebody lifted ours while the upgrade had stopped: a cordon that comes after that is theirs.
+inline constexpr std::string_view lifted_cordon = "lifted";
+// The driver is being restarted, or was, and the node has not passed its validation since: whatever
+// becomes of the state label, the upgrade is not over.
+inline constexpr std::string_view unvalidated_annotation = "lockstep.dev/upgrade-unvalidated";
 // On a ClusterPolicy or NVIDIADriver: no new node starts while it is there; who, when and why.
 inline constexpr std::string_view paused_annotation = "lockstep.dev/paused";
 // On the same, where autoUpgrade is NVIDIA's switch (--key-domain lockstep.dev): "false" is off.

@@ -23,13 +23,28 @@ bool waits_for_safe_load(const Node& node, const Keys& keys) {
   return !node.meta.annotations.get(keys.safe_load).empty();
 }
 
+bool is_cordoned_by_us(const Node& node) {
+  return node.unschedulable && node.meta.annotations.get(cordon_annotation) == our_cordon;
+}
+
 bool was_cordoned_by_others(const Node& node, const Keys& keys) {
-  bool noted = node.meta.annotations.contains(keys.initially_unschedulable);
+  // Notes of a cordon are old when somebody has uncordoned the node since.
+  if (!node.unschedulable) return false;
+  if (node.meta.annotations.contains(keys.initially_unschedulable)) return true;
+  std::string_view mark = node.meta.annotations.get(cordon_annotation);
+  if (mark == our_cordon) return false;
+  if (mark == lifted_cordon) return true;
+  // Nothing says whose it is. In the middle of an upgrade that NVIDIA's controller began, a cordon
+  // without a note of the initial state is the upgrade's, and so is one that a failed try left.
+  // Before an upgrade nobody but a person cordons; nor between a slot that we gave and our cordon.
   State state = state_of(node, keys);
-  if (is_active(state) || state == State::failed) return noted;
-  // Before the upgrade began nothing of ours cordons, but for an earlier try that failed. And the
-  // note is old when somebody has uncordoned the node since.
-  return node.unschedulable && (noted || !node.meta.annotations.contains(failure_annotation));
+  bool not_yet = state == State::cordon && state_since(node).is_set();
+  bool of_upgrade = (is_active(state) && !not_yet) || state == State::failed;
+  return !of_upgrade && !node.meta.annotations.contains(failure_annotation);
+}
+
+bool is_unvalidated(const Node& node) {
+  return node.meta.annotations.contains(unvalidated_annotation);
 }
 
 Time state_since(const Node& node) {

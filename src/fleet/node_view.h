@@ -65,8 +65,12 @@ bool has_strange_state(const Node& node, const Keys& keys);
 bool is_skipped(const Node& node, const Keys& keys);
 bool is_requested(const Node& node, const Keys& keys);
 bool waits_for_safe_load(const Node& node, const Keys& keys);
-// A cordon that a person set: not ours from a failed try, and there before we began.
+// Cordoned, and we wrote down that we did it.
+bool is_cordoned_by_us(const Node& node);
+// Cordoned, and by somebody who wants it to stay so when the upgrade is over.
 bool was_cordoned_by_others(const Node& node, const Keys& keys);
+// Its driver was restarted, or may have been, and was not validated since.
+bool is_unvalidated(const Node& node);
 // When the state was entered; not set when the annotation is missing or no time.
 Time state_since(const Node& node);
 

@@ -72,7 +72,8 @@ TEST(CordonedByOthers, AFailedTryOnANodeThatAPersonHadCordonedKeepsItTheirs) {
   EXPECT_TRUE(was_cordoned_by_others(node, keys));
 }
 
-TEST(CordonedByOthers, DuringTheUpgradeOnlyTheNoteCounts) {
+// As NVIDIA's controller leaves its nodes.
+TEST(CordonedByOthers, DuringTheUpgradeACordonWithoutANoteIsTheUpgrades) {
   for (State state : all_states) {
     if (!is_active(state) && state != State::failed) continue;
     Node node = in(state);
@@ -81,8 +82,39 @@ TEST(CordonedByOthers, DuringTheUpgradeOnlyTheNoteCounts) {
     node.meta.annotations = {{Text(keys.initially_unschedulable), ""}};
     EXPECT_TRUE(was_cordoned_by_others(node, keys)) << to_string(state);
     node.unschedulable = false;
+    EXPECT_FALSE(was_cordoned_by_others(node, keys)) << to_string(state) << ": it is none";
+  }
+}
+
+TEST(CordonedByOthers, WhatWeWroteDownCountsInEveryState) {
+  for (State state : all_states) {
+    Node node = in(state);
+    node.unschedulable = true;
+    node.meta.annotations = {{Text(cordon_annotation), Text(our_cordon)}};
+    EXPECT_FALSE(was_cordoned_by_others(node, keys)) << to_string(state);
+    EXPECT_TRUE(is_cordoned_by_us(node));
+    node.meta.annotations.set(Text(cordon_annotation), Text(lifted_cordon));
+    EXPECT_TRUE(was_cordoned_by_others(node, keys)) << to_string(state);
+    EXPECT_FALSE(is_cordoned_by_us(node));
+    // Who asks for it by hand, or NVIDIA's controller that came in between, is believed.
+    node.meta.annotations = {{Text(cordon_annotation), Text(our_cordon)},
+                             {Text(keys.initially_unschedulable), "true"}};
     EXPECT_TRUE(was_cordoned_by_others(node, keys)) << to_string(state);
   }
+}
+
+TEST(CordonedByOthers, BetweenTheSlotAndOurCordonItIsSomebodyElses) {
+  Node node = in(State::cordon);
+  node.unschedulable = true;
+  node.meta.annotations = {{Text(since_annotation), "2026-11-15T04:20:11Z"}};
+  EXPECT_TRUE(was_cordoned_by_others(node, keys));
+}
+
+TEST(NodeView, IsUnvalidatedAsLongAsItSaysSo) {
+  Node node;
+  EXPECT_FALSE(is_unvalidated(node));
+  node.meta.annotations = {{Text(unvalidated_annotation), "true"}};
+  EXPECT_TRUE(is_unvalidated(node));
 }
 
 // Else it would start as a node that costs no availability, and cost one.

@@ -27,11 +27,15 @@ std::string_view in_words(bool value) { return value ? "yes" : "no"; }
 // Values are times, or say what stands elsewhere too: what counts is that they are there.
 void add_memory(const Json& node, const fleet::Keys& keys,
                 std::map<std::string, std::string>& facts) {
-  const std::string* keys_of_memory[] = {&keys.requested, &keys.safe_load,
-                                         &keys.initially_unschedulable, &keys.wait_start,
-                                         &keys.validation_start};
-  for (const std::string* key : keys_of_memory) {
-    if (has_annotation(node, *key)) facts[*key] = "is there";
+  const std::string_view keys_of_memory[] = {keys.requested,
+                                             keys.safe_load,
+                                             keys.initially_unschedulable,
+                                             keys.wait_start,
+                                             keys.validation_start,
+                                             fleet::cordon_annotation,
+                                             fleet::unvalidated_annotation};
+  for (std::string_view key : keys_of_memory) {
+    if (has_annotation(node, key)) facts[std::string(key)] = "is there";
   }
 }
 

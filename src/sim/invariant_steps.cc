@@ -57,10 +57,7 @@ void NoSkippedState::on_node(const NodeStep& step) {
 
 void WholeSteps::on_node(const NodeStep& step) {
   if (!step.changes_state() || step.before == nullptr) return;
-  if (!step.ours) {
-    if (step.to() == State::unknown) relabelled_.insert(step.name);
-    return;
-  }
+  if (!step.ours) return;
   Time now = truth().cluster().loop.now();
   auto [last, is_first] = last_.try_emplace(step.name, now);
   bool is_soon = !is_first && now - last->second <= truth().blindness;
@@ -90,17 +87,14 @@ void WholeSteps::on_node(const NodeStep& step) {
   }
   bool held = fleet::is_active(to) && to != State::cordon && to != State::uncordon;
   if (held && !step.after->unschedulable) missing("the cordon");
-  // Whoever takes the label of a node away makes our own cordon look like somebody's.
-  if (to == State::done && step.after->cordon == Cordon::ours &&
-      relabelled_.count(step.name) == 0) {
-    missing("the uncordon");
-  }
+  if (to == State::done && step.after->cordon == Cordon::ours) missing("the uncordon");
 }
 
 bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
   const Json& node = *step.after->object;
   if (annotation_of(node, keys().requested) == "true") return true;
   if (!annotation_of(node, keys().safe_load).empty()) return true;
+  if (broken_off_.contains(step.name)) return true;
   const PodTruth* pod = truth().driver_pod(step.name);
   // While there is none, or it has just changed, the controller may know of another.
   if (pod == nullptr || truth().may_be_unknown(pod->bound)) return true;
@@ -112,7 +106,19 @@ bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
   return label_of(*pod->object, fleet::revision_label) != driver->newest;
 }
 
+// Others took the label of an upgrade away, or set it to where no upgrade is: it has to go on.
+void OneUpgradePerCause::note_broken_off(const NodeStep& step) {
+  bool under_way = fleet::is_active(step.from()) || step.from() == State::failed;
+  bool stopped = !fleet::is_active(step.to()) && step.to() != State::failed;
+  if (step.after == nullptr || (step.ours && step.to() == State::done)) {
+    broken_off_.erase(step.name);
+  } else if (!step.ours && under_way && stopped) {
+    broken_off_.insert(step.name);
+  }
+}
+
 void OneUpgradePerCause::on_node(const NodeStep& step) {
+  note_broken_off(step);
   if (!step.ours || !step.changes_state() || step.before == nullptr) return;
   if (step.to() == State::required && !has_cause(step)) {
     accuse(

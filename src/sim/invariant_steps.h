@@ -28,7 +28,6 @@ class WholeSteps final : public Invariant {
 
  private:
   std::map<std::string, Time> last_;  // when we last changed a node's state
-  std::set<std::string> relabelled_;  // by somebody else
 };
 
 // An upgrade begins for a reason, and once for each: a driver that is out of sync, a request, a
@@ -41,6 +40,9 @@ class OneUpgradePerCause final : public Invariant {
 
  private:
   bool has_cause(const NodeStep& step) const;
+  void note_broken_off(const NodeStep& step);
+
+  std::set<std::string> broken_off_;
 };
 
 // A driver pod is deleted because it is of an old revision, or because what failed is tried again:

@@ -20,9 +20,8 @@ Decision cordon_again(const Situation& situation) {
                                         to_string(situation.state())),
                             fmt::format("to stop the upgrade instead, skip the node before it "
                                         "begins or set autoUpgrade to false")});
-  set_unschedulable(decision, situation, true);
   // Whoever had cordoned it before wants it in service now: from here on the cordon is ours.
-  annotate(decision, situation, situation.rules.keys.initially_unschedulable, {});
+  take_out_of_service(decision, situation);
   decision.events = {{true, decision.reason.text}};
   return decision;
 }
@@ -33,13 +32,34 @@ bool has_time_of_entry(const Situation& situation) {
   return since.is_set() && since <= situation.now + minutes(10);
 }
 
-// Timers count from here when a person set the label and nothing says when.
+// Timers count from here when a person set the label and nothing says when; or NVIDIA's controller
+// did, from which we take the node over, its cordon included.
 Decision note_time(const Situation& situation) {
   Decision decision = hold(
       {"TimeNoted",
        fmt::format("{} has no time of entry; it begins now", to_string(situation.state())), ""});
   annotate(decision, situation, std::string(fleet::since_annotation),
            format_rfc3339(situation.now));
+  if (situation.node().unschedulable) take_out_of_service(decision, situation);
+  if (situation.state() == State::pod_restart || situation.state() == State::validation) {
+    annotate(decision, situation, std::string(fleet::unvalidated_annotation), "true");
+  }
+  return decision;
+}
+
+// While nothing of the upgrade holds the node, its owner may put it into service. Should they
+// cordon it later, it must not be taken for our cordon.
+bool is_lifted(const Situation& situation) {
+  const Node& node = situation.node();
+  return !fleet::is_active(situation.state()) && !node.unschedulable &&
+         node.meta.annotations.get(fleet::cordon_annotation) == fleet::our_cordon;
+}
+
+Decision note_lifted(const Situation& situation) {
+  Decision decision = hold({"CordonLifted", "somebody made the node schedulable", ""});
+  annotate(decision, situation, std::string(fleet::cordon_annotation),
+           situation.state() == State::done ? std::nullopt
+                                            : std::optional<std::string>(fleet::lifted_cordon));
   return decision;
 }
 
@@ -65,6 +85,7 @@ Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& 
   }
   if (must_be_cordoned(state) && !view.node->unschedulable) return cordon_again(situation);
   if (fleet::is_active(state) && !has_time_of_entry(situation)) return note_time(situation);
+  if (is_lifted(situation)) return note_lifted(situation);
   switch (state) {
     case State::unknown:
     case State::done:

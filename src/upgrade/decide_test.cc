@@ -48,6 +48,7 @@ TEST(TakenBack, InEveryStateBeforeTheRestartGoesStraightToUncordon) {
     scene.policy.drain.enable = true;
     scene.pods = {gpu_pod(make_pod("a"))};
     scene.in(state).node.unschedulable = true;
+    scene.annotate(fleet::cordon_annotation, fleet::our_cordon);
     Decision decision = scene.decide();
     EXPECT_EQ(entered(decision), State::uncordon) << to_string(state);
     EXPECT_TRUE(removed(decision).empty());
@@ -72,10 +73,12 @@ TEST(TakenBack, ANodeThatAPersonHadCordonedStaysCordoned) {
   }
 }
 
-TEST(TakenBack, NotWhileThePodIsNotReadyNorWhenItWasRequestedNorUnderSafeLoadNorInARetry) {
-  for (int which : {0, 1, 2, 3}) {
+TEST(TakenBack,
+     NotWhileThePodIsNotReadyNorWhenItWasRequestedNorUnderSafeLoadNorInARetryNorUnvalidated) {
+  for (int which : {0, 1, 2, 3, 4}) {
     Scene scene;
     scene.in(State::cordon);
+    if (which == 4) scene.annotate(fleet::unvalidated_annotation, "true");
     if (which == 0) scene.driver = not_ready(*scene.driver);
     if (which == 1) scene.annotate(scene.rules.keys.requested, "true");
     if (which == 2) scene.annotate(scene.rules.keys.safe_load, "x");
@@ -142,6 +145,50 @@ TEST(Uncordoned, BeforeAndAfterTheUpgradeIsNotOurs) {
     Decision decision = scene.decide();
     bool cordons = decision.patch() != nullptr && decision.patch()->unschedulable == true;
     EXPECT_FALSE(cordons) << to_string(state);
+  }
+}
+
+// A cordon that comes after that is its owner's.
+TEST(Uncordoned, WhileNothingHoldsItIsWrittenDownOnce) {
+  for (State state : {State::unknown, State::required, State::failed}) {
+    Scene scene;
+    scene.fail_with("ProtectedPods: x");
+    scene.driver = make_driver_pod("old");
+    scene.in(state).node.unschedulable = false;
+    scene.annotate(fleet::cordon_annotation, fleet::our_cordon);
+    Decision decision = scene.decide();
+    ASSERT_NE(decision.patch(), nullptr) << to_string(state);
+    EXPECT_EQ(decision.reason.name, "CordonLifted");
+    scene.apply(*decision.patch());
+    EXPECT_NE(scene.decide().reason.name, "CordonLifted");
+    scene.node.unschedulable = true;
+    EXPECT_TRUE(fleet::was_cordoned_by_others(scene.node, scene.rules.keys)) << to_string(state);
+  }
+}
+
+TEST(Uncordoned, OfANodeThatIsDoneLeavesNoNote) {
+  Scene scene;
+  scene.in(State::done).annotate(fleet::cordon_annotation, fleet::our_cordon);
+  scene.apply(*scene.decide().patch());
+  EXPECT_FALSE(scene.has(fleet::cordon_annotation));
+  EXPECT_FALSE(scene.decide().writes());
+}
+
+// NVIDIA's controller writes no time of entry, and its cordon without a note is the upgrade's.
+TEST(TimeOfEntry, ANodeThatIsTakenOverFromAnotherControllerIsNotedAsOurs) {
+  for (State state : states_with_cordon) {
+    Scene scene;
+    scene.in(state);
+    scene.driver = make_driver_pod("old");
+    scene.node.meta.annotations = {};
+    scene.apply(*scene.decide().patch());
+    EXPECT_TRUE(fleet::is_cordoned_by_us(scene.node)) << to_string(state);
+    EXPECT_EQ(fleet::is_unvalidated(scene.node),
+              state == State::pod_restart || state == State::validation);
+    scene.node.meta.annotations = {{Text(scene.rules.keys.initially_unschedulable), "true"}};
+    scene.apply(*scene.decide().patch());
+    EXPECT_FALSE(fleet::is_cordoned_by_us(scene.node)) << to_string(state);
+    EXPECT_TRUE(fleet::was_cordoned_by_others(scene.node, scene.rules.keys));
   }
 }
 

@@ -16,6 +16,10 @@ bool is_retry(const fleet::NodeView& view);
 // The change does not touch the driver itself: restart the pod, move nobody (section 6).
 bool is_restart_only(const fleet::NodeView& view, const Rules& rules);
 
+// The upgrade was broken off after the driver was restarted, because its state label was lost or
+// set by hand: what is left to do is the validation.
+bool is_resumed(const fleet::NodeView& view, const Rules& rules);
+
 // unknown, upgrade-done
 Decision decide_idle(const Situation& situation);
 Decision decide_required(const Situation& situation);

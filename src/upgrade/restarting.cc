@@ -229,10 +229,7 @@ Decision decide_failed(const Situation& situation) {
     annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
     // Whoever made the node schedulable meanwhile: it must not be, until it has been validated. And
     // whoever had cordoned it before does not want it to stay so.
-    if (!situation.node().unschedulable) {
-      set_unschedulable(decision, situation, true);
-      annotate(decision, situation, situation.rules.keys.initially_unschedulable, {});
-    }
+    take_out_of_service(decision, situation);
     return decision;
   }
   return hold({failure.empty() ? "Failed" : std::string(name),

@@ -25,6 +25,8 @@ bool is_no_longer_needed(const fleet::NodeView& view, const Rules& rules) {
   if (!view.driver.is_settled()) return false;
   if (fleet::is_requested(node, rules.keys)) return false;
   if (fleet::waits_for_safe_load(node, rules.keys)) return false;
+  // It was restarted, and what it became has not been validated.
+  if (fleet::is_unvalidated(node)) return false;
   // A retry of the revision that failed is no change taken back: what failed must pass first.
   return !is_retry(view);
 }
@@ -39,6 +41,12 @@ bool is_retry(const fleet::NodeView& view) {
 
 bool is_restart_only(const fleet::NodeView& view, const Rules& rules) {
   return view.driver.is_cosmetic_change() && !is_retry(view) &&
+         !fleet::is_requested(*view.node, rules.keys) &&
+         !fleet::waits_for_safe_load(*view.node, rules.keys);
+}
+
+bool is_resumed(const fleet::NodeView& view, const Rules& rules) {
+  return fleet::is_unvalidated(*view.node) && view.driver.is_in_sync() && !is_retry(view) &&
          !fleet::is_requested(*view.node, rules.keys) &&
          !fleet::waits_for_safe_load(*view.node, rules.keys);
 }
@@ -60,26 +68,52 @@ Reason why_required(const Situation& situation) {
           ""};
 }
 
+Reason why_begun(const Situation& situation) {
+  if (is_resumed(situation.view, situation.rules)) {
+    return {"Resumed",
+            "the upgrade was broken off after the driver was restarted: nobody is moved, and it "
+            "goes on to its validation",
+            ""};
+  }
+  if (is_restart_only(situation.view, situation.rules)) {
+    return {"RestartOnly", "the change does not touch the driver: nobody is moved", ""};
+  }
+  return {"SlotGiven", "the node was given a slot", ""};
+}
+
 Decision begin(const Situation& situation) {
-  const fleet::Keys& keys = situation.rules.keys;
   const Text& newest = situation.view.driver.newest_revision;
-  bool restart_only = is_restart_only(situation.view, situation.rules);
+  bool moves_nobody = is_resumed(situation.view, situation.rules) ||
+                      is_restart_only(situation.view, situation.rules);
   Decision decision =
-      restart_only
-          ? enter(situation, State::pod_restart,
-                  {"RestartOnly", "the change does not touch the driver: nobody is moved", ""})
-          : enter(situation, State::cordon, {"SlotGiven", "the node was given a slot", ""});
-  bool cordoned_by_others =
-      situation.node().unschedulable && fleet::was_cordoned_by_others(situation.node(), keys);
-  annotate(decision, situation, keys.initially_unschedulable,
-           cordoned_by_others ? std::optional<std::string>("true") : std::nullopt);
+      enter(situation, moves_nobody ? State::pod_restart : State::cordon, why_begun(situation));
+  if (moves_nobody || situation.node().unschedulable) {
+    take_out_of_service(decision, situation);
+  } else {
+    // What was noted of a cordon is old: there is none.
+    annotate(decision, situation, situation.rules.keys.initially_unschedulable, {});
+    annotate(decision, situation, std::string(fleet::cordon_annotation), {});
+  }
   // A retry remembers until its end what it is a retry of (see is_retry).
   bool retry = is_retry(situation.view);
   if (!newest.empty()) {
     annotate(decision, situation, std::string(fleet::failed_revision_annotation),
              retry ? std::optional(newest.str()) : std::nullopt);
   }
-  if (restart_only) set_unschedulable(decision, situation, true);
+  return decision;
+}
+
+// We have not ended what we began, and the label does not tell: it was lost, or set by hand.
+bool is_broken_off(const Node& node) {
+  return fleet::is_unvalidated(node) || fleet::is_cordoned_by_us(node);
+}
+
+Decision require(const Situation& situation, Reason reason) {
+  const fleet::Keys& keys = situation.rules.keys;
+  Decision decision = enter(situation, State::required, std::move(reason));
+  if (fleet::was_cordoned_by_others(situation.node(), keys)) {
+    annotate(decision, situation, keys.initially_unschedulable, "true");
+  }
   return decision;
 }
 
@@ -94,10 +128,7 @@ Decision decide_idle(const Situation& situation) {
     decision = hold({"NoDriver", "no driver DaemonSet wants a pod on this node", ""});
   } else if (fleet::is_requested(situation.node(), keys) ||
              fleet::waits_for_safe_load(situation.node(), keys) || view.driver.is_out_of_sync()) {
-    decision = enter(situation, State::required, why_required(situation));
-    if (situation.node().unschedulable) {
-      annotate(decision, situation, keys.initially_unschedulable, "true");
-    }
+    decision = require(situation, why_required(situation));
   } else if (view.driver.is_orphan()) {
     decision = hold({"Orphan", "the driver pod's DaemonSet is gone; the pod is left as it is",
                      fmt::format("to replace it: kubectl annotate node {} {}=true", view.name(),
@@ -107,6 +138,11 @@ Decision decide_idle(const Situation& situation) {
                      "look at the driver's DaemonSet"});
   } else if (view.driver.newest_revision.empty()) {
     decision = hold({"RevisionUnknown", "the driver DaemonSet has no ControllerRevision yet", ""});
+  } else if (is_broken_off(situation.node())) {
+    decision = require(situation, {"BrokenOff",
+                                   "the upgrade was not over when its state label was lost or set "
+                                   "by hand; it goes on",
+                                   ""});
   } else if (situation.state() == State::unknown) {
     decision =
         enter(situation, State::done, {"InSync", "the driver pod is of the newest revision", ""});
@@ -139,7 +175,7 @@ Decision decide_required(const Situation& situation) {
 Decision decide_cordon(const Situation& situation) {
   Decision decision =
       enter(situation, State::wait_for_jobs, {"Cordoned", "the node is cordoned", ""});
-  set_unschedulable(decision, situation, true);
+  take_out_of_service(decision, situation);
   return decision;
 }
 

@@ -48,6 +48,18 @@ void set_unschedulable(Decision& decision, const Situation& situation, bool unsc
   patch_of(decision, situation).unschedulable = unschedulable;
 }
 
+void take_out_of_service(Decision& decision, const Situation& situation) {
+  const fleet::Keys& keys = situation.rules.keys;
+  bool others = fleet::was_cordoned_by_others(situation.node(), keys);
+  auto note = [](bool there, std::string_view text) {
+    return there ? std::optional<std::string>(text) : std::nullopt;
+  };
+  set_unschedulable(decision, situation, true);
+  annotate(decision, situation, keys.initially_unschedulable, note(others, "true"));
+  annotate(decision, situation, std::string(fleet::cordon_annotation),
+           note(!others, fleet::our_cordon));
+}
+
 Decision enter(const Situation& situation, State to, Reason reason) {
   const fleet::Keys& keys = situation.rules.keys;
   Decision decision;
@@ -64,12 +76,20 @@ Decision enter(const Situation& situation, State to, Reason reason) {
   };
   timer(keys.wait_start, State::wait_for_jobs);
   timer(keys.validation_start, State::validation);
+  // From the restart on the driver is another, until it has been validated.
+  if (to == State::pod_restart || to == State::validation) {
+    annotate(decision, situation, std::string(fleet::unvalidated_annotation), "true");
+  }
+  if (to == State::uncordon || to == State::done) {
+    annotate(decision, situation, std::string(fleet::unvalidated_annotation), {});
+  }
   if (to == State::done) {
     annotate(decision, situation, keys.requested, {});
+    annotate(decision, situation, std::string(fleet::cordon_annotation), {});
     annotate(decision, situation, keys.initially_unschedulable, {});
     annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
   }
-  // While it waits for another try it tells whose the cordon is.
+  // While it waits for another try, it tells that it is one.
   if (to != State::failed && to != State::required) {
     annotate(decision, situation, std::string(fleet::failure_annotation), {});
   }

@@ -45,6 +45,9 @@ Decision leave_upgrade(const Situation& situation, Reason reason);
 // is not there changes nothing.
 void annotate(Decision& decision, const Situation& situation, const std::string& key,
               std::optional<std::string> value);
+// Cordons the node and writes down whose the cordon is: that of somebody who had cordoned it
+// already, or else ours.
+void take_out_of_service(Decision& decision, const Situation& situation);
 void set_unschedulable(Decision& decision, const Situation& situation, bool unschedulable);
 
 }  // namespace lockstep::upgrade

@@ -142,9 +142,20 @@ struct Scene {
     if (state == State::validation) annotate(rules.keys.validation_start, unix_time);
     node.unschedulable =
         (fleet::is_active(state) && state != State::cordon) || state == State::failed;
+    note(fleet::cordon_annotation, node.unschedulable ? fleet::our_cordon : "");
+    note(fleet::unvalidated_annotation,
+         state == State::pod_restart || state == State::validation ? "true" : "");
     return *this;
   }
 
+  // Nothing: removed.
+  void note(std::string_view key, std::string_view value) {
+    if (value.empty()) {
+      node.meta.annotations.erase(key);
+    } else {
+      annotate(key, value);
+    }
+  }
   void annotate(std::string_view key, std::string_view value) {
     node.meta.annotations.set(Text(key), Text(value));
   }

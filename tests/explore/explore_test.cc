@@ -55,19 +55,13 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, Exhaustive,
                                          "anywhere-failure", "anywhere-rollback",
                                          "anywhere-restart-only", "anywhere-claims"));
 
-// Bugs that are known and not mended yet: whoever mends one takes it off this list.
-bool is_known(const std::string& sequence) {
-  return sequence == "validation-required/retry" || sequence == "uncordon-required/retry";
-}
-
 TEST(Sequences, EveryChangeInEveryStateEndsWhereTheLastWordWantsIt) {
   auto sequences = every_sequence();
   fmt::print("{} sequences\n", sequences.size());
   for (const auto& sequence : sequences) {
     auto wrong = run_sequence(sequence, 1);
-    EXPECT_EQ(wrong.empty(), !is_known(sequence.name))
-        << "lockstep simulate --sequences --only " << sequence.name << "\n  "
-        << join(wrong, "\n  ");
+    EXPECT_TRUE(wrong.empty()) << "lockstep simulate --sequences --only " << sequence.name << "\n  "
+                               << join(wrong, "\n  ");
   }
 }
 
