@@ -76,7 +76,8 @@ FleetWatch::FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
       budgets(api, loop, random, log, context_, watch_of(resource::pod_disruption_budgets),
               budget_indexes()),
       cluster_policy_objects(api, loop, random, log, context_, watch_of(cluster_policies)),
-      nvidia_driver_objects(api, loop, random, log, context_, watch_of(nvidia_drivers)) {
+      nvidia_driver_objects(api, loop, random, log, context_, watch_of(nvidia_drivers)),
+      loop_(loop) {
   policies_[""] = upgrade::Policy::none();
   listen();
 }
@@ -326,11 +327,14 @@ void FleetWatch::add_pods(const Node& node, fleet::NodeView& view) const {
       return;
     }
     if (pod->meta.labels.get("app") == options_.validator_app) view.validators.push_back(pod);
-    fleet::PodOnNode entry{pod, fleet::uses_gpu(*pod, lookup, options_.gpu_pods), {}, {}};
+    fleet::PodOnNode entry{pod, fleet::uses_gpu(*pod, lookup, options_.gpu_pods), {}, {}, {}};
     if (evicting && !pod->is_finished()) {
       entry.blocking_budgets = blocking_budgets(*pod);
       auto tries = tries_.find(pod->meta.uid.str());
-      if (tries != tries_.end()) entry.tries = tries->second;
+      if (tries != tries_.end()) {
+        entry.tries = tries->second;
+        entry.pause = std::max(tries->second.not_before - loop_.uptime(), Duration::zero());
+      }
     }
     view.pods.push_back(std::move(entry));
   });

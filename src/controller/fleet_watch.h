@@ -135,6 +135,7 @@ class FleetWatch {
   std::set<ObjectKey> operator_pods_;
   std::optional<upgrade::Reason> rival_;
   std::map<std::string, fleet::EvictionTries> tries_;
+  const Loop& loop_;
   std::vector<std::function<void(const std::string&)>> node_listeners_;
   std::vector<std::function<void()>> pool_listeners_;
 };

@@ -245,14 +245,14 @@ void UpgradeController::on_removed(const std::string& node, const upgrade::PodRe
       fleet::EvictionTries& tries = watch_.tries()[uid];
       tries.forced = true;
       // Time for the news of its end, before somebody calls it stuck.
-      tries.not_before = loop_.now() + seconds(30);
+      tries.not_before = loop_.uptime() + seconds(30);
     } else if (!gone) {
       watch_.pods.cache.expect_deleted(pod.meta.key(), pod.meta.uid);
     }
     if (gone) queue_.add_after(node, seconds(1));
   } else {
     note_refusal(removal, reply);
-    Duration pause = watch_.tries()[uid].not_before - loop_.now();
+    Duration pause = watch_.tries()[uid].not_before - loop_.uptime();
     queue_.add_after(node, std::max(pause, milliseconds(1)));
   }
   // Nobody would tell us a second time that it is gone.
@@ -271,7 +271,7 @@ void UpgradeController::note_refusal(const upgrade::PodRemoval& removal, const k
     pause = std::clamp(*reply->retry_after, pause, longest_refusal_pause);
   }
   ++tries.refusals;
-  tries.not_before = loop_.now() + pause;
+  tries.not_before = loop_.uptime() + pause;
   ++counts_.removals[{std::string(to_string(removal.how)),
                       tries.by_budget ? "refused_by_budget" : "error"}];
 }

@@ -135,6 +135,23 @@ TEST(UpgradeController, AnotherGoesOnWhereTheFirstStopped) {
   EXPECT_GT(two.controller->counts().transitions, 0U);
 }
 
+TEST(UpgradeController, AClockThatIsSetBackHoldsUpNoEviction) {
+  UpgradeScene scene({1, 1, R"({"maxUnavailable":"100%","podDeletion":{"timeoutSeconds":0}})"});
+  scene.start();
+  scene.fleet.add_work("work-1", "gpu-1");
+  scene.fleet.add_budget("strict", 1);
+  scene.upgrade();
+  ASSERT_TRUE(scene.fleet.run_until([&] { return scene.fleet.state("gpu-1") == pod_deletion; },
+                                    minutes(1)));
+  scene.fleet.loop.run_for(minutes(2));
+  const auto& removals = scene.one.controller->counts().removals;
+  auto tries = [&] { return removals.at({"evict", "refused_by_budget"}); };
+  auto before = tries();
+  scene.fleet.loop.step_clock(-minutes(9));
+  scene.fleet.loop.run_for(minutes(2));
+  EXPECT_GE(tries(), before + 3) << "one in half a minute";
+}
+
 TEST(UpgradeController, ARefusedEvictionIsTriedAgainWithGrowingPauses) {
   UpgradeScene scene({1, 1, R"({"maxUnavailable":"100%","podDeletion":{"timeoutSeconds":0}})"});
   scene.start();

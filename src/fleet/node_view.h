@@ -23,7 +23,7 @@ using PodPtr = std::shared_ptr<const Pod>;
 // What became of our tries to move a pod. Lives in the process: it only spaces the tries out.
 struct EvictionTries {
   uint32_t refusals = 0;
-  Time not_before;         // the next try
+  Duration not_before{0};  // the next try, on the loop's uptime: a clock that is set moves it not
   bool by_budget = false;  // the last refusal was a disruption budget's (429)
   std::string message;     // what the server said
   bool forced = false;     // deleted with grace period zero
@@ -35,6 +35,8 @@ struct PodOnNode {
   // Budgets that cover it and allow no disruption now. Filled in where somebody may be evicted.
   std::vector<std::string> blocking_budgets;
   std::optional<EvictionTries> tries;
+  // How long to wait for the next try, at the moment of the view.
+  Duration pause{0};
 };
 
 // A DaemonSet whose pods hold the driver open (section 8), and its pod on this node.

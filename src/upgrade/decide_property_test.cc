@@ -41,10 +41,10 @@ fleet::PodOnNode any_pod(int number) {
   if (one_of(4) == 0) pod.spec.has_empty_dir = true;
   if (one_of(6) == 0) pod.meta.annotations = {{"kubernetes.io/config.mirror", "x"}};
   if (one_of(3) == 0) pod.meta.labels = {{"app", "job"}};
-  fleet::PodOnNode entry{share(any_state_of(pod)), coin(), {}, {}};
+  fleet::PodOnNode entry{share(any_state_of(pod)), coin(), {}, {}, {}};
   if (one_of(3) == 0) {
-    entry.tries = fleet::EvictionTries{static_cast<uint32_t>(one_of(3)),
-                                       test_time + seconds(one_of(60) - 30), coin(), "no", coin()};
+    entry.tries = fleet::EvictionTries{static_cast<uint32_t>(one_of(3)), {}, coin(), "no", coin()};
+    entry.pause = std::max(seconds(one_of(60) - 30), Duration::zero());
   }
   return entry;
 }
@@ -144,6 +144,9 @@ RC_GTEST_PROP(Decide, EndsEveryUpgradeInBoundedTimeAndWrites, ()) {
     } else {
       RC_ASSERT(decision.look_again.has_value());
       scene.now = scene.now + *decision.look_again;
+      for (auto& entry : scene.pods) {
+        entry.pause = std::max(entry.pause - *decision.look_again, Duration::zero());
+      }
     }
   }
   RC_ASSERT(!fleet::is_active(scene.state()));

@@ -266,7 +266,7 @@ TEST(Walk, APolicyThatIsSwitchedOffInTheMiddleFreezesAndGoesOnFromThere) {
 TEST(Walk, PodsThatABudgetProtectsGoByTheDrainOrNotAtAll) {
   Walk walk;
   walk.scene.policy.drain.enable = true;
-  walk.scene.pods = {refused_by_budget(make_pod("train"), test_time + hours(5))};
+  walk.scene.pods = {refused_by_budget(make_pod("train"), hours(5))};
   walk.run();
   EXPECT_EQ(walk.scene.state(), State::pod_deletion);
   walk.scene.now = walk.scene.now + seconds(300);

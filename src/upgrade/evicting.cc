@@ -68,14 +68,16 @@ std::string blocked_by(const fleet::PodOnNode& entry) {
                      entry.tries ? entry.tries->message : std::string("no disruption allowed"));
 }
 
-Progress see_progress(const Sorted& sorted, Time now) {
+Progress see_progress(const Sorted& sorted) {
   Progress progress;
+  auto wait = [&](Duration pause) {
+    progress.next_try = std::min(progress.next_try.value_or(pause), pause);
+  };
   for (const auto* entry : sorted.leaving) {
     if (entry->pod->meta.is_deleting()) {
       progress.ending.push_back(entry->pod);
-      if (entry->tries && entry->tries->not_before > now) {
-        Duration wait = entry->tries->not_before - now;
-        progress.next_try = std::min(progress.next_try.value_or(wait), wait);
+      if (entry->pause > Duration::zero()) {
+        wait(entry->pause);
       } else if (!entry->tries || !entry->tries->forced) {
         progress.to_force.push_back({entry->pod, Removal::force_remove});
       }
@@ -84,9 +86,8 @@ Progress see_progress(const Sorted& sorted, Time now) {
     if (entry->tries && entry->tries->refusals > 0) {
       (entry->tries->by_budget ? progress.by_budget : progress.by_error)
           .push_back(blocked_by(*entry));
-      if (entry->tries->not_before > now) {
-        Duration wait = entry->tries->not_before - now;
-        progress.next_try = std::min(progress.next_try.value_or(wait), wait);
+      if (entry->pause > Duration::zero()) {
+        wait(entry->pause);
         continue;
       }
     }
@@ -162,7 +163,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
          "end these pods, or allow their eviction with the setting named"});
   }
   if (sorted.leaving.empty()) return on_empty();
-  Progress progress = see_progress(sorted, situation.now);
+  Progress progress = see_progress(sorted);
   Duration left = situation.left_of(timeout);
   bool timed_out = timeout > Duration::zero() && left == Duration::zero();
   Reason reason = describe(progress, timeout, left);

@@ -44,7 +44,7 @@ Pod labelled(Pod pod, std::string_view key, std::string_view value) {
 }
 
 fleet::PodOnNode forced(fleet::PodOnNode entry) {
-  entry.tries = fleet::EvictionTries{0, Time{}, false, "", true};
+  entry.tries = fleet::EvictionTries{0, {}, false, "", true};
   return entry;
 }
 
@@ -139,20 +139,19 @@ TEST(PodDeletion, WaitsForPodsThatAreEnding) {
 }
 
 TEST(PodDeletion, RetriesABudgetsRefusalOnlyAfterItsPause) {
-  Scene scene =
-      deleting({refused_by_budget(make_pod("a"), test_time + seconds(4)), gpu_pod(make_pod("b"))});
+  Scene scene = deleting({refused_by_budget(make_pod("a"), seconds(4)), gpu_pod(make_pod("b"))});
   Decision decision = scene.decide();
   EXPECT_EQ(removed(decision), (Names{"evict b"})) << "the others are not held up";
   EXPECT_EQ(decision.look_again, seconds(4));
   EXPECT_EQ(decision.reason.name, "BlockedByDisruptionBudget");
   ASSERT_EQ(decision.events.size(), 1U);
   EXPECT_TRUE(decision.events[0].warning);
-  scene.now = scene.now + seconds(4);
+  scene.pods[0].pause = {};
   EXPECT_EQ(removed(scene.decide()), (Names{"evict a", "evict b"}));
 }
 
 TEST(PodDeletion, FailsAtTheTimeoutWithTheNameOfTheBudget) {
-  Scene scene = deleting({refused_by_budget(make_pod("a"), test_time + seconds(4))}, seconds(300));
+  Scene scene = deleting({refused_by_budget(make_pod("a"), seconds(4))}, seconds(300));
   Decision decision = scene.decide();
   EXPECT_EQ(entered(decision), State::failed);
   EXPECT_EQ(decision.reason.name, "BlockedByDisruptionBudget");
@@ -163,13 +162,13 @@ TEST(PodDeletion, FailsAtTheTimeoutWithTheNameOfTheBudget) {
 }
 
 TEST(PodDeletion, NeverForceDeletesWhatABudgetProtects) {
-  Scene scene = deleting({refused_by_budget(make_pod("a"), test_time)}, hours(1));
+  Scene scene = deleting({refused_by_budget(make_pod("a"), {})}, hours(1));
   EXPECT_TRUE(removed(scene.decide()).empty());
 }
 
 TEST(PodDeletion, FailsAtTheTimeoutWhenEvictionsFailForOtherReasons) {
   fleet::PodOnNode entry = gpu_pod(make_pod("a"));
-  entry.tries = fleet::EvictionTries{3, test_time, false, "webhook says no", false};
+  entry.tries = fleet::EvictionTries{3, {}, false, "webhook says no", false};
   EXPECT_EQ(deleting({entry}).decide().reason.name, "EvictionRefused");
   Decision decision = deleting({entry}, seconds(301)).decide();
   EXPECT_EQ(entered(decision), State::failed);
@@ -200,11 +199,12 @@ TEST(PodDeletion, ForceDeletesOnceAndThenGivesUpAfterAMinute) {
 
 TEST(PodDeletion, AForceDeletionThatFailedIsTriedAgainAfterItsPause) {
   fleet::PodOnNode entry = gpu_pod(terminating(make_pod("slow")));
-  entry.tries = fleet::EvictionTries{1, test_time + seconds(2), false, "timeout", false};
+  entry.tries = fleet::EvictionTries{1, {}, false, "timeout", false};
+  entry.pause = seconds(2);
   Scene scene = deleting({entry}, seconds(400));
   EXPECT_FALSE(scene.decide().writes());
   EXPECT_EQ(scene.decide().look_again, seconds(2));
-  scene.now = scene.now + seconds(2);
+  scene.pods[0].pause = {};
   EXPECT_EQ(removed(scene.decide()), (Names{"force-delete slow"}));
 }
 
@@ -221,7 +221,7 @@ TEST(PodDeletion, GivesUpOnPodsThatComeAfterTheTimeout) {
 }
 
 TEST(PodDeletion, WithTimeoutZeroWaitsForEver) {
-  Scene scene = deleting({refused_by_budget(make_pod("a"), test_time + seconds(30))}, hours(9999));
+  Scene scene = deleting({refused_by_budget(make_pod("a"), seconds(30))}, hours(9999));
   scene.policy.pod_deletion.timeout = Duration::zero();
   EXPECT_FALSE(scene.decide().writes());
   EXPECT_EQ(scene.decide().look_again, seconds(30));
@@ -286,7 +286,7 @@ TEST(Drain, GoesToTheRestartWhenTheNodeIsEmpty) {
 }
 
 TEST(Drain, FailsAtItsTimeoutWithTheBudgetsName) {
-  Scene scene = draining({refused_by_budget(make_pod("a"), test_time + seconds(9))}, seconds(299));
+  Scene scene = draining({refused_by_budget(make_pod("a"), seconds(9))}, seconds(299));
   EXPECT_EQ(scene.decide().look_again, seconds(1));
   scene.now = scene.now + seconds(1);
   EXPECT_EQ(entered(scene.decide()), State::failed);

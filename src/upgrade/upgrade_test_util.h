@@ -94,13 +94,14 @@ inline Pod with_digest(Pod pod, std::string_view digest) {
 
 inline fleet::PodPtr share(Pod pod) { return std::make_shared<const Pod>(std::move(pod)); }
 
-inline fleet::PodOnNode gpu_pod(Pod pod) { return {share(std::move(pod)), true, {}, {}}; }
-inline fleet::PodOnNode other_pod(Pod pod) { return {share(std::move(pod)), false, {}, {}}; }
+inline fleet::PodOnNode gpu_pod(Pod pod) { return {share(std::move(pod)), true, {}, {}, {}}; }
+inline fleet::PodOnNode other_pod(Pod pod) { return {share(std::move(pod)), false, {}, {}, {}}; }
 
-inline fleet::PodOnNode refused_by_budget(Pod pod, Time next_try) {
+inline fleet::PodOnNode refused_by_budget(Pod pod, Duration pause) {
   fleet::PodOnNode entry = gpu_pod(std::move(pod));
   entry.blocking_budgets = {"web-budget"};
-  entry.tries = fleet::EvictionTries{1, next_try, true, "Cannot evict pod", false};
+  entry.tries = fleet::EvictionTries{1, {}, true, "Cannot evict pod", false};
+  entry.pause = pause;
   return entry;
 }
 
