@@ -143,9 +143,15 @@ Decision decide_idle(const Situation& situation) {
                                    "the upgrade was not over when its state label was lost or set "
                                    "by hand; it goes on",
                                    ""});
-  } else if (situation.state() == State::unknown) {
+  } else if (situation.state() == State::unknown && !view.driver.is_settled()) {
+    // Of the right revision is not yet loaded.
     decision =
-        enter(situation, State::done, {"InSync", "the driver pod is of the newest revision", ""});
+        hold({"DriverNotReady",
+              fmt::format("{} is of the newest revision and not ready", name_pod(*view.driver.pod)),
+              "look at the driver pod's events and logs"});
+  } else if (situation.state() == State::unknown) {
+    decision = enter(situation, State::done,
+                     {"InSync", "the driver pod is of the newest revision and ready", ""});
   } else {
     decision = hold({"InSync",
                      fmt::format("the driver pod is of the newest revision ({})",

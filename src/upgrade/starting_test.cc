@@ -26,6 +26,22 @@ TEST(Idle, AnUnknownNodeInSyncIsDone) {
   EXPECT_FALSE(warns(decision));
 }
 
+// Of the right revision is not yet loaded.
+TEST(Idle, AnUnknownNodeWhoseDriverIsNotReadyIsNotDone) {
+  for (std::string_view label : {"", "nonsense"}) {
+    Scene scene;
+    if (!label.empty()) scene.label(scene.rules.keys.state, label);
+    scene.driver = not_ready(make_driver_pod("new"));
+    Decision decision = scene.decide();
+    EXPECT_FALSE(decision.writes());
+    EXPECT_EQ(decision.reason.name, "DriverNotReady");
+    scene.driver = terminating(make_driver_pod("new"));
+    EXPECT_FALSE(scene.decide().writes());
+    scene.driver = make_driver_pod("new");
+    EXPECT_EQ(entered(scene.decide()), State::done);
+  }
+}
+
 TEST(Idle, ANodeThatIsDoneAndInSyncIsLeftAlone) {
   Decision decision = Scene().in(State::done).decide();
   EXPECT_FALSE(decision.writes());
