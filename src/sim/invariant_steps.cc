@@ -56,19 +56,20 @@ void NoSkippedState::on_node(const NodeStep& step) {
 }
 
 void WholeSteps::on_node(const NodeStep& step) {
-  if (!step.changes_state() || step.before == nullptr) return;
-  if (!step.ours) return;
-  Time now = truth().cluster().loop.now();
-  auto [last, is_first] = last_.try_emplace(step.name, now);
-  bool is_soon = !is_first && now - last->second <= truth().blindness;
-  last->second = now;
+  if (!step.ours || step.before == nullptr || step.after == nullptr) return;
   const Json& after = *step.after->object;
+  std::string_view entry = annotation_of(after, fleet::since_annotation);
+  bool kept = entry == annotation_of(*step.before->object, fleet::since_annotation);
+  Time now = truth().cluster().loop.now();
+  auto last = last_.find(step.name);
+  bool is_soon = last != last_.end() && now - last->second <= truth().blindness;
+  // Also where a time that no clock can have shown was put right, without a step.
+  if (!kept || step.changes_state()) last_[step.name] = now;
+  if (!step.changes_state()) return;
   auto missing = [&](std::string_view what) {
     accuse(fmt::format("{} went from {} to {} without {} in the same patch", step.name,
                        fleet::display_name(step.from()), fleet::display_name(step.to()), what));
   };
-  std::string_view entry = annotation_of(after, fleet::since_annotation);
-  bool kept = entry == annotation_of(*step.before->object, fleet::since_annotation);
   // Two steps of one second have the same time, also when the second was long on its way. The time
   // itself is not compared: the controller's clock may be another.
   if (!parse_rfc3339(entry) || (kept && !is_soon)) {

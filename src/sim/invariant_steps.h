@@ -27,7 +27,7 @@ class WholeSteps final : public Invariant {
   void on_node(const NodeStep& step) override;
 
  private:
-  std::map<std::string, Time> last_;  // when we last changed a node's state
+  std::map<std::string, Time> last_;  // when we last wrote a time of entry
 };
 
 // An upgrade begins for a reason, and once for each: a driver that is out of sync, a request, a

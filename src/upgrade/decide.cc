@@ -26,20 +26,21 @@ Decision cordon_again(const Situation& situation) {
   return decision;
 }
 
-// One that lies in the future was written by a clock that was wrong: no timer would ever end.
-bool has_time_of_entry(const Situation& situation) {
-  Time since = fleet::state_since(situation.node());
-  return since.is_set() && since <= situation.now + minutes(10);
+// It was written by a clock that was wrong, or ours is now: no timer would ever end.
+bool began_in_future(const Situation& situation) {
+  return fleet::state_since(situation.node()) > situation.now + minutes(10);
 }
 
 // Timers count from here when a person set the label and nothing says when; or NVIDIA's controller
 // did, from which we take the node over, its cordon included.
 Decision note_time(const Situation& situation) {
-  Decision decision = hold(
-      {"TimeNoted",
-       fmt::format("{} has no time of entry; it begins now", to_string(situation.state())), ""});
+  Decision decision = hold({"TimeNoted",
+                            fmt::format("{} has no time of entry, or one to come; it begins now",
+                                        to_string(situation.state())),
+                            ""});
   annotate(decision, situation, std::string(fleet::since_annotation),
            format_rfc3339(situation.now));
+  if (!fleet::is_active(situation.state())) return decision;
   if (situation.node().unschedulable) take_out_of_service(decision, situation);
   if (situation.state() == State::pod_restart || situation.state() == State::validation) {
     annotate(decision, situation, std::string(fleet::unvalidated_annotation), "true");
@@ -80,11 +81,15 @@ Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& 
   if (pool.frozen) return hold(*pool.frozen);
   if (!pool.policy.auto_upgrade) return hold(auto_upgrade_off(pool.policy));
   State state = situation.state();
+  bool has_timers = fleet::is_active(state) || state == State::required;
+  if (has_timers && began_in_future(situation)) return note_time(situation);
   if (fleet::is_before_restart(state) && is_no_longer_needed(view, rules)) {
     return take_back(situation);
   }
   if (must_be_cordoned(state) && !view.node->unschedulable) return cordon_again(situation);
-  if (fleet::is_active(state) && !has_time_of_entry(situation)) return note_time(situation);
+  if (fleet::is_active(state) && !fleet::state_since(*view.node).is_set()) {
+    return note_time(situation);
+  }
   if (is_lifted(situation)) return note_lifted(situation);
   switch (state) {
     case State::unknown:

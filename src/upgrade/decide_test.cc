@@ -218,6 +218,17 @@ TEST(TimeOfEntry, ASlightlyFastClockIsForgiven) {
   EXPECT_FALSE(scene.decide().writes());
 }
 
+// A step back would else wait until the clock is there again.
+TEST(TimeOfEntry, OneToComeIsPutRightWhileTheNodeWaitsForASlotToo) {
+  Scene scene;
+  scene.in(State::required, -hours(1));
+  Decision decision = scene.decide();
+  EXPECT_EQ(decision.reason.name, "TimeNoted");
+  scene.apply(*decision.patch());
+  scene.now = scene.now + seconds(2);
+  EXPECT_EQ(entered(scene.decide()), State::done) << "the change was taken back";
+}
+
 TEST(DriverPod, MissingForAMomentStopsNobodyBeforeTheRestart) {
   for (State state : states_before_restart) {
     Scene scene;
