@@ -410,8 +410,9 @@ fleet::NodeFacts FleetWatch::facts_of(const fleet::NodeView& view) const {
   facts.ready = view.node->ready();
   facts.cordoned_by_others =
       view.node->unschedulable && fleet::was_cordoned_by_others(*view.node, rules_.keys);
-  if (facts.state != fleet::State::required) return facts;
+  if (facts.state != fleet::State::required && facts.state != fleet::State::failed) return facts;
   facts.startable = upgrade::is_startable(view, policy(view.pool), rules_);
+  if (facts.state == fleet::State::failed) return facts;
   for (const auto& entry : view.pods) {
     if (entry.uses_gpu && !entry.pod->is_finished()) ++facts.gpu_pods;
   }

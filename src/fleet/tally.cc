@@ -53,22 +53,39 @@ const PoolCounts& Tally::counts(const std::string& pool) const {
   return at == pools_.end() ? none : at->second.counts;
 }
 
-const std::set<Waiting>& Tally::startable(const std::string& pool) const {
+const std::set<Waiting>& Tally::line(const std::string& pool,
+                                     std::set<Waiting> Pool::* which) const {
   static const std::set<Waiting> none;
   auto at = pools_.find(pool);
-  return at == pools_.end() ? none : at->second.startable;
+  return at == pools_.end() ? none : at->second.*which;
+}
+
+const std::set<Waiting>& Tally::startable(const std::string& pool) const {
+  return line(pool, &Pool::startable);
 }
 
 const std::set<Waiting>& Tally::startable_cordoned(const std::string& pool) const {
-  static const std::set<Waiting> none;
-  auto at = pools_.find(pool);
-  return at == pools_.end() ? none : at->second.startable_cordoned;
+  return line(pool, &Pool::startable_cordoned);
 }
 
 const std::set<Waiting>& Tally::startable_again(const std::string& pool) const {
-  static const std::set<Waiting> none;
-  auto at = pools_.find(pool);
-  return at == pools_.end() ? none : at->second.startable_again;
+  return line(pool, &Pool::startable_again);
+}
+
+const std::set<Waiting>& Tally::recovering(const std::string& pool) const {
+  return line(pool, &Pool::recovering);
+}
+
+const std::set<Waiting>& Tally::recovering_in_service(const std::string& pool) const {
+  return line(pool, &Pool::recovering_in_service);
+}
+
+std::set<Waiting>& Tally::Pool::line_of(const NodeFacts& facts) {
+  if (facts.state == State::failed) {
+    return facts.unschedulable ? recovering : recovering_in_service;
+  }
+  if (!facts.unschedulable) return startable;
+  return facts.cordoned_by_others ? startable_cordoned : startable_again;
 }
 
 std::vector<std::string> Tally::pools() const {
@@ -98,13 +115,10 @@ void Tally::count(const std::string& node, const NodeFacts& facts, int64_t sign)
   if (facts.state == State::done) counts.done += sign;
   if ((counts.by_state[facts.state] += sign) == 0) counts.by_state.erase(facts.state);
   if (!facts.startable || reserved) return;
-  auto& line = !facts.unschedulable       ? pool.startable
-               : facts.cordoned_by_others ? pool.startable_cordoned
-                                          : pool.startable_again;
   if (sign > 0) {
-    line.insert(Waiting{facts.gpu_pods, node});
+    pool.line_of(facts).insert(Waiting{facts.gpu_pods, node});
   } else {
-    line.erase(Waiting{facts.gpu_pods, node});
+    pool.line_of(facts).erase(Waiting{facts.gpu_pods, node});
   }
 }
 

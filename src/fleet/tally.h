@@ -19,7 +19,8 @@ struct NodeFacts {
   State state = State::unknown;
   bool unschedulable = false;
   bool ready = true;
-  // May be given a slot as far as the node itself is concerned: waiting, not skipped, Ready, …
+  // May be given a slot as far as the node itself is concerned: waiting, not skipped, Ready, …; or
+  // failed, and its driver is ready after all.
   bool startable = false;
   // Cordoned by a person: upgrading it takes nothing more out of service.
   bool cordoned_by_others = false;
@@ -66,6 +67,9 @@ class Tally {
   const std::set<Waiting>& startable(const std::string& pool) const;
   const std::set<Waiting>& startable_cordoned(const std::string& pool) const;
   const std::set<Waiting>& startable_again(const std::string& pool) const;
+  // Failed ones that may be validated: out of service as they are, or put into service by somebody.
+  const std::set<Waiting>& recovering(const std::string& pool) const;
+  const std::set<Waiting>& recovering_in_service(const std::string& pool) const;
   // Every pool that has a node, in order.
   std::vector<std::string> pools() const;
   // Null when the node is not counted.
@@ -78,7 +82,12 @@ class Tally {
     std::set<Waiting> startable;
     std::set<Waiting> startable_cordoned;
     std::set<Waiting> startable_again;
+    std::set<Waiting> recovering;
+    std::set<Waiting> recovering_in_service;
+
+    std::set<Waiting>& line_of(const NodeFacts& facts);
   };
+  const std::set<Waiting>& line(const std::string& pool, std::set<Waiting> Pool::* which) const;
   void count(const std::string& node, const NodeFacts& facts, int64_t sign);
 
   std::map<std::string, NodeFacts> nodes_;

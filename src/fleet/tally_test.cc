@@ -40,6 +40,25 @@ TEST(Tally, ANodeInCordonRequiredIsUnavailableBeforeItIsCordoned) {
   EXPECT_EQ(tally.counts("").unavailable, 1);
 }
 
+TEST(Tally, AFailedNodeThatMayTakeASlotStandsInALineOfItsOwn) {
+  Tally tally;
+  NodeFacts facts = facts_in(State::failed, true);
+  tally.update("a", facts);
+  EXPECT_TRUE(tally.recovering("").empty());
+  facts.startable = true;
+  tally.update("a", facts);
+  EXPECT_EQ(tally.recovering("").size(), 1U);
+  facts.unschedulable = false;
+  tally.update("a", facts);
+  EXPECT_TRUE(tally.recovering("").empty());
+  EXPECT_EQ(tally.recovering_in_service("").size(), 1U);
+  tally.reserve("a");
+  EXPECT_TRUE(tally.recovering_in_service("").empty());
+  EXPECT_EQ(tally.counts("").active, 1);
+  EXPECT_TRUE(tally.startable("").empty());
+  EXPECT_TRUE(tally.recovering("another pool").empty());
+}
+
 TEST(Tally, AFailedNodeIsNotActive) {
   Tally tally;
   tally.update("a", facts_in(State::failed, true));
@@ -139,6 +158,8 @@ struct Recount {
   std::vector<std::string> in_service;
   std::vector<std::string> by_person;
   std::vector<std::string> by_us;
+  std::vector<std::string> recovering;
+  std::vector<std::string> recovering_in_service;
 };
 
 Recount recount(const std::map<std::string, NodeFacts>& nodes,
@@ -164,9 +185,12 @@ Recount recount(const std::map<std::string, NodeFacts>& nodes,
     counts.done += facts.state == State::done ? 1 : 0;
     ++counts.by_state[facts.state];
     if (!facts.startable || held) continue;
-    auto& line = !facts.unschedulable       ? result.in_service
-                 : facts.cordoned_by_others ? result.by_person
-                                            : result.by_us;
+    bool failed = facts.state == State::failed;
+    auto& line = failed && facts.unschedulable ? result.recovering
+                 : failed                      ? result.recovering_in_service
+                 : !facts.unschedulable        ? result.in_service
+                 : facts.cordoned_by_others    ? result.by_person
+                                               : result.by_us;
     line.push_back(name);
   }
   return result;
@@ -213,6 +237,8 @@ RC_GTEST_PROP(Tally, CountsChangeByChangeWhatARecountWouldFind, ()) {
       RC_ASSERT(names_of(tally.startable(pool)) == expected.in_service);
       RC_ASSERT(names_of(tally.startable_cordoned(pool)) == expected.by_person);
       RC_ASSERT(names_of(tally.startable_again(pool)) == expected.by_us);
+      RC_ASSERT(names_of(tally.recovering(pool)) == expected.recovering);
+      RC_ASSERT(names_of(tally.recovering_in_service(pool)) == expected.recovering_in_service);
     }
     RC_ASSERT(tally.size() == nodes.size());
     RC_ASSERT(tally.reserved() == reserved);

@@ -14,7 +14,8 @@ namespace {
 using fleet::State;
 
 bool begins(const NodeStep& step) {
-  return step.ours && step.from() == State::required && step.after != nullptr && step.after->begun;
+  bool waited = step.from() == State::required || step.from() == State::failed;
+  return step.ours && waited && step.after != nullptr && step.after->begun;
 }
 
 }  // namespace
@@ -39,8 +40,7 @@ void MaxUnavailable::on_node(const NodeStep& step) {
   const NodeTruth& node = *step.after;
   bool was_out =
       step.before != nullptr && (step.before->out_by_us() || step.before->cordon == Cordon::others);
-  // One that comes back from a failure by itself is let on: it is out of service already.
-  if (!node.out_by_us() || was_out || step.from() == State::failed) return;
+  if (!node.out_by_us() || was_out) return;
   auto ours = static_cast<int64_t>(truth().out_by_us(node.pool).size());
   Truth::Limits limits = truth().limits(node.pool);
   if (ours > limits.unavailable) {

@@ -121,6 +121,17 @@ TEST_F(LimitsTest, SeesMoreUpgradesAtOnceThanAllowed) {
   expect_violation("gpu-2 was begun as number 2 at a time, and maxParallelUpgrades is 1");
 }
 
+TEST_F(LimitsTest, ANodeThatRecoversFromItsFailureTakesAPlaceToo) {
+  start_with(1, "100%");
+  go_to_restart("gpu-1");
+  patch("gpu-1", step(State::failed, {{fleet::failure_annotation, "DriverStartTimeout: x"}}));
+  begin("gpu-2");
+  size_t before = witness->violations().size();
+  go("gpu-1", {State::validation});
+  EXPECT_EQ(witness->violations().size(), before + 1);
+  expect_violation("gpu-1 was begun as number 2 at a time, and maxParallelUpgrades is 1");
+}
+
 TEST_F(LimitsTest, AnUpgradeThatEndedMakesRoom) {
   start_with(1, 1);
   begin("gpu-1");

@@ -20,6 +20,9 @@ bool is_restart_only(const fleet::NodeView& view, const Rules& rules);
 // set by hand: what is left to do is the validation.
 bool is_resumed(const fleet::NodeView& view, const Rules& rules);
 
+// A failed node whose driver is ready after all, of the revision that failed: it may be validated.
+bool has_recovered(const fleet::NodeView& view, const Rules& rules);
+
 // unknown, upgrade-done
 Decision decide_idle(const Situation& situation);
 Decision decide_required(const Situation& situation);

@@ -8,6 +8,7 @@
 #include "upgrade/deciding.h"
 #include "upgrade/evicting.h"
 #include "upgrade/pod_names.h"
+#include "upgrade/slots.h"
 
 namespace lockstep::upgrade {
 
@@ -203,40 +204,68 @@ Decision decide_pod_restart(const Situation& situation) {
   return await_driver_pod(situation);
 }
 
+namespace {
+
+bool is_newer_than_failed(const fleet::NodeView& view) {
+  std::string_view failed = view.node->meta.annotations.get(fleet::failed_revision_annotation);
+  const Text& newest = view.driver.newest_revision;
+  return !failed.empty() && !newest.empty() && failed != newest;
+}
+
+std::string_view failure_of(const fleet::NodeView& view) {
+  return view.node->meta.annotations.get(fleet::failure_annotation);
+}
+
+std::string_view name_of(std::string_view failure) { return failure.substr(0, failure.find(':')); }
+
+// With a slot like any other: it is under way again.
+Decision recover(const Situation& situation) {
+  std::string pod = name_pod(*situation.view.driver.pod);
+  if (!situation.view.granted || held_by_switch(situation.policy())) {
+    auto held = holds_recovery(situation.view, situation.pool);
+    Reason reason = held ? *held : Reason{"NextInLine", "it is given one next", ""};
+    reason.text = fmt::format("{} is ready after all, and its validation waits for a slot: {}", pod,
+                              reason.text);
+    return hold(std::move(reason));
+  }
+  Decision decision =
+      enter(situation, State::validation,
+            {"DriverRecovered",
+             fmt::format("{} is ready after all; it has to pass validation", pod), ""});
+  annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
+  // Whoever made the node schedulable meanwhile: it must not be, until it has been validated. And
+  // whoever had cordoned it before does not want it to stay so.
+  take_out_of_service(decision, situation);
+  return decision;
+}
+
+}  // namespace
+
+bool has_recovered(const fleet::NodeView& view, const Rules& rules) {
+  std::string_view failure = failure_of(view);
+  bool may_recover = failure.empty() || std::find(restart_failures.begin(), restart_failures.end(),
+                                                  name_of(failure)) != restart_failures.end();
+  return may_recover && !is_newer_than_failed(view) && view.driver.is_settled() &&
+         !fleet::waits_for_safe_load(*view.node, rules.keys);
+}
+
 Decision decide_failed(const Situation& situation) {
-  const fleet::DriverView& driver = situation.view.driver;
-  const StringMap& annotations = situation.node().meta.annotations;
-  std::string_view failure = annotations.get(fleet::failure_annotation);
-  std::string_view failed_revision = annotations.get(fleet::failed_revision_annotation);
-  if (!failed_revision.empty() && !driver.newest_revision.empty() &&
-      failed_revision != driver.newest_revision) {
+  const fleet::NodeView& view = situation.view;
+  if (is_newer_than_failed(view)) {
     return enter(situation, State::required,
                  {"NewerRevision",
                   fmt::format("the upgrade to revision {} failed, and the newest is now {}",
-                              failed_revision, driver.newest_revision.view()),
+                              view.node->meta.annotations.get(fleet::failed_revision_annotation),
+                              view.driver.newest_revision.view()),
                   ""});
   }
-  std::string_view name = failure.substr(0, failure.find(':'));
-  bool may_recover = failure.empty() || std::find(restart_failures.begin(), restart_failures.end(),
-                                                  name) != restart_failures.end();
-  if (may_recover && driver.is_settled() &&
-      !fleet::waits_for_safe_load(situation.node(), situation.rules.keys)) {
-    Decision decision = enter(
-        situation, State::validation,
-        {"DriverRecovered",
-         fmt::format("{} is ready after all; it has to pass validation", name_pod(*driver.pod)),
-         ""});
-    annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
-    // Whoever made the node schedulable meanwhile: it must not be, until it has been validated. And
-    // whoever had cordoned it before does not want it to stay so.
-    take_out_of_service(decision, situation);
-    return decision;
-  }
-  return hold({failure.empty() ? "Failed" : std::string(name),
+  if (has_recovered(view, situation.rules)) return recover(situation);
+  std::string_view failure = failure_of(view);
+  return hold({failure.empty() ? "Failed" : std::string(name_of(failure)),
                failure.empty()
                    ? std::string("the upgrade failed; nothing says why")
                    : std::string(failure.substr(std::min(failure.find(' ') + 1, failure.size()))),
-               fmt::format("repair it, then: lockstep retry {}", situation.view.name())});
+               fmt::format("repair it, then: lockstep retry {}", view.name())});
 }
 
 }  // namespace lockstep::upgrade

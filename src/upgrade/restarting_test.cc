@@ -251,6 +251,7 @@ TEST(Failed, ADriverPodThatBecomesReadyRecoversToValidationNeverToUncordon) {
                                    "DriverContainerBroken: x", "DriverStartTimeout: x"}) {
     Scene scene;
     scene.fail_with(failure);
+    scene.granted = true;
     scene.driver = not_ready(make_driver_pod("new"));
     EXPECT_FALSE(scene.decide().writes()) << failure;
     scene.driver = make_driver_pod("new");
@@ -266,10 +267,40 @@ TEST(Failed, ADriverPodThatBecomesReadyRecoversToValidationNeverToUncordon) {
 TEST(Failed, RecoveryCordonsANodeThatSomebodyUncordonedMeanwhile) {
   Scene scene;
   scene.fail_with("DriverStartTimeout: x");
+  scene.annotate(fleet::cordon_annotation, fleet::lifted_cordon);
+  scene.granted = true;
   scene.node.unschedulable = false;
   Decision decision = scene.decide();
   EXPECT_EQ(entered(decision), State::validation);
   EXPECT_EQ(decision.patch()->unschedulable, true);
+  scene.apply(*decision.patch());
+  EXPECT_TRUE(fleet::is_cordoned_by_us(scene.node));
+}
+
+TEST(Failed, RecoveryKeepsTheCordonOfWhoeverSetItAfterLiftingOurs) {
+  Scene scene;
+  scene.fail_with("DriverStartTimeout: x");
+  scene.annotate(fleet::cordon_annotation, fleet::lifted_cordon);
+  scene.granted = true;
+  scene.apply(*scene.decide().patch());
+  EXPECT_EQ(scene.state(), State::validation);
+  EXPECT_TRUE(fleet::was_cordoned_by_others(scene.node, scene.rules.keys));
+}
+
+TEST(Failed, RecoveryWaitsForASlotAndSaysSo) {
+  Scene scene;
+  scene.fail_with("DriverStartTimeout: x");
+  Decision decision = scene.decide();
+  EXPECT_FALSE(decision.writes());
+  EXPECT_EQ(decision.reason.name, "NextInLine");
+  scene.counts.active = scene.policy.max_parallel;
+  decision = scene.decide();
+  EXPECT_EQ(decision.reason.name, "ParallelLimit");
+  EXPECT_NE(decision.reason.text.find("waits for a slot"), std::string::npos);
+  scene.policy.paused = "by ops";
+  scene.granted = true;
+  EXPECT_EQ(scene.decide().reason.name, "Paused") << "a slot from before the pause is kept";
+  EXPECT_FALSE(scene.decide().writes());
 }
 
 TEST(Failed, AFailedValidationIsSticky) {
@@ -278,6 +309,7 @@ TEST(Failed, AFailedValidationIsSticky) {
         "ClientMissing: x", "GateFailed: x", "ProtectedPods: x", "BlockedByDisruptionBudget: x"}) {
     Scene scene;
     scene.fail_with(failure);
+    scene.granted = true;
     EXPECT_FALSE(scene.decide().writes()) << failure;
   }
 }
@@ -297,6 +329,7 @@ TEST(Failed, ANewerRevisionSendsTheNodeToUpgradeRequired) {
 TEST(Failed, WithoutANoteOfWhyRecoversWithTheDriver) {
   Scene scene;
   scene.fail_with("");
+  scene.granted = true;
   EXPECT_EQ(entered(scene.decide()), State::validation);
   scene.driver.reset();
   EXPECT_FALSE(scene.decide().writes());

@@ -68,7 +68,17 @@ enum class Place {
   in_service,
   cordoned_by_person,
   cordoned_by_us,  // by an earlier try, which failed
+  recovering,      // failed, and out of service
+  recovering_in_service,
 };
+
+bool takes_out_of_service(Place place) {
+  return place == Place::in_service || place == Place::recovering_in_service;
+}
+
+bool is_recovery(Place place) {
+  return place == Place::recovering || place == Place::recovering_in_service;
+}
 
 Place place_of(const Node& node, const Rules& rules) {
   if (!node.unschedulable) return Place::in_service;
@@ -80,7 +90,8 @@ std::optional<Reason> held_by_limits(const PoolView& pool, Place place) {
   const Policy& policy = pool.policy;
   const fleet::PoolCounts& counts = pool.counts;
   Limits limits = limits_of(policy, counts.total);
-  if (counts.failed >= limits.failures) {
+  // Each that recovers is a failure less.
+  if (counts.failed >= limits.failures && !is_recovery(place)) {
     return Reason{
         "FailureBudget",
         fmt::format("{} of {} nodes failed and maxFailures is {} ({}); nothing new starts",
@@ -95,7 +106,7 @@ std::optional<Reason> held_by_limits(const PoolView& pool, Place place) {
         "wait, or raise maxParallelUpgrades"};
   }
   // It is out of service because of us: were it to wait for itself, nothing would ever end.
-  if (place == Place::cordoned_by_us) return std::nullopt;
+  if (place == Place::cordoned_by_us || place == Place::recovering) return std::nullopt;
   if (place == Place::cordoned_by_person && policy.cordoned_nodes == CordonedNodes::upgrade) {
     return std::nullopt;
   }
@@ -124,7 +135,14 @@ std::optional<Reason> held_back(const fleet::NodeView& view, const PoolView& poo
   return held_by_limits(pool, place_of(*view.node, rules));
 }
 
+std::optional<Reason> holds_recovery(const fleet::NodeView& view, const PoolView& pool) {
+  if (auto reason = held_by_switch(pool.policy)) return reason;
+  return held_by_limits(
+      pool, view.node->unschedulable ? Place::recovering : Place::recovering_in_service);
+}
+
 bool is_startable(const fleet::NodeView& view, const Policy& policy, const Rules& rules) {
+  if (fleet::state_of(*view.node, rules.keys) == State::failed) return has_recovered(view, rules);
   return fleet::state_of(*view.node, rules.keys) == State::required &&
          !is_no_longer_needed(view, rules) && !held_by_node(view, policy, rules);
 }
@@ -139,7 +157,9 @@ std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::str
     Place place;
     std::set<fleet::Waiting>::const_iterator next = nodes.begin();
   };
-  std::vector<Line> lines{{tally.startable(pool_name), Place::in_service},
+  std::vector<Line> lines{{tally.recovering(pool_name), Place::recovering},
+                          {tally.recovering_in_service(pool_name), Place::recovering_in_service},
+                          {tally.startable(pool_name), Place::in_service},
                           {tally.startable_again(pool_name), Place::cordoned_by_us}};
   if (policy.cordoned_nodes != CordonedNodes::ignore) {
     lines.push_back({tally.startable_cordoned(pool_name), Place::cordoned_by_person});
@@ -155,7 +175,7 @@ std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::str
     chosen.push_back(first->next->name);
     ++first->next;
     ++pool.counts.active;
-    if (first->place == Place::in_service) ++pool.counts.unavailable;
+    if (takes_out_of_service(first->place)) ++pool.counts.unavailable;
   }
   return chosen;
 }

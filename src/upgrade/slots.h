@@ -35,7 +35,11 @@ std::optional<Reason> held_back(const PoolView& pool, bool cordoned);
 std::optional<Reason> held_back(const fleet::NodeView& view, const PoolView& pool,
                                 const Rules& rules);
 
-// The node waits, and nothing about the node itself keeps it from starting.
+// What keeps a failed node whose driver is ready after all from its validation; nothing: it may go.
+std::optional<Reason> holds_recovery(const fleet::NodeView& view, const PoolView& pool);
+
+// The node waits, or could recover from its failure, and nothing about the node itself keeps it
+// from taking a slot.
 bool is_startable(const fleet::NodeView& view, const Policy& policy, const Rules& rules);
 
 // The next nodes to start, in order. Each counts against those after it; nobody starts in place of

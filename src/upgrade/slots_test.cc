@@ -248,5 +248,47 @@ TEST(HeldBack, OfAPoolTellsCordonedNodesFromOthers) {
   EXPECT_FALSE(held_back(pool, true).has_value());
 }
 
+fleet::NodeFacts recovering(bool cordoned) {
+  fleet::NodeFacts node = facts();
+  node.state = State::failed;
+  node.unschedulable = cordoned;
+  return node;
+}
+
+TEST(ChooseStarts, ANodeThatRecoversTakesASlotBeforeOthersAndWhateverHasFailed) {
+  fleet::Tally tally = tally_of(3);
+  tally.update("gpu-9", recovering(true));
+  Policy policy = policy_of(IntOrPercent::percentage(100), 1);
+  EXPECT_EQ(choose_starts(tally, "", policy), (Names{"gpu-9"})) << "one failure is the budget";
+  fleet::NodeFacts busy = facts();
+  busy.state = State::validation;
+  tally.update("gpu-1", busy);
+  EXPECT_TRUE(choose_starts(tally, "", policy).empty()) << "maxParallelUpgrades is 1";
+}
+
+TEST(ChooseStarts, ANodeThatRecoversCostsServiceOnlyIfItIsInService) {
+  fleet::Tally tally = tally_of(3);
+  fleet::NodeFacts away = facts();
+  away.state = State::done;
+  away.unschedulable = true;
+  tally.update("gpu-1", away);
+  tally.update("gpu-8", recovering(false));
+  Policy policy = policy_of(IntOrPercent::count(1), 0);
+  EXPECT_TRUE(choose_starts(tally, "", policy).empty());
+  tally.update("gpu-8", recovering(true));
+  EXPECT_EQ(choose_starts(tally, "", policy), (Names{"gpu-8"}));
+}
+
+TEST(Startable, AFailedNodeIsOnceItsDriverIsReadyAndItMayRecover) {
+  Scene scene;
+  scene.fail_with("DriverStartTimeout: x");
+  EXPECT_TRUE(is_startable(scene.view(), scene.policy, scene.rules));
+  scene.driver = not_ready(*scene.driver);
+  EXPECT_FALSE(is_startable(scene.view(), scene.policy, scene.rules));
+  scene.driver = make_driver_pod("new");
+  scene.fail_with("ValidatorNotReady: x");
+  EXPECT_FALSE(is_startable(scene.view(), scene.policy, scene.rules)) << "sticky";
+}
+
 }  // namespace
 }  // namespace lockstep::upgrade
