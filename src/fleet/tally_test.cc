@@ -40,6 +40,18 @@ TEST(Tally, ANodeInCordonRequiredIsUnavailableBeforeItIsCordoned) {
   EXPECT_EQ(tally.counts("").unavailable, 1);
 }
 
+// Its cordon comes back: another that took its place would be one too many.
+TEST(Tally, ANodeThatSomebodyUncordonedInTheMiddleOfItsUpgradeIsUnavailableAllTheSame) {
+  Tally tally;
+  for (State state : {State::wait_for_jobs, State::pod_deletion, State::drain, State::pod_restart,
+                      State::validation}) {
+    tally.update("a", facts_in(state, false));
+    EXPECT_EQ(tally.counts("").unavailable, 1) << to_string(state);
+  }
+  tally.update("a", facts_in(State::uncordon, false));
+  EXPECT_EQ(tally.counts("").unavailable, 0);
+}
+
 TEST(Tally, AFailedNodeThatMayTakeASlotStandsInALineOfItsOwn) {
   Tally tally;
   NodeFacts facts = facts_in(State::failed, true);
@@ -177,8 +189,8 @@ Recount recount(const std::map<std::string, NodeFacts>& nodes,
     bool held = reserved.contains(name);
     PoolCounts& counts = result.counts;
     ++counts.total;
-    counts.unavailable +=
-        facts.unschedulable || !facts.ready || facts.state == State::cordon || held ? 1 : 0;
+    bool leaves = is_active(facts.state) && facts.state != State::uncordon;
+    counts.unavailable += facts.unschedulable || !facts.ready || leaves || held ? 1 : 0;
     counts.active += held || is_active(facts.state) ? 1 : 0;
     counts.failed += facts.state == State::failed ? 1 : 0;
     counts.waiting += facts.state == State::required ? 1 : 0;
