@@ -128,8 +128,10 @@ TEST_F(LimitsTest, ANodeThatRecoversFromItsFailureTakesAPlaceToo) {
   begin("gpu-2");
   size_t before = witness->violations().size();
   go("gpu-1", {State::validation});
-  EXPECT_EQ(witness->violations().size(), before + 1);
-  expect_violation("gpu-1 was begun as number 2 at a time, and maxParallelUpgrades is 1");
+  ASSERT_EQ(witness->violations().size(), before + 1);
+  EXPECT_NE(witness->violations().back().find(
+                "gpu-1 was begun as number 2 at a time, and maxParallelUpgrades is 1"),
+            std::string::npos);
 }
 
 TEST_F(LimitsTest, AnUpgradeThatEndedMakesRoom) {

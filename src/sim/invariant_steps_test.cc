@@ -89,6 +89,39 @@ TEST_F(StepsTest, SeesAnUpgradeWithoutACause) {
   expect_violation("gpu-1 went from upgrade-done to upgrade-required for nothing");
 }
 
+// Of a node in the midst of its upgrade.
+TEST_F(StepsTest, ALabelThatPeopleTookAwayIsACauseUntilTheUpgradeIsOver) {
+  start();
+  go("gpu-1", {State::done});
+  meddle("gpu-1", label(State::cordon));
+  go("gpu-1", {State::wait_for_jobs});
+  meddle("gpu-1", label(State::unknown));
+  go("gpu-1", {State::required, State::uncordon, State::done});
+  expect_innocent();
+  go("gpu-1", {State::required});
+  expect_violation("gpu-1 went from upgrade-done to upgrade-required for nothing");
+}
+
+TEST_F(StepsTest, ACordonOfOursThatOutlivesALostLabelIsSeen) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs});
+  meddle("gpu-1", label(State::unknown));
+  Json patched = step(State::done);
+  patched.as_object()["spec"] = JsonObject{{"unschedulable", true}};
+  patch("gpu-1", patched);
+  expect_violation("without the uncordon in the same patch");
+}
+
+TEST_F(StepsTest, AStepInTheSecondInWhichItsTimeWasPutRightHasThatTime) {
+  start();
+  go("gpu-1", {State::done});
+  change_driver();
+  patch("gpu-1", annotations({{fleet::since_annotation, format_rfc3339(cluster->loop.now())}}));
+  go("gpu-1", {State::required});
+  expect_innocent();
+}
+
 TEST_F(StepsTest, ARequestIsACause) {
   start();
   go("gpu-1", {State::done});
