@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 TOOLS := tests/tools/node_modules/.ready-with-helm
 
-.PHONY: all build test demo bench fuzz lint format debug clang clean soak mutants packages tools definitions real-tools
+.PHONY: all build test demo image bench fuzz lint format debug clang clean soak mutants packages tools definitions real-tools
 
 all: build
 
@@ -37,6 +37,11 @@ test: packages tools definitions
 
 demo: build tools
 	@build/lockstep demo --kubectl tests/tools/bin/kubectl-1.36
+
+# Lockstep's image without Docker or a registry: an OCI archive, for ctr images import and the like.
+image: build
+	@rm -rf build/image && scripts/image-root build/lockstep build/image
+	@scripts/image-archive build/image build/lockstep-image.tar
 
 bench: packages
 	@cmake --preset release > /dev/null

@@ -87,20 +87,32 @@ Result<Setting> parse(std::string_view text, SettingKind kind) {
   }
   if (colon == 0) return failf(ErrorKind::invalid, "no component before the colon");
   std::string_view rest = text.substr(colon + 1);
-  size_t equals = end_of_path(rest);
-  if (equals == std::string_view::npos) {
-    return failf(ErrorKind::invalid, "no value: a \"=\" must follow the path");
+  if (rest.starts_with('=')) {
+    return failf(ErrorKind::invalid, "no path between the colon and the \"=\"");
   }
-  if (equals == 0) return failf(ErrorKind::invalid, "no path between the colon and the \"=\"");
+  LOCKSTEP_TRY(Assignment assignment, parse_assignment(rest, kind));
   if (!is_valid_utf8(text)) return failf(ErrorKind::invalid, "the text is not UTF-8");
   Setting setting;
   setting.component = text.substr(0, colon);
-  LOCKSTEP_TRY(setting.path, parse_value_path(rest.substr(0, equals)));
-  LOCKSTEP_TRY(setting.value, value_of(rest.substr(equals + 1), kind));
+  setting.path = std::move(assignment.path);
+  setting.value = std::move(assignment.value);
   return setting;
 }
 
 }  // namespace
+
+Result<Assignment> parse_assignment(std::string_view text, SettingKind kind) {
+  size_t equals = end_of_path(text);
+  if (equals == std::string_view::npos) {
+    return failf(ErrorKind::invalid, "no value: a \"=\" must follow the path");
+  }
+  if (equals == 0) return failf(ErrorKind::invalid, "no path before the \"=\"");
+  if (!is_valid_utf8(text)) return failf(ErrorKind::invalid, "the text is not UTF-8");
+  Assignment assignment;
+  LOCKSTEP_TRY(assignment.path, parse_value_path(text.substr(0, equals)));
+  LOCKSTEP_TRY(assignment.value, value_of(text.substr(equals + 1), kind));
+  return assignment;
+}
 
 Result<Setting> parse_setting(std::string_view text, SettingKind kind) {
   Flag flag = flag_of(kind);

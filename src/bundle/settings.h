@@ -28,6 +28,13 @@ struct Setting {
   std::string written;  // "--set gpu-operator:driver.version=580"
 };
 
+// "path.to.key=value", where there is but one set of values.
+struct Assignment {
+  ValuePath path;
+  Json value;
+};
+Result<Assignment> parse_assignment(std::string_view text, SettingKind kind);
+
 // `text` is what follows the flag.
 Result<Setting> parse_setting(std::string_view text, SettingKind kind);
 

@@ -159,6 +159,18 @@ RC_GTEST_PROP(Settings, TheLastWins, ()) {
   RC_ASSERT(after_settings(texts, start) == after_settings({texts.back()}, start));
 }
 
+TEST(Settings, AnAssignmentIsASettingWithoutAComponent) {
+  auto typed = parse_assignment("controller.replicas=3", SettingKind::typed);
+  ASSERT_TRUE(typed) << typed.error().text();
+  EXPECT_EQ(typed->path, (ValuePath{"controller", "replicas"}));
+  EXPECT_EQ(typed->value, Json(3));
+  EXPECT_EQ(parse_assignment("a:b=3", SettingKind::text)->path, ValuePath{"a:b"});
+  EXPECT_EQ(parse_assignment("a=[1]", SettingKind::json)->value, Json(JsonArray{1}));
+  EXPECT_FALSE(parse_assignment("a", SettingKind::typed));
+  EXPECT_FALSE(parse_assignment("=3", SettingKind::typed));
+  EXPECT_FALSE(parse_assignment("a=[", SettingKind::json));
+}
+
 RC_GTEST_PROP(Settings, AnyPathCanBeAddressed, ()) {
   auto key = rc::gen::nonEmpty(rc::gen::container<std::string>(
       rc::gen::element('a', 'b', '.', '\\', '[', ']', '=', ':', ',', '/', ' ')));

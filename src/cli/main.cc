@@ -19,6 +19,7 @@
 #include "cli/demo_command.h"
 #include "cli/exit_codes.h"
 #include "cli/fleet_command.h"
+#include "cli/install_command.h"
 #include "cli/plan_command.h"
 #include "cli/recipe_flags.h"
 #include "cli/reroll_command.h"
@@ -283,6 +284,46 @@ void add_reroll(CLI::App& app, RerollFlags& flags, int& result) {
   command->callback([&] { result = run_reroll(flags); });
 }
 
+void add_release_flags(CLI::App* command, ClusterFlags& cluster,
+                       lockstep::deploy::ReleaseName& release) {
+  command->add_option("--kubeconfig", cluster.kubeconfig, "Path to the kubeconfig file");
+  command->add_option("--context", cluster.context, "Context of the kubeconfig to use");
+  command->add_option("-n,--namespace", release.ns, "Where it runs")->capture_default_str();
+  command->add_option("--name", release.name, "Name of the release, as Helm calls it")
+      ->capture_default_str();
+}
+
+struct OwnFlags {
+  InstallFlags install;
+  UninstallFlags uninstall;
+};
+
+void add_install(CLI::App& app, OwnFlags& own, int& result) {
+  InstallFlags& flags = own.install;
+  CLI::App* command = app.add_subcommand(
+      "install", "Install Lockstep itself in a cluster: the objects of its Helm chart");
+  add_release_flags(command, flags.cluster, flags.release);
+  command->add_option("-f,--values", flags.values_files, "A file of values; the last one wins");
+  command->add_option("--set", flags.set, "One value: controller.replicas=1")
+      ->allow_extra_args(false);
+  command->add_option("--set-string", flags.set_string, "The same, always a text")
+      ->allow_extra_args(false);
+  command->add_option("--set-json", flags.set_json, "The same, as JSON")->allow_extra_args(false);
+  command->add_flag("--dry-run", flags.dry_run,
+                    "Print the objects, as helm template does, and ask no cluster");
+  command->add_flag("--force", flags.force, "Take over objects that somebody else has made");
+  command->add_flag("--wait", flags.wait, "Until the controller is available");
+  command->add_option("--timeout", flags.timeout, "Of --wait")->capture_default_str();
+  command->callback([&] { result = run_install(flags); });
+
+  CLI::App* uninstall = app.add_subcommand(
+      "uninstall", "Take away what lockstep install has made; labels of nodes and policies stay");
+  add_release_flags(uninstall, own.uninstall.cluster, own.uninstall.release);
+  uninstall->add_flag("--force", own.uninstall.force,
+                      "Also while nodes are in the middle of an upgrade");
+  uninstall->callback([&] { result = run_uninstall(own.uninstall); });
+}
+
 // CLI11 itself only says that a command is missing.
 std::optional<lockstep::Error> find_unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') return std::nullopt;
@@ -307,6 +348,7 @@ struct Flags {
   LookingFlags looking;
   SteeringFlags steering;
   RerollFlags reroll;
+  OwnFlags own;
   RecipesFlags recipes;
 };
 
@@ -323,6 +365,7 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
       {{"status", "why", "plan"}, [&] { add_looking(app, flags.looking, result); }},
       {{"pause", "resume", "retry", "skip", "unskip"},
        [&] { add_steering(app, flags.steering, result); }},
+      {{"install", "uninstall"}, [&] { add_install(app, flags.own, result); }},
       {{"reroll"}, [&] { add_reroll(app, flags.reroll, result); }},
       {{"recipe"}, [&] { add_recipe(app, flags.recipes, result); }},
       {{"query"}, [&] { add_query(app, flags.recipes, result); }},

@@ -86,6 +86,7 @@ class Run {
                   }),
         crash_(observed_, options.disturbances.crashes,
                [this](const Crash& crash) { on_crash(crash.away); }),
+        wrapped_(options.wrap ? options.wrap(crash_) : nullptr),
         clock_(cluster_.loop),
         world_(cluster_, fault_api_, faults_, clock_),
         taken_(scenario.steps.size()) {
@@ -189,7 +190,7 @@ class Run {
       controller::UpgradeOptions options;
       if (!scenario_.reroll_clients) options.fleet.clients.clear();
       controllers_.push_back(std::make_unique<controller::UpgradeController>(
-          crash_, clock_, controller_random_, log_, std::move(options)));
+          wrapped_ ? *wrapped_ : crash_, clock_, controller_random_, log_, std::move(options)));
       controllers_.back()->start();
       controllers_.back()->lead();
     }
@@ -446,7 +447,8 @@ class Run {
   kube::CountingApi counting_;
   ObservedApi observed_;
   CrashApi crash_;
-  ShiftedLoop clock_;  // the controllers' own
+  std::unique_ptr<kube::Api> wrapped_;  // around crash_, where somebody wants to see
+  ShiftedLoop clock_;                   // the controllers' own
   WorldFaults world_;
   SilentLog log_;
   fleet::Keys keys_;

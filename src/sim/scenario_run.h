@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ struct RunOptions {
   uint64_t seed = 1;
   int nodes = 0;  // 0: as many as the scenario says
   Disturbances disturbances = {};
+  // Puts an Api of the caller's between the controllers and theirs: to see every call and watch.
+  std::function<std::unique_ptr<kube::Api>(kube::Api&)> wrap = {};
 };
 
 struct RunSummary {

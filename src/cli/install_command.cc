@@ -1,0 +1,157 @@
+#include "cli/install_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "bundle/settings.h"
+#include "cli/exit_codes.h"
+#include "data/yaml.h"
+#include "deploy/installer.h"
+#include "deploy/manifest_kinds.h"
+#include "kube/sync_api.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+using deploy::Chart;
+using deploy::Manifest;
+using deploy::ObjectChange;
+
+Result<void> add_settings(JsonObject& values, const std::vector<std::string>& texts,
+                          bundle::SettingKind kind, std::string_view flag) {
+  for (const std::string& text : texts) {
+    std::string place = fmt::format("{} {}", flag, text);
+    auto assignment = bundle::parse_assignment(text, kind);
+    if (!assignment) return fail(assignment.error().at(place));
+    auto set = bundle::set_value(values, assignment->path, std::move(assignment->value));
+    if (!set) return fail(set.error().at(place));
+  }
+  return {};
+}
+
+// Files in their order, then the settings, as Helm has it.
+Result<std::vector<Json>> layers_of(const InstallFlags& flags) {
+  std::vector<Json> layers;
+  SystemFiles files;
+  for (const std::string& name : flags.values_files) {
+    auto text = files.read(name);
+    if (!text) return fail(text.error());
+    LOCKSTEP_TRY(Json layer, parse_yaml(*text, name));
+    layers.push_back(std::move(layer));
+  }
+  JsonObject settings;
+  LOCKSTEP_CHECK(add_settings(settings, flags.set, bundle::SettingKind::typed, "--set"));
+  LOCKSTEP_CHECK(
+      add_settings(settings, flags.set_string, bundle::SettingKind::text, "--set-string"));
+  LOCKSTEP_CHECK(add_settings(settings, flags.set_json, bundle::SettingKind::json, "--set-json"));
+  layers.emplace_back(std::move(settings));
+  return layers;
+}
+
+Result<std::vector<Manifest>> manifests_of(const InstallFlags& flags) {
+  LOCKSTEP_TRY(std::vector<Json> layers, layers_of(flags));
+  LOCKSTEP_TRY(Chart chart, Chart::read(deploy::embedded_chart()));
+  LOCKSTEP_TRY(Json values, chart.values(layers));
+  return chart.render(flags.release, values);
+}
+
+void print_changes(const std::vector<ObjectChange>& changes) {
+  for (const ObjectChange& change : changes) fmt::print("{} {}\n", change.what, change.object);
+  // Whoever waits sees what is done already.
+  std::fflush(stdout);
+}
+
+// Until every Deployment is there; what is missing is said when it changes.
+Result<void> wait_for_deployments(ClusterSession& session, const std::vector<Manifest>& manifests,
+                                  Duration limit) {
+  kube::SyncApi api(*session.api, session.loop);
+  Duration end = session.loop.uptime() + limit;
+  for (const Manifest& manifest : manifests) {
+    if (text_at(manifest.object, "kind") != "Deployment") continue;
+    std::string said;
+    while (true) {
+      auto held = api.get(resource::deployments, deploy::key_of(manifest.object));
+      if (!held) return fail(held.error().at(deploy::describe(manifest.object)));
+      std::string missing = deploy::missing_of_deployment(**held);
+      if (missing.empty()) break;
+      if (session.loop.uptime() >= end) {
+        return fail(ErrorKind::timed_out,
+                    fmt::format("not available after {}: {}; kubectl describe pods tells more",
+                                format_duration(limit), missing),
+                    deploy::describe(manifest.object));
+      }
+      if (missing != said) {
+        fmt::print("waiting for {}: {}\n", deploy::describe(manifest.object), missing);
+        std::fflush(stdout);
+      }
+      said = std::move(missing);
+      session.loop.run_until([] { return false; },
+                             std::min(seconds(1), end - session.loop.uptime()));
+    }
+    fmt::print("available {}\n", deploy::describe(manifest.object));
+  }
+  return {};
+}
+
+Result<void> install(const InstallFlags& flags, const std::vector<Manifest>& manifests) {
+  LOCKSTEP_TRY(Duration timeout, parse_duration(flags.timeout));
+  LOCKSTEP_TRY(std::unique_ptr<ClusterSession> session, ClusterSession::open(flags.cluster));
+  kube::SyncApi api(*session->api, session->loop);
+  deploy::InstallOptions options;
+  options.force = flags.force;
+  LOCKSTEP_TRY(std::vector<ObjectChange> changes,
+               deploy::install(api, flags.release, manifests, options));
+  print_changes(changes);
+  if (flags.wait) return wait_for_deployments(*session, manifests, timeout);
+  return {};
+}
+
+Result<void> uninstall(const UninstallFlags& flags) {
+  LOCKSTEP_TRY(std::unique_ptr<ClusterSession> session, ClusterSession::open(flags.cluster));
+  kube::SyncApi api(*session->api, session->loop);
+  LOCKSTEP_TRY(std::vector<std::string> nodes, deploy::nodes_in_flight(api));
+  if (!nodes.empty() && !flags.force) {
+    constexpr size_t shown = 5;
+    size_t count = nodes.size();
+    if (count > shown) nodes.resize(shown);
+    return failf(ErrorKind::conflict,
+                 "{} {} in the middle of an upgrade and would stay cordoned: {}{}. lockstep pause "
+                 "starts no new one; or --force",
+                 count, count == 1 ? "node is" : "nodes are", join(nodes, ", "),
+                 count > shown ? ", …" : "");
+  }
+  LOCKSTEP_TRY(std::vector<ObjectChange> changes, deploy::uninstall(api, flags.release));
+  if (changes.empty()) {
+    return failf(ErrorKind::not_found,
+                 "lockstep install has installed no {} in namespace {} (was it Helm?)",
+                 flags.release.name, flags.release.ns);
+  }
+  print_changes(changes);
+  return {};
+}
+
+}  // namespace
+
+int run_install(const InstallFlags& flags) {
+  auto manifests = manifests_of(flags);
+  if (!manifests) return report(manifests.error());
+  if (flags.dry_run) {
+    fmt::print("# The namespace {} must be there.\n{}", flags.release.ns,
+               deploy::print_manifests(*manifests));
+    return ExitCode::ok;
+  }
+  auto done = install(flags, *manifests);
+  return done ? static_cast<int>(ExitCode::ok) : report(done.error());
+}
+
+int run_uninstall(const UninstallFlags& flags) {
+  auto done = uninstall(flags);
+  return done ? static_cast<int>(ExitCode::ok) : report(done.error());
+}
+
+}  // namespace lockstep::cli

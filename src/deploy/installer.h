@@ -1,0 +1,40 @@
+// Puts the chart's objects into a cluster, by server-side apply, and takes them out again. As Helm
+// does, it marks what is its own, and touches nothing that carries somebody else's mark.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "deploy/chart.h"
+#include "kube/sync_api.h"
+
+namespace lockstep::deploy {
+
+struct InstallOptions {
+  bool force = false;  // also objects that somebody else has made
+};
+
+// What was done to one object: "created", "changed", "unchanged", "removed".
+struct ObjectChange {
+  std::string what;
+  std::string object;  // "Deployment lockstep-system/lockstep-controller"
+};
+
+// Makes the namespace where it is missing, applies everything in its order, and removes what an
+// earlier install of this release made and this one does not want. Before anything is written, all
+// objects are looked at: if one belongs to somebody else, nothing is done.
+Result<std::vector<ObjectChange>> install(kube::SyncApi& api, const ReleaseName& release,
+                                          const std::vector<Manifest>& manifests,
+                                          const InstallOptions& options = {});
+
+// Removes what install() made, the last first; the namespace stays.
+Result<std::vector<ObjectChange>> uninstall(kube::SyncApi& api, const ReleaseName& release);
+
+// Nodes whose upgrade is under way: without a controller they would stay cordoned.
+Result<std::vector<std::string>> nodes_in_flight(kube::SyncApi& api);
+
+// Why a Deployment is not there yet, in words; empty: all its pods are available and up to date.
+std::string missing_of_deployment(const Json& deployment);
+
+}  // namespace lockstep::deploy

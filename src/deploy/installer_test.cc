@@ -1,0 +1,160 @@
+#include "deploy/installer.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "apiserver/backend.h"
+#include "apiserver/in_process_api.h"
+#include "data/yaml.h"
+#include "deploy/manifest_kinds.h"
+#include "world/log.h"
+#include "world/random.h"
+#include "world/virtual_loop.h"
+
+namespace lockstep::deploy {
+namespace {
+
+struct Installer : testing::Test {
+  Installer() {
+    make(resource::namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: default}}");
+  }
+  std::vector<Manifest> manifests(std::string_view values = "{}") {
+    auto chart = Chart::read(embedded_chart());
+    EXPECT_TRUE(chart);
+    auto merged = chart->values({*parse_yaml(values)});
+    EXPECT_TRUE(merged) << merged.error().text();
+    return *chart->render(release, *merged);
+  }
+  // "created 13, unchanged 2", or the error.
+  std::string summary(const Result<std::vector<ObjectChange>>& changes) {
+    if (!changes) return "error " + changes.error().text();
+    std::map<std::string, int> counts;
+    for (const ObjectChange& change : *changes) ++counts[change.what];
+    std::string text;
+    for (const auto& [what, count] : counts)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, count);
+    return text;
+  }
+  void make(const ResourceType& type, std::string_view yaml) {
+    Json object = *parse_yaml(yaml);
+    auto made = api.create(type, key_of(object).ns, object);
+    ASSERT_TRUE(made) << made.error().text();
+  }
+
+  VirtualLoop loop{1};
+  SeededRandom random{1};
+  SilentLog log;
+  apiserver::Backend backend{loop, random, {}};
+  apiserver::InProcessApi in_process{backend, {"someone", {}, "lockstep"}};
+  kube::SyncApi api{in_process, loop};
+  ReleaseName release;
+};
+
+TEST_F(Installer, ASecondInstallOfTheSameChangesNothing) {
+  EXPECT_EQ(summary(install(api, release, manifests())), "created 14");
+  EXPECT_EQ(summary(install(api, release, manifests())), "unchanged 13");
+}
+
+TEST_F(Installer, WhatANewInstallDoesNotWantIsRemoved) {
+  ASSERT_TRUE(install(api, release, manifests()));
+  auto changes = install(api, release,
+                         manifests("{networkPolicy: {enabled: false}, controller: {replicas: 1}}"));
+  // The budget goes with the second replica.
+  EXPECT_EQ(summary(changes), "changed 1, removed 2, unchanged 10");
+  EXPECT_FALSE(api.get(resource::pod_disruption_budgets, {release.ns, "lockstep-controller"}));
+}
+
+TEST_F(Installer, UninstallTakesItsOwnAndNothingElse) {
+  ASSERT_TRUE(install(api, release, manifests()));
+  make({"", "v1", "ServiceAccount", "serviceaccounts", true},
+       "{apiVersion: v1, kind: ServiceAccount, metadata: {name: other, namespace: lockstep-system, "
+       "labels: "
+       "{app.kubernetes.io/managed-by: lockstep}}}");
+  EXPECT_EQ(summary(uninstall(api, release)), "removed 13");
+  EXPECT_EQ(summary(uninstall(api, release)), "");
+  EXPECT_TRUE(
+      api.get({"", "v1", "ServiceAccount", "serviceaccounts", true}, {release.ns, "other"}));
+  EXPECT_TRUE(api.get(resource::namespaces, {"", release.ns}));
+}
+
+TEST_F(Installer, NothingIsWrittenWhereSomethingBelongsToHelm) {
+  make({"rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false},
+       "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "
+       "lockstep-controller, labels: "
+       "{app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: gpu}}, "
+       "rules: []}");
+  EXPECT_EQ(summary(install(api, release, manifests())),
+            "error ClusterRole lockstep-controller: Helm installed it, as gpu: go on with helm "
+            "upgrade, or helm "
+            "uninstall it first");
+  EXPECT_FALSE(api.get(resource::namespaces, {"", release.ns}));
+}
+
+TEST_F(Installer, AnothersObjectIsTakenOverByForceOnly) {
+  make({"rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false},
+       "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "
+       "lockstep-controller}, rules: []}");
+  EXPECT_EQ(summary(install(api, release, manifests())),
+            "error ClusterRole lockstep-controller: it is there, and lockstep install did not make "
+            "it: --force takes it "
+            "over");
+  EXPECT_EQ(summary(install(api, release, manifests(), {.force = true})), "changed 1, created 13");
+}
+
+TEST_F(Installer, TwoReleasesOfOneNameDoNotShareAnything) {
+  ASSERT_TRUE(install(api, release, manifests()));
+  release.ns = "elsewhere";
+  EXPECT_NE(summary(install(api, release, manifests()))
+                .find("belongs to another install, lockstep-system/lockstep"),
+            std::string::npos);
+  EXPECT_EQ(summary(uninstall(api, release)), "");
+}
+
+TEST_F(Installer, AKindThatTheClusterLacksIsNamed) {
+  auto changes = install(api, release, manifests("{metrics: {serviceMonitor: {enabled: true}}}"));
+  EXPECT_EQ(
+      summary(changes),
+      "error ServiceMonitor lockstep-system/lockstep-controller: the cluster has no ServiceMonitor "
+      "(monitoring.coreos.com/v1): switch it off, or install what brings it");
+}
+
+TEST_F(Installer, NodesInFlightAreFoundWhateverTheDomain) {
+  auto node = [&](const std::string& name, const std::string& label) {
+    make(resource::nodes,
+         fmt::format("{{apiVersion: v1, kind: Node, metadata: {{name: {}, labels: {{{}}}}}}}", name,
+                     label));
+  };
+  node("a", "nvidia.com/gpu-driver-upgrade-state: pod-restart-required");
+  node("b", "lockstep.dev/gpu-driver-upgrade-state: cordon-required");
+  node("c", "nvidia.com/gpu-driver-upgrade-state: upgrade-done");
+  node("d", "nvidia.com/gpu-driver-upgrade-state: upgrade-required");
+  node("e", "other: cordon-required");
+  auto names = nodes_in_flight(api);
+  ASSERT_TRUE(names) << names.error().text();
+  EXPECT_EQ(*names, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(MissingOfDeployment, SaysWhatItWaitsFor) {
+  auto missing = [](std::string_view status, int generation = 2) {
+    return missing_of_deployment(*parse_yaml(
+        fmt::format("{{metadata: {{generation: {}}}, spec: {{replicas: 2}}, status: {}}}",
+                    generation, status)));
+  };
+  EXPECT_EQ(missing("{observedGeneration: 1}"), "the Deployment's controller has not seen it yet");
+  EXPECT_EQ(missing("{}"), "the Deployment's controller has not seen it yet");
+  EXPECT_EQ(missing("{observedGeneration: 2, replicas: 3, updatedReplicas: 1}"),
+            "1 of 2 pods are of the new version");
+  EXPECT_EQ(
+      missing("{observedGeneration: 2, replicas: 3, updatedReplicas: 2, availableReplicas: 3}"),
+      "1 pods of the old version are still there");
+  EXPECT_EQ(
+      missing("{observedGeneration: 2, replicas: 2, updatedReplicas: 2, availableReplicas: 1}"),
+      "1 of 2 pods are available");
+  EXPECT_EQ(
+      missing("{observedGeneration: 2, replicas: 2, updatedReplicas: 2, availableReplicas: 2}"),
+      "");
+}
+
+}  // namespace
+}  // namespace lockstep::deploy

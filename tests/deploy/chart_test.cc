@@ -1,0 +1,238 @@
+// Lockstep's own chart, given to genuine Helm and genuine kubectl, and compared with what `lockstep
+// install` makes of the same files.
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "data/yaml.h"
+#include "deploy/manifest_kinds.h"
+#include "workshop.h"
+
+namespace lockstep::bundles {
+namespace {
+
+const Path chart = LOCKSTEP_CHART;
+const Path values = LOCKSTEP_TEST_VALUES;
+
+// What Helm and lockstep install are both told.
+struct Case {
+  std::string name;
+  std::string release = "lockstep";
+  std::string ns = "lockstep-system";
+  std::string flags = "";
+};
+
+std::vector<Case> cases() {
+  std::string everything = fmt::format("-f '{}'", (values / "everything.yaml").string());
+  std::string least = fmt::format("-f '{}'", (values / "least.yaml").string());
+  return {
+      {"defaults"},
+      {"another name", "gpu-upgrades", "kube-system"},
+      {"everything", "lockstep", "lockstep-system", everything},
+      {"least", "lockstep", "lockstep-system", least},
+      {"nulls", "lockstep", "lockstep-system",
+       fmt::format("-f '{}'", (values / "nulls.yaml").string())},
+      {"files over files", "lockstep", "a", everything + " " + least},
+      {"settings over files", "lockstep", "a",
+       everything + " --set controller.replicas=1 --set image.tag=v2 --set-string image.tag=7 "
+                    R"(--set-json 'controller.tolerations=[{"operator":"Exists"}]')"},
+      {"no replicas", "lockstep", "a",
+       "--set controller.replicas=0 --set admissionPolicy.action=Audit"},
+  };
+}
+
+std::map<std::string, Json> by_name(const std::vector<Json>& objects) {
+  std::map<std::string, Json> named;
+  for (const Json& object : objects) named[deploy::describe(object)] = object;
+  EXPECT_EQ(named.size(), objects.size()) << "two objects of one name";
+  return named;
+}
+
+struct OurChart : testing::Test {
+  std::vector<Json> by_helm(const Case& one) {
+    return yaml_stream(workshop.sh(fmt::format("helm template {} '{}' -n {} {}", one.release,
+                                               chart.string(), one.ns, one.flags)),
+                       "helm");
+  }
+  std::vector<Json> by_us(const Case& one) {
+    return yaml_stream(
+        workshop.sh(fmt::format("'{}' install --dry-run --name {} -n {} {}",
+                                commands::lockstep_program(), one.release, one.ns, one.flags)),
+        "lockstep");
+  }
+
+  Workshop workshop;
+};
+
+TEST_F(OurChart, IsCleanForHelmLint) {
+  std::string said = workshop.sh(fmt::format("helm lint --strict '{}'", chart.string()));
+  EXPECT_NE(said.find("0 chart(s) failed"), std::string::npos) << said;
+  EXPECT_EQ(said.find("[WARNING]"), std::string::npos) << said;
+  for (const char* file : {"everything.yaml", "least.yaml", "nulls.yaml"}) {
+    workshop.sh(
+        fmt::format("helm lint --strict '{}' -f '{}'", chart.string(), (values / file).string()));
+  }
+}
+
+TEST_F(OurChart, GivesTheSameObjectsByHelmAndByInstall) {
+  for (const Case& one : cases()) {
+    SCOPED_TRACE(one.name);
+    auto helm = by_name(by_helm(one));
+    auto ours = by_name(by_us(one));
+    EXPECT_FALSE(helm.empty());
+    for (const auto& [name, object] : helm) {
+      ASSERT_TRUE(ours.contains(name)) << name;
+      EXPECT_TRUE(json_equal(ours[name], object)) << "by lockstep install:\n"
+                                                  << print_yaml(ours[name]) << "by helm:\n"
+                                                  << print_yaml(object);
+    }
+    EXPECT_EQ(ours.size(), helm.size());
+  }
+}
+
+TEST_F(OurChart, ComesInTheSameOrder) {
+  auto names = [](const std::vector<Json>& objects) {
+    std::vector<std::string> kinds;
+    for (const Json& object : objects) kinds.emplace_back(text_at(object, "kind"));
+    return kinds;
+  };
+  EXPECT_EQ(names(by_us({"defaults"})), names(by_helm({"defaults"})));
+}
+
+TEST_F(OurChart, IsAcceptedByAnApiServerWithEveryFieldKnown) {
+  workshop.serve_empty();
+  // The namespaces that the cases name; and the Prometheus Operator's kind.
+  workshop.sh("kubectl create namespace lockstep-system; kubectl create namespace a");
+  write(workshop.directory() / "monitor.yaml", R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servicemonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  scope: Namespaced
+  names: {kind: ServiceMonitor, plural: servicemonitors}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+)");
+  workshop.sh(
+      "kubectl apply -f monitor.yaml && kubectl wait --for=condition=Established crd --all "
+      "--timeout=30s");
+  for (const Case& one : cases()) workshop.expect_accepted(by_us(one), one.name);
+}
+
+// Both refuse the same, and say where.
+TEST_F(OurChart, RefusesWrongValues) {
+  struct Mistake {
+    std::string flags;
+    std::string ours;
+    std::string helms;
+  };
+  const std::vector<Mistake> mistakes = {
+      {"--set controller.replicas=-1", "controller.replicas must be 0 or more",
+       "/controller/replicas"},
+      {"--set controller.replicas=two", "controller.replicas must be a whole number",
+       "/controller/replicas"},
+      {"--set controler.replicas=2", "controler is not known; did you mean controller?",
+       "controler"},
+      {"--set controller.replica=2", "controller.replica is not known; did you mean replicas?",
+       "replica"},
+      {"--set image.tag=a/b", "image.tag must be like", "/image/tag"},
+      {"--set image.pullPolicy=Sometimes",
+       "image.pullPolicy must be one of Always, IfNotPresent, Never", "/image/pullPolicy"},
+      {"--set metrics.port=80", "metrics.port must be 1024 or more", "/metrics/port"},
+      {"--set admissionPolicy.action=Refuse",
+       "admissionPolicy.action must be one of Deny, Warn, Audit", "/admissionPolicy/action"},
+      {"--set-string rbac.create=false", "rbac.create must be true or false", "/rbac/create"},
+      {R"(--set-json 'controller.clientDaemonSets=["nameonly"]')",
+       "controller.clientDaemonSets[0] must be like", "/controller/clientDaemonSets/0"},
+      {R"(--set-json 'controller.gpuDraDrivers=[]')",
+       "controller.gpuDraDrivers must have 1 entries or more", "/controller/gpuDraDrivers"},
+      {"--set metrics.serviceMonitor.interval=5", "metrics.serviceMonitor.interval must be a text",
+       "/metrics/serviceMonitor/interval"},
+      {R"(--set-json 'controller.nodeSelector={"a":null}')",
+       "controller.nodeSelector.a must be a text", "/controller/nodeSelector/a"},
+      {"--set controller=null", "controller is missing", "controller"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    auto ours = workshop.try_sh(
+        fmt::format("'{}' install --dry-run {}", commands::lockstep_program(), mistake.flags));
+    EXPECT_EQ(ours.exit_code, 2) << mistake.flags;
+    EXPECT_NE(ours.error.find(mistake.ours), std::string::npos) << ours.error;
+    EXPECT_EQ(ours.output, "") << mistake.flags;
+    auto helm = workshop.try_sh(
+        fmt::format("helm template lockstep '{}' {}", chart.string(), mistake.flags));
+    EXPECT_NE(helm.exit_code, 0) << mistake.flags;
+    EXPECT_NE(helm.error.find(mistake.helms), std::string::npos) << helm.error;
+  }
+}
+
+TEST_F(OurChart, RunsTheSameImageAsTheBundlesHook) {
+  Json hook = yaml(Path(LOCKSTEP_RECIPES) / "hooks/dra-reroll/values.yaml");
+  Json ours = yaml(chart / "values.yaml");
+  Json about = yaml(chart / "Chart.yaml");
+  const Json* image = find(hook, "postInstallHooks", "dra", "image");
+  ASSERT_NE(image, nullptr);
+  EXPECT_EQ(text_at(ours, "image", "repository"), text_at(*image, "repository"));
+  EXPECT_EQ(text_at(about, "appVersion"), text_at(*image, "tag"));
+  EXPECT_EQ(text_at(about, "version"), text_at(about, "appVersion"));
+  EXPECT_EQ(workshop.sh(fmt::format("'{}' --version", commands::lockstep_program())),
+            fmt::format("lockstep {}\n", text_at(about, "appVersion")));
+}
+
+// What a namespace with pod-security.kubernetes.io/enforce: restricted asks for, and a file system
+// that cannot be written.
+TEST_F(OurChart, RunsAsNobodyWithNothingItCouldMisuse) {
+  auto objects = by_name(by_us({"defaults"}));
+  const Json* pod =
+      find(objects["Deployment lockstep-system/lockstep-controller"], "spec", "template", "spec");
+  ASSERT_NE(pod, nullptr);
+  EXPECT_TRUE(as_bool(find(*pod, "securityContext", "runAsNonRoot")));
+  EXPECT_GT(as_integer(find(*pod, "securityContext", "runAsUser")), 0);
+  EXPECT_EQ(text_at(*pod, "securityContext", "seccompProfile", "type"), "RuntimeDefault");
+  for (const char* host : {"hostNetwork", "hostPID", "hostIPC", "volumes"})
+    EXPECT_EQ(find(*pod, host), nullptr) << host;
+  const JsonArray& containers = find(*pod, "containers")->get_array();
+  ASSERT_EQ(containers.size(), 1u);
+  const Json& container = containers[0];
+  EXPECT_FALSE(as_bool(find(container, "securityContext", "allowPrivilegeEscalation"), true));
+  EXPECT_TRUE(as_bool(find(container, "securityContext", "readOnlyRootFilesystem")));
+  EXPECT_EQ(print_json(*find(container, "securityContext", "capabilities")), R"({"drop":["ALL"]})");
+  EXPECT_NE(find(container, "resources", "requests", "memory"), nullptr);
+  EXPECT_NE(find(container, "resources", "limits", "memory"), nullptr);
+}
+
+// The very arguments of the Deployment, and the probes that the kubelet would make.
+TEST(OurDeployment, StartsAControllerThatAnswersItsProbes) {
+  commands::Cluster cluster;
+  cluster.serve();
+  cluster.add_fleet(2, 50);
+  ProcessOutput printed =
+      commands::run_lockstep({"install", "--dry-run", "--set", "metrics.port=20000"});
+  ASSERT_EQ(printed.exit_code, 0) << printed.error;
+  auto objects = by_name(yaml_stream(printed.output, "lockstep"));
+  const Json& deployment = objects["Deployment lockstep-system/lockstep-controller"];
+  const Json& container =
+      find(deployment, "spec", "template", "spec", "containers")->get_array()[0];
+  EXPECT_EQ(texts(find(container, "command")), std::vector<std::string>{"lockstep"});
+  std::vector<std::string> words = texts(find(container, "args"));
+  auto address = std::find(words.begin(), words.end(), "--status-address=:20000");
+  ASSERT_NE(address, words.end());
+  // Another test may have the port.
+  *address = "--status-address=127.0.0.1:0";
+  commands::Child& controller = cluster.start("controller", words);
+  std::string port = cluster.status_port(controller);
+  auto answers = [&](const char* probe) {
+    std::string path(text_at(container, probe, "httpGet", "path"));
+    EXPECT_EQ(text_at(container, probe, "httpGet", "port"), "metrics");
+    return commands::http_get(port, path).starts_with("HTTP/1.1 200");
+  };
+  EXPECT_TRUE(answers("livenessProbe"));
+  cluster.require("the readiness probe", [&] { return answers("readinessProbe"); });
+}
+
+}  // namespace
+}  // namespace lockstep::bundles

@@ -1,0 +1,141 @@
+// The image, as far as it can be tried without Docker and without a registry: its root, in which
+// the program runs as nobody, and the archive that a container runtime imports.
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/sha256.h"
+#include "cluster.h"
+#include "data/gzip.h"
+#include "data/yaml.h"
+#include "workshop.h"
+
+namespace lockstep::bundles {
+namespace {
+
+const Path scripts = LOCKSTEP_SCRIPTS;
+
+struct Image : testing::Test {
+  Image() : root(cluster.directory() + "/root") {
+    must(fmt::format("'{}' '{}' '{}'", (scripts / "image-root").string(),
+                     commands::lockstep_program(), root.string()));
+  }
+  std::string must(const std::string& script) {
+    ProcessOutput run = cluster.sh(script);
+    if (run.exit_code != 0) throw std::runtime_error(script + ": " + run.output + run.error);
+    return run.output;
+  }
+  // As a pod's container runs: as nobody, with nothing but the image's files.
+  ProcessOutput in_image(const std::string& words, const std::string& environment = "") {
+    return cluster.sh(fmt::format(
+        "env -i PATH=/usr/bin {} /usr/sbin/chroot --userspec=65532:65532 '{}' /usr/bin/lockstep {}",
+        environment, root.string(), words));
+  }
+
+  commands::Cluster cluster;
+  Path root;
+};
+
+TEST_F(Image, HasNoShellNoPackageManagerAndNothingThatAnybodyMayWrite) {
+  std::vector<std::string> programs;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    std::string path = entry.path().lexically_relative(root).string();
+    auto mode = std::filesystem::symlink_status(entry.path()).permissions();
+    EXPECT_EQ(mode & (std::filesystem::perms::others_write | std::filesystem::perms::group_write |
+                      std::filesystem::perms::set_uid | std::filesystem::perms::set_gid),
+              std::filesystem::perms::none)
+        << path;
+    if (path.find("bin/") != std::string::npos) programs.push_back(path);
+  }
+  EXPECT_EQ(programs, std::vector<std::string>{"usr/bin/lockstep"});
+  EXPECT_NE(read(root / "etc/ssl/certs/ca-certificates.crt").find("BEGIN CERTIFICATE"),
+            std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(root / "usr/share/doc/libcurl4/copyright"));
+}
+
+TEST_F(Image, RunsAsNobody) {
+  if (geteuid() != 0) GTEST_SKIP() << "chroot needs root";
+  ProcessOutput version = in_image("--version");
+  EXPECT_EQ(version.exit_code, 0) << version.error;
+  EXPECT_EQ(version.output, commands::run_lockstep({"--version"}).output);
+  EXPECT_EQ(in_image("install --dry-run").output,
+            commands::run_lockstep({"install", "--dry-run"}).output);
+}
+
+// libcurl is loaded at run time, with everything that it needs for TLS; address, authority and
+// token come as they come to a pod.
+TEST_F(Image, ReachesAnApiServerOverTlsAsAPodDoes) {
+  if (geteuid() != 0) GTEST_SKIP() << "chroot needs root";
+  cluster.start("apiserver", {"apiserver", "--tls", "--token", "secret", "--kubeconfig-out",
+                              cluster.kubeconfig()});
+  cluster.require("kubeconfig", [&] { return std::filesystem::exists(cluster.kubeconfig()); });
+  Json config = yaml(cluster.kubeconfig());
+  const Json& entry = find(config, "clusters")->get_array()[0];
+  std::smatch url;
+  std::string server(text_at(entry, "cluster", "server"));
+  ASSERT_TRUE(std::regex_match(server, url, std::regex("https://([^:]+):([0-9]+)"))) << server;
+  Path account = root / "var/run/secrets/kubernetes.io/serviceaccount";
+  std::filesystem::create_directories(account);
+  write(account / "token", "secret");
+  write(account / "namespace", "lockstep-system");
+  write(cluster.directory() + "/authority",
+        text_at(entry, "cluster", "certificate-authority-data"));
+  must(
+      fmt::format("base64 -d '{}/authority' > '{}/ca.crt'", cluster.directory(), account.string()));
+  std::string environment = fmt::format("KUBERNETES_SERVICE_HOST={} KUBERNETES_SERVICE_PORT={}",
+                                        url[1].str(), url[2].str());
+  ProcessOutput installed = in_image("install", environment);
+  EXPECT_EQ(installed.exit_code, 0) << installed.error;
+  EXPECT_NE(installed.output.find("created Deployment"), std::string::npos) << installed.output;
+  // Who is not trusted is not talked to.
+  write(account / "ca.crt", read(root / "etc/ssl/certs/ca-certificates.crt"));
+  ProcessOutput refused = in_image("install", environment);
+  EXPECT_EQ(refused.exit_code, 6) << refused.output << refused.error;
+}
+
+TEST_F(Image, IsPackedAsAnArchiveThatSaysTheTruthAboutItself) {
+  std::string pack = fmt::format("'{}' '{}' ", (scripts / "image-archive").string(), root.string());
+  std::string archive = cluster.directory() + "/image.tar";
+  std::string said = must(pack + "'" + archive + "'");
+  EXPECT_NE(said.find("ghcr.io/lockstep-dev/lockstep:"), std::string::npos) << said;
+  must(fmt::format("mkdir '{0}/layout' && tar -xf '{1}' -C '{0}/layout'", cluster.directory(),
+                   archive));
+  Path layout = cluster.directory() + "/layout";
+  auto blob = [&](const Json& descriptor) {
+    std::string digest(text_at(descriptor, "digest"));
+    std::string content = read(layout / "blobs/sha256" / digest.substr(digest.find(':') + 1));
+    EXPECT_EQ("sha256:" + sha256_hex(content), digest);
+    EXPECT_EQ(static_cast<int64_t>(content.size()), as_integer(find(descriptor, "size")));
+    return content;
+  };
+  EXPECT_EQ(text_at(*parse_json(read(layout / "oci-layout")), "imageLayoutVersion"), "1.0.0");
+  Json index = *parse_json(read(layout / "index.json"));
+  const Json& entry = find(index, "manifests")->get_array()[0];
+  EXPECT_TRUE(text_at(entry, "annotations", "io.containerd.image.name")
+                  .starts_with("ghcr.io/lockstep-dev/lockstep:"));
+  Json manifest = *parse_json(blob(entry));
+  Json config = *parse_json(blob(*find(manifest, "config")));
+  auto layer = gunzip(blob(find(manifest, "layers")->get_array()[0]));
+  ASSERT_TRUE(layer) << layer.error().text();
+  EXPECT_EQ(texts(find(config, "rootfs", "diff_ids")),
+            std::vector<std::string>{"sha256:" + sha256_hex(*layer)});
+  // The Dockerfile says the same.
+  std::string file = read(LOCKSTEP_DOCKERFILE);
+  EXPECT_NE(file.find(fmt::format("USER {}\n", text_at(config, "config", "User"))),
+            std::string::npos);
+  EXPECT_NE(
+      file.find(fmt::format("ENTRYPOINT {}\n", print_json(*find(config, "config", "Entrypoint")))),
+      std::string::npos);
+  EXPECT_NE(file.find(fmt::format("ENV {}\n", texts(find(config, "config", "Env"))[0])),
+            std::string::npos);
+
+  must(pack + "'" + archive + ".again'");
+  EXPECT_TRUE(read(archive) == read(archive + ".again")) << "the same root gives another archive";
+}
+
+}  // namespace
+}  // namespace lockstep::bundles

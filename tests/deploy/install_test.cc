@@ -1,0 +1,112 @@
+// `lockstep install` and `lockstep uninstall` as a person uses them, with genuine kubectl beside.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cluster.h"
+
+namespace lockstep::commands {
+namespace {
+
+testing::AssertionResult says(const ProcessOutput& run, int exit_code, const std::string& text) {
+  if (run.exit_code == exit_code && (run.output + run.error).find(text) != std::string::npos) {
+    return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure() << "no exit " << exit_code << " with \"" << text
+                                     << "\", but exit " << run.exit_code << ":\n"
+                                     << run.output << run.error;
+}
+
+struct InstallCommand : testing::Test {
+  InstallCommand() { cluster.serve(); }
+  // As a Deployment's controller would.
+  void make_available() {
+    auto patched = cluster.sh(
+        "kubectl -n lockstep-system patch deployment lockstep-controller --subresource=status "
+        "--type=merge -p "
+        R"('{"status":{"observedGeneration":1,"replicas":2,"updatedReplicas":2,"readyReplicas":2,"availableReplicas":2}}')");
+    ASSERT_EQ(patched.exit_code, 0) << patched.error;
+  }
+  Cluster cluster;
+};
+
+TEST_F(InstallCommand, InstallsOnceTellsTheTruthTheSecondTimeAndTakesAllAway) {
+  ProcessOutput first = cluster.lockstep({"install"});
+  EXPECT_TRUE(says(first, 0, "created Namespace lockstep-system\n"));
+  EXPECT_TRUE(says(first, 0, "created Deployment lockstep-system/lockstep-controller\n"));
+  ProcessOutput again = cluster.lockstep({"install"});
+  EXPECT_TRUE(says(again, 0, "unchanged Deployment lockstep-system/lockstep-controller\n"));
+  EXPECT_EQ(again.output.find("created"), std::string::npos) << again.output;
+  EXPECT_EQ(again.output.find("changed ClusterRole lockstep"),
+            again.output.find("unchanged ClusterRole lockstep") + 2);
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--set", "networkPolicy.enabled=false"}), 0,
+                   "removed NetworkPolicy lockstep-system/lockstep-controller\n"));
+  EXPECT_TRUE(says(cluster.lockstep({"uninstall"}), 0,
+                   "removed Deployment lockstep-system/lockstep-controller\n"));
+  EXPECT_TRUE(says(cluster.lockstep({"uninstall"}), 3,
+                   "has installed no lockstep in namespace lockstep-system"));
+}
+
+TEST_F(InstallCommand, WhatIsPrintedIsWhatIsInstalled) {
+  if (!has_kubectl()) GTEST_SKIP() << "no kubectl";
+  ASSERT_TRUE(says(cluster.lockstep({"install"}), 0, ""));
+  // kubectl finds no difference between the two but for our marks, which Helm would set in its way
+  // too.
+  ProcessOutput difference =
+      cluster.sh(fmt::format("'{}' install --dry-run | kubectl diff --server-side "
+                             "--field-manager=lockstep-install --force-conflicts -f - | "
+                             "grep '^[-+] ' | grep -v 'managed-by: lockstep' | grep -v "
+                             "'lockstep.dev/release' | grep -v 'annotations:$'",
+                             lockstep_program()));
+  EXPECT_EQ(difference.output, "") << difference.error;
+}
+
+TEST_F(InstallCommand, WaitsUntilTheControllerIsAvailableOrSaysWhatIsMissing) {
+  if (!has_kubectl()) GTEST_SKIP() << "no kubectl";
+  ProcessOutput late = cluster.lockstep({"install", "--wait", "--timeout", "1s"});
+  EXPECT_TRUE(
+      says(late, 5, "not available after 1s: the Deployment's controller has not seen it yet"));
+  make_available();
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--wait", "--timeout", "1m"}), 0,
+                   "available Deployment lockstep-system/lockstep-controller\n"));
+}
+
+TEST_F(InstallCommand, TouchesNothingOfHelms) {
+  if (!has_kubectl()) GTEST_SKIP() << "no kubectl";
+  ProcessOutput made = cluster.sh(
+      "kubectl create clusterrole lockstep-controller --verb=get --resource=pods && kubectl label "
+      "clusterrole "
+      "lockstep-controller app.kubernetes.io/managed-by=Helm && kubectl annotate clusterrole "
+      "lockstep-controller "
+      "meta.helm.sh/release-name=lockstep");
+  ASSERT_EQ(made.exit_code, 0) << made.error;
+  EXPECT_TRUE(says(cluster.lockstep({"install"}), 1,
+                   "ClusterRole lockstep-controller: Helm installed it, as lockstep"));
+  EXPECT_TRUE(says(cluster.lockstep({"uninstall"}), 3, "was it Helm?"));
+}
+
+TEST_F(InstallCommand, UninstallDoesNotLeaveNodesHalfway) {
+  if (!has_kubectl()) GTEST_SKIP() << "no kubectl";
+  cluster.add_fleet(2, 50);
+  ASSERT_TRUE(says(cluster.lockstep({"install"}), 0, "created Deployment"));
+  ASSERT_EQ(
+      cluster.sh("kubectl label node gpu-1 nvidia.com/gpu-driver-upgrade-state=drain-required")
+          .exit_code,
+      0);
+  EXPECT_TRUE(says(cluster.lockstep({"uninstall"}), 1,
+                   "1 node is in the middle of an upgrade and would stay cordoned: gpu-1"));
+  EXPECT_TRUE(says(cluster.lockstep({"uninstall", "--force"}), 0, "removed Deployment"));
+}
+
+TEST(InstallDryRun, AsksNoCluster) {
+  ProcessOutput printed = run_lockstep({"install", "--dry-run"}, {{"KUBECONFIG", "/nonexistent"}});
+  EXPECT_EQ(printed.exit_code, 0) << printed.error;
+  EXPECT_TRUE(says(run_lockstep({"install"}, {{"KUBECONFIG", "/nonexistent"}}), 3, "/nonexistent"));
+  EXPECT_TRUE(says(run_lockstep({"install", "--dry-run", "-f", "/nonexistent.yaml"}), 3,
+                   "/nonexistent.yaml"));
+  EXPECT_TRUE(says(run_lockstep({"install", "--dry-run", "--name", "No"}), 2,
+                   "\"No\" is no name of a release"));
+  EXPECT_TRUE(says(run_lockstep({"install", "--wait", "--timeout", "soon"}), 2, "soon"));
+}
+
+}  // namespace
+}  // namespace lockstep::commands
