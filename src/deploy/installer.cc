@@ -90,6 +90,16 @@ Result<void> ensure_namespace(kube::SyncApi& api, const std::string& ns,
   return {};
 }
 
+// Without what the cluster itself writes all the time.
+Json own_part(Json object) {
+  erase_key(object.as_object(), "status");
+  JsonObject& metadata = ensure_object(object.as_object(), "metadata");
+  for (const char* key : {"resourceVersion", "managedFields", "generation"})
+    erase_key(metadata, key);
+  erase_key(ensure_object(metadata, "annotations"), "deployment.kubernetes.io/revision");
+  return object;
+}
+
 Result<ObjectChange> apply(kube::SyncApi& api, const ReleaseName& release, const Json& object,
                            const Json* before) {
   LOCKSTEP_TRY(ResourceType type, kind_of(object));
@@ -108,8 +118,7 @@ Result<ObjectChange> apply(kube::SyncApi& api, const ReleaseName& release, const
     return fail(error.at(describe(object)));
   }
   if (before == nullptr) return ObjectChange{"created", describe(object)};
-  bool same = text_at(*before, "metadata", "resourceVersion") ==
-              text_at(**applied, "metadata", "resourceVersion");
+  bool same = json_equal(own_part(*before), own_part(**applied));
   return ObjectChange{same ? "unchanged" : "changed", describe(object)};
 }
 

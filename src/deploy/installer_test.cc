@@ -56,6 +56,38 @@ TEST_F(Installer, ASecondInstallOfTheSameChangesNothing) {
   EXPECT_EQ(summary(install(api, release, manifests())), "unchanged 13");
 }
 
+// Its Deployment's controller writes a status each time, just before the object is applied.
+class BusyCluster final : public kube::Api {
+ public:
+  explicit BusyCluster(kube::Api& inner) : inner_(inner) {}
+  void call(kube::Request request, kube::ReplyCallback done) override {
+    if (request.type == resource::deployments && request.verb == kube::Verb::patch) {
+      Json status = JsonObject{{"status", JsonObject{{"observedGeneration", ++writes}}}};
+      kube::Request write =
+          kube::patch(request.type, {request.ns, request.name}, kube::PatchType::merge, status);
+      write.subresource = "status";
+      inner_.call(std::move(write), [](const kube::Reply&) {});
+    }
+    inner_.call(std::move(request), std::move(done));
+  }
+  std::unique_ptr<kube::Watch> watch(kube::WatchRequest request,
+                                     kube::WatchHandler handler) override {
+    return inner_.watch(std::move(request), std::move(handler));
+  }
+  int writes = 0;
+
+ private:
+  kube::Api& inner_;
+};
+
+TEST_F(Installer, WhatTheClusterWritesByItselfIsNoChange) {
+  ASSERT_TRUE(install(api, release, manifests()));
+  BusyCluster busy(in_process);
+  kube::SyncApi through(busy, loop);
+  EXPECT_EQ(summary(install(through, release, manifests())), "unchanged 13");
+  EXPECT_EQ(busy.writes, 1);
+}
+
 TEST_F(Installer, WhatANewInstallDoesNotWantIsRemoved) {
   ASSERT_TRUE(install(api, release, manifests()));
   auto changes = install(api, release,
