@@ -103,7 +103,7 @@ class Parser {
 
   Result<Template> parse() {
     LOCKSTEP_TRY(Stop stop, nodes(template_.nodes));
-    if (stop.word != "") return wrong(stop.line, "nothing is open that it could end");
+    if (!stop.word.empty()) return wrong(stop.line, "nothing is open that it could end");
     return std::move(template_);
   }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
+#include "sim/observed_api.h"
 
 namespace lockstep::sim {
 namespace {
@@ -52,6 +53,19 @@ TEST(ScenarioRun, TheSameSeedGivesTheSameRun) {
     EXPECT_EQ(first.virtual_seconds, second.virtual_seconds);
     EXPECT_EQ(first.api_calls, second.api_calls);
   }
+}
+
+TEST(ScenarioRun, WhoeverWrapsTheApiSeesTheControllersCallsAndChangesNothing) {
+  uint64_t patches = 0;
+  RunOptions options;
+  options.wrap = [&](kube::Api& inner) {
+    return std::make_unique<ObservedApi>(inner, [&](const kube::Request& request) {
+      patches += request.verb == kube::Verb::patch && request.type == resource::nodes ? 1 : 0;
+    });
+  };
+  RunSummary summary = run_scenario(small_upgrade(), options);
+  EXPECT_GE(patches, 3 * 7);
+  EXPECT_EQ(summary.digest, run_scenario(small_upgrade(), {}).digest);
 }
 
 TEST(ScenarioRun, OtherSeedsGiveOtherRuns) {
