@@ -1,6 +1,7 @@
 // The modes of `lockstep simulate` that look for what breaks: --random goes through seeds,
 // --exhaustive through every write and every event of a scenario, --sequences through every change
-// in every state. Each stops at its first failure and prints what reproduces it.
+// in every state. --random stops at its first failure unless it is to keep going, and each prints
+// what reproduces a failure.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,8 @@ struct ExploreFlags {
   uint64_t every = 1;  // every so many of them: for several processes
   bool pairs = false;  // of --exhaustive: two crashes, at every two places
   bool no_shrinking = false;
+  bool print = false;                // of --random: the scenario itself
+  bool keep_going = false;           // of --random: after a failure, too
   std::string only;                  // of --sequences: the one of this name
   std::vector<std::string> crashes;  // "7", "7+420s"
   std::vector<std::string> freezes;  // "pods:7", "pods:7!"

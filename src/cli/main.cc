@@ -160,6 +160,10 @@ void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
       ->check(CLI::PositiveNumber);
   command->add_flag("--no-shrinking", explore.no_shrinking,
                     "Of --random: do not look for the smallest case that fails");
+  command->add_flag("--keep-going", explore.keep_going,
+                    "Of --random: try all seeds, and print two lines for each that fails");
+  command->add_flag("--print", explore.print,
+                    "Of --random: print the scenario of --seed as a file, and run nothing");
   command->add_flag("--exhaustive", explore.exhaustive,
                     "Kill the controller after every write of the scenario, and show it an old "
                     "view from every event on");

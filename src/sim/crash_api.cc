@@ -28,11 +28,18 @@ void CrashApi::count_afresh() {
   writes_ = 0;
 }
 
+void CrashApi::crash_in(const Crash& crash) {
+  called_.push_back({writes_ + crash.after_write, crash.away});
+}
+
 const Crash* CrashApi::crash_after(uint64_t write) const {
   if (!counting_) return nullptr;
-  auto at = std::find_if(crashes_.begin(), crashes_.end(),
-                         [&](const Crash& crash) { return crash.after_write == write; });
-  return at == crashes_.end() ? nullptr : &*at;
+  for (const auto* crashes : {&crashes_, &called_}) {
+    auto at = std::find_if(crashes->begin(), crashes->end(),
+                           [&](const Crash& crash) { return crash.after_write == write; });
+    if (at != crashes->end()) return &*at;
+  }
+  return nullptr;
 }
 
 void CrashApi::call(kube::Request request, kube::ReplyCallback done) {

@@ -35,6 +35,9 @@ class CrashApi final : public kube::Api {
 
   // From now on writes are counted, and the crashes planned are made.
   void count_afresh();
+  // One more, after so many writes from now on; unless it is called off before.
+  void crash_in(const Crash& crash);
+  void call_off() { called_.clear(); }
   uint64_t writes() const { return writes_; }
   bool dead() const { return life_ == nullptr; }
   // A crash for another reason than a write, now.
@@ -47,6 +50,7 @@ class CrashApi final : public kube::Api {
 
   kube::Api& inner_;
   std::vector<Crash> crashes_;
+  std::vector<Crash> called_;  // by crash_in()
   OnCrash on_crash_;
   bool counting_ = false;
   uint64_t writes_ = 0;

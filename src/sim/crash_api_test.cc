@@ -87,6 +87,23 @@ TEST(CrashApi, TheNextLifeGoesOnCountingAndHearsNothingOfTheLast) {
   EXPECT_EQ(writer.api.writes(), 3u);
 }
 
+TEST(CrashApi, ACrashMayBePlannedOnTheWayAndCalledOff) {
+  Writer writer({});
+  writer.write("a");
+  writer.api.crash_in({2, minutes(1)});
+  writer.write("b");
+  writer.write("c");
+  writer.loop.run_for(seconds(1));
+  EXPECT_EQ(writer.crashed, (std::vector<Crash>{{3, minutes(1)}}));
+  writer.api.begin_life();
+  writer.api.crash_in({1, {}});
+  writer.api.call_off();
+  writer.write("d");
+  writer.loop.run_for(seconds(1));
+  EXPECT_EQ(writer.answered, "d");
+  EXPECT_EQ(writer.crashed.size(), 1u);
+}
+
 TEST(CrashApi, ReadsAreNotCounted) {
   Writer writer(std::vector<Crash>{{1, {}}});
   writer.api.call(kube::list(resource::nodes), [&](const Reply&) { writer.answered += "list"; });

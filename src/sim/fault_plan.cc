@@ -131,10 +131,10 @@ class Drawer {
     const auto count = 1 + random_.below(1 + static_cast<uint64_t>(strength_ * 12));
     for (uint64_t i = 0; i < count; ++i) {
       // What is drawn does not depend on what is allowed, as far as that goes.
-      uint64_t kind = random_.below(20);
-      bool is_world = kind < 8;
-      bool is_users = kind >= 8 && kind < 14;
-      bool is_clock = kind == 19;
+      uint64_t kind = random_.below(23);
+      bool is_world = kind < 9;
+      bool is_users = kind >= 9 && kind < 15;
+      bool is_clock = kind == 22;
       if ((is_world && !scope_.world) || (is_users && !scope_.users) ||
           (is_clock && !scope_.clock)) {
         continue;
@@ -180,6 +180,8 @@ class Drawer {
       case 6:
         step = step_of("crashDriver", true);
         break;
+      case 7:
+        return step_of("recreateDaemonSet", true);
       default:
         step = step_of("recreateDriverPods", true);
         break;
@@ -192,11 +194,11 @@ class Drawer {
     static constexpr std::array<std::string_view, 6> on_nodes = {"cordon", "uncordon", "skip",
                                                                  "unskip", "retry",    "cordon"};
     Interference step;
-    if (kind == 8) {
+    if (kind == 9) {
       return chance(0.5) ? step_of("pause", Json("somebody, for a while"))
                          : step_of("resume", true);
     }
-    if (kind == 9 || kind == 10) {
+    if (kind == 10 || kind == 11) {
       const fleet::Keys keys;
       Json value = chance(0.5) ? Json(nullptr) : Json("garbage");
       step = step_of("relabel", JsonObject{{keys.state, value}});
@@ -209,18 +211,24 @@ class Drawer {
 
   Interference api_step(uint64_t kind) {
     switch (kind) {
-      case 14:
-        return timed("outage", seconds(30), minutes(5));
       case 15:
-        return timed("partition", seconds(30), minutes(10));
+        return timed("outage", seconds(30), minutes(5));
       case 16:
-        return step_of("silenceWatches", true);
+        return timed("partition", seconds(30), minutes(10));
       case 17:
-        return step_of("dropWatches", true);
+        return step_of("silenceWatches", true);
       case 18:
+        return step_of("dropWatches", true);
+      case 19:
         return step_of("olderReplica",
                        JsonObject{{"age", format_duration(between(seconds(10), minutes(5)))},
                                   {"for", format_duration(between(seconds(30), minutes(10)))}});
+      case 20:
+      case 21: {
+        JsonObject crash{{"afterWrite", 1 + random_.below(30)}};
+        if (chance(0.5)) crash["away"] = format_duration(between(seconds(10), minutes(10)));
+        return step_of("crash", std::move(crash));
+      }
       default: {
         // An hour either way, and sometimes years: a clock that was never set.
         Duration by = chance(0.1) ? hours(24 * 400) : between(seconds(1), hours(1));

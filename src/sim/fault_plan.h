@@ -1,5 +1,6 @@
 // All that goes wrong in one run, as data: between the controller and its API, between the fleet
-// and its API, in the machines, and what befalls nodes and what people do meanwhile. It can be
+// and its API, in the machines, the controller killed after one of its writes, and what befalls
+// nodes and what people do meanwhile. It can be
 // drawn from a seed, printed, made smaller piece by piece, and put into any scenario.
 //
 //   SeededRandom random(seed);

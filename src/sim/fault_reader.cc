@@ -118,6 +118,15 @@ void check_replica(const Json& json, const std::string& path, Errors& error) {
   (void)read_replica(json, path, error);
 }
 
+Crash read_crash_step(const Json& json, const std::string& path, Errors& error) {
+  Crash crash;
+  StrictReader reader(json, path, error);
+  reader.number("afterWrite", crash.after_write, 1);
+  reader.duration("away", crash.away);
+  if (crash.after_write == 0) reader.complain(path, "does not say when: {afterWrite: 3}");
+  return crash;
+}
+
 namespace {
 
 JsonObject weights_json(const Weights& weights) {

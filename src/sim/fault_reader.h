@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/crash_api.h"
 #include "sim/scenario.h"
 
 namespace lockstep::sim {
@@ -27,6 +28,9 @@ struct OlderReplica {
 };
 OlderReplica read_replica(const Json& json, const std::string& path, std::optional<Error>& error);
 void check_replica(const Json& json, const std::string& path, std::optional<Error>& error);
+
+// The value of the step crash: {afterWrite: 3, away: 7m}. The write is counted from that step on.
+Crash read_crash_step(const Json& json, const std::string& path, std::optional<Error>& error);
 
 // The inverse of read_faults(): what it would have been read from.
 Json faults_json(const Scenario& scenario);

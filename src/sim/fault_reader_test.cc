@@ -58,6 +58,13 @@ TEST(FaultReader, NamesGoOverTheStrength) {
   EXPECT_FALSE(scenario->fleet_weights);
 }
 
+TEST(FaultReader, ReadsACrash) {
+  std::optional<Error> error;
+  Json json = JsonObject{{"afterWrite", 3}, {"away", "7m"}};
+  EXPECT_EQ(read_crash_step(json, "crash", error), (Crash{3, minutes(7)}));
+  EXPECT_FALSE(error);
+}
+
 TEST(FaultReader, SaysWhatIsWrongAndWhatIsNear) {
   const std::pair<std::string, std::string> cases[] = {
       {"faults: {replyLots: 0.1}",
@@ -69,6 +76,8 @@ TEST(FaultReader, SaysWhatIsWrongAndWhatIsNear) {
        "s.yaml: faults.fleet: has the unknown key conflicts; did you mean conflict?"},
       {"faults: {outage: {at: 10m}}", "s.yaml: faults.outage: does not say for how long"},
       {"steps: [{olderReplica: {for: 3m}}]", "s.yaml: steps[0].olderReplica: does not say how old"},
+      {"steps: [{crash: {away: 3m}}]", "s.yaml: steps[0].crash: does not say when"},
+      {"steps: [{crash: {afterWrite: 0}}]", "s.yaml: steps[0].crash.afterWrite: must be a whole"},
       {"steps: [{rebootNodes: 1m}]", "s.yaml: steps[0].rebootNodes: needs nodes: which ones"},
       {"steps: [{rebootNodes: true, nodes: [1]}]",
        "s.yaml: steps[0].rebootNodes: must be a length of time such as 90s or 1h30m"},

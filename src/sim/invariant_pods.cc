@@ -147,10 +147,11 @@ void NoNeedlessEviction::on_pod_end(const PodEnd& end) {
   const NodeTruth* node = truth().node(end.node);
   const PodTruth* driver_pod = truth().driver_pod(end.node);
   if (node == nullptr || driver_pod == nullptr || is_terminating(*driver_pod->object)) return;
+  // A driver that does not run is no reason to leave its users where they are.
+  if (!is_ready_pod(*driver_pod->object) || truth().may_be_unknown(driver_pod->changed)) return;
   if (asks_for_restart(*node, keys()) || !is_cosmetic(truth(), *driver_pod->object)) return;
   const DriverTruth* driver = truth().driver_of(*driver_pod->object);
-  if (truth().may_be_unknown(driver->changed) || truth().may_be_unknown(driver_pod->bound)) return;
-  if (truth().may_be_unknown(node->meddled)) return;
+  if (truth().may_be_unknown(driver->changed) || truth().may_be_unknown(node->meddled)) return;
   accuse(
       fmt::format("{} was evicted from {} although the driver there is configured as it should "
                   "be ({})",

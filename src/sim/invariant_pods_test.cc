@@ -207,6 +207,23 @@ TEST_F(PodsTest, SeesAnEvictionForACosmeticChange) {
                    " was evicted from gpu-1 although the driver there is configured as it should");
 }
 
+TEST_F(PodsTest, ADriverThatDoesNotRunIsNoReasonToStay) {
+  start_with_work();
+  EXPECT_TRUE(cluster->call(merge_patch(
+      cluster_policies, {"", "cluster-policy"},
+      JsonObject{{"spec", JsonObject{{"daemonsets",
+                                      JsonObject{{"annotations", JsonObject{{"team", "a"}}}}}}}})));
+  ObjectKey pod = work_on("gpu-1");
+  NodeBehaviour broken;
+  broken.driver_never_ready = "*";
+  cluster->kubelets().set_behaviour("gpu-1", broken);
+  cluster->kubelets().crash_driver("gpu-1");
+  cluster->loop.run_for(minutes(2));
+  go_to_eviction("gpu-1");
+  EXPECT_EQ(evict(pod), 201);
+  expect_innocent();
+}
+
 TEST_F(PodsTest, WhatWasAskedForIsNotCosmetic) {
   start_with_work();
   meddle("gpu-1", annotations({{keys.requested, "true"}}));

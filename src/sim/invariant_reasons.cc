@@ -76,8 +76,11 @@ std::string TrueReasons::objection_to_driver(const NodeStep& step, std::string_v
   const PodTruth* pod = truth().driver_pod(step.name);
   if (pod != nullptr && truth().may_be_unknown(pod->changed)) return {};
   if (reason == "DriverStartTimeout") {
-    if (pod != nullptr && is_ready_pod(*pod->object)) return "its driver pod is ready";
-    return {};
+    const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
+    // The old one stays, and says that it is ready, where nobody is there to end it.
+    bool is_new = driver != nullptr && !is_terminating(*pod->object) &&
+                  label_of(*pod->object, fleet::revision_label) == driver->newest;
+    return is_new && is_ready_pod(*pod->object) ? "its driver pod is ready" : "";
   }
   if (pod == nullptr) return "it has no driver pod";
   if (reason == "DriverCrashLoop") {

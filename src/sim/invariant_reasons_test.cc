@@ -59,10 +59,22 @@ TEST_F(ReasonsTest, SeesALateDriverThatIsReady) {
   start();
   change_driver();
   go_to_restart("gpu-1");
-  cluster->loop.run_for(minutes(1));
+  restart_driver("gpu-1");
+  cluster->loop.run_for(minutes(5));
   fail("gpu-1", "DriverStartTimeout");
   expect_violation(
       "gpu-1 says that it failed with DriverStartTimeout, and its driver pod is ready");
+}
+
+TEST_F(ReasonsTest, AnOldDriverPodThatNobodyEndsIsNoDriver) {
+  start();
+  change_driver();
+  cluster->kubelets().set_ready("gpu-1", false);
+  go_to_restart("gpu-1");
+  restart_driver("gpu-1");
+  cluster->loop.run_for(minutes(30));
+  fail("gpu-1", "DriverStartTimeout");
+  expect_innocent();
 }
 
 TEST_F(ReasonsTest, SeesACrashLoopThatIsNone) {

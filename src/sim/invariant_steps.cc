@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -136,6 +137,42 @@ void OneUpgradePerCause::on_node(const NodeStep& step) {
                          step.name, name));
     }
   }
+}
+
+void NoRepeatedState::on_change(const std::string& storage, const apiserver::Change&, bool ours) {
+  // What is decided about a node looks at these besides the node, its pods and its driver.
+  static const std::set<std::string> looked_at = {
+      cluster_policies.full_name(), nvidia_drivers.full_name(),
+      resource::controller_revisions.full_name(), resource::resource_slices.full_name(),
+      resource::resource_claims.full_name()};
+  if (!ours && looked_at.contains(storage)) news_of_all_ = truth().uptime();
+}
+
+void NoRepeatedState::on_pod_end(const PodEnd& end) {
+  if (!end.ours) news_[end.node] = truth().uptime();
+}
+
+Duration NoRepeatedState::last_news(const std::string& node) const {
+  Duration last = news_of_all_;
+  if (auto at = news_.find(node); at != news_.end()) last = std::max(last, at->second);
+  for (const auto& [key, pod] : truth().pods_on(node)) last = std::max(last, pod.changed);
+  const PodTruth* pod = truth().driver_pod(node);
+  const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
+  return driver == nullptr ? truth().uptime() : std::max(last, driver->changed);
+}
+
+void NoRepeatedState::on_node(const NodeStep& step) {
+  Duration now = truth().uptime();
+  if (!step.ours || step.after == nullptr) {
+    news_[step.name] = now;
+    return;
+  }
+  if (!step.changes_state()) return;
+  auto [entry, is_first] = entered_[step.name].try_emplace(step.to(), now);
+  Duration before = std::exchange(entry->second, now);
+  if (is_first || last_news(step.name) >= before - truth().blindness) return;
+  accuse(fmt::format("{} entered {} again after {}, and nothing about it had changed since",
+                     step.name, fleet::display_name(step.to()), format_duration(now - before)));
 }
 
 void OneRestartPerCause::on_pod_end(const PodEnd& end) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "base/time.h"
 #include "sim/invariant.h"
 
 namespace lockstep::sim {
@@ -43,6 +44,24 @@ class OneUpgradePerCause final : public Invariant {
   void note_broken_off(const NodeStep& step);
 
   std::set<std::string> broken_off_;
+};
+
+// No two transitions for one cause: a state is entered again only after somebody else has changed
+// something about the node, its pods, its driver or its policy. Two controllers that do not see the
+// same send a node to and fro.
+class NoRepeatedState final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
+  void on_pod_end(const PodEnd& end) override;
+  void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+
+ private:
+  Duration last_news(const std::string& node) const;
+
+  std::map<std::string, std::map<fleet::State, Duration>> entered_;  // by node, when last
+  std::map<std::string, Duration> news_;                             // of a node, by others
+  Duration news_of_all_ = Duration::min();
 };
 
 // A driver pod is deleted because it is of an old revision, or because what failed is tried again:

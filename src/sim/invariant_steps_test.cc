@@ -176,6 +176,31 @@ TEST_F(StepsTest, SeesASecondRestartForOneRevision) {
   expect_violation("was restarted although it is of the newest revision");
 }
 
+// As two controllers do, one of which knows of the new driver.
+TEST_F(StepsTest, SeesANodeThatGoesToAndFro) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required});
+  cluster->loop.run_for(seconds(10));
+  go("gpu-1", {State::done});
+  expect_innocent();
+  cluster->loop.run_for(seconds(10));
+  go("gpu-1", {State::required});
+  expect_violation("gpu-1 entered upgrade-required again after 20s, and nothing about it had");
+}
+
+TEST_F(StepsTest, AStateMayBeEnteredAgainAfterAChange) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required});
+  cluster->loop.run_for(seconds(10));
+  go("gpu-1", {State::done});
+  meddle("gpu-1", annotations({{keys.requested, "true"}}));
+  cluster->loop.run_for(seconds(10));
+  go("gpu-1", {State::required});
+  expect_innocent();
+}
+
 TEST_F(StepsTest, ADriverThatIsBrokenMayBeRestartedByARetry) {
   start();
   NodeBehaviour broken;

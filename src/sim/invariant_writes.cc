@@ -23,6 +23,18 @@ void BoundedWrites::on_node(const NodeStep& step) {
                      fleet::display_name(step.to())));
 }
 
+void BoundedWrites::on_pod_end(const PodEnd& end) {
+  if (!end.ours || !is_of_daemon_set(end.pod)) return;
+  std::string_view daemon_set = text_at(*controller_of(end.pod), "name");
+  auto& times = removals_[fmt::format("{} {}", end.node, daemon_set)];
+  Duration now = truth().uptime();
+  while (!times.empty() && times.front() < now - minutes(10)) times.pop_front();
+  times.push_back(now);
+  if (times.size() != most_removals + 1) return;
+  accuse(fmt::format("{} pods of {} were removed from {} within ten minutes", times.size(),
+                     daemon_set, end.node));
+}
+
 void BoundedWrites::on_request(const kube::Request& request) {
   if (request.verb == kube::Verb::get || request.verb == kube::Verb::list) return;
   const std::string& kind = request.type.plural;

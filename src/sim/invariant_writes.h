@@ -1,6 +1,7 @@
 // The controller writes a bounded amount: no loop without a pause, no upgrade that never ends.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 
@@ -12,17 +13,22 @@ class BoundedWrites final : public Invariant {
  public:
   using Invariant::Invariant;
   void on_node(const NodeStep& step) override;
+  void on_pod_end(const PodEnd& end) override;
   void on_request(const kube::Request& request) override;
 
   // Calls about one object in one minute of virtual time: retries are spaced out.
   static constexpr int most_calls_a_minute = 120;
   // Changes of one node that nobody but us had a hand in: an upgrade takes ten.
   static constexpr int most_changes = 60;
+  // Pods of one DaemonSet on one node that we remove within ten minutes. Each has another name, so
+  // that a loop of these is no loop of calls about one object.
+  static constexpr size_t most_removals = 10;
 
  private:
   int64_t minute_ = -1;
   std::map<std::string, int> calls_;  // in this minute, by verb and object
   std::map<std::string, int> changes_;
+  std::map<std::string, std::deque<Duration>> removals_;  // by node and DaemonSet
 };
 
 }  // namespace lockstep::sim

@@ -1,5 +1,7 @@
 #include "sim/invariant_writes.h"
 
+#include <algorithm>
+
 #include "sim/invariant_test_util.h"
 
 namespace lockstep::sim {
@@ -48,6 +50,33 @@ TEST_F(WritesTest, SeesANodeThatIsChangedAgainAndAgain) {
     cluster->loop.run_for(minutes(2));
   }
   expect_violation("gpu-1 was changed 61 times for one cause, now in unknown");
+}
+
+// Each has another name, and each removal is a call about another object.
+TEST_F(WritesTest, SeesPodsThatAreRemovedAsSoonAsTheyAreMade) {
+  start();
+  size_t removed = 0;
+  auto remove_next = [&] {
+    auto pods = cluster->pods_of(driver_daemon_set_name, "gpu-1");
+    if (pods.size() != 1 || is_terminating(*pods.front())) return false;
+    return remove(pod_on(driver_daemon_set_name, "gpu-1")) == 200;
+  };
+  auto says = [&] {
+    return std::any_of(witness->violations().begin(), witness->violations().end(),
+                       [](const std::string& text) {
+                         return text.find(
+                                    "11 pods of nvidia-driver-daemonset were removed from "
+                                    "gpu-1 within ten minutes") != std::string::npos;
+                       });
+  };
+  while (removed < BoundedWrites::most_removals) {
+    cluster->loop.run_for(seconds(10));
+    removed += remove_next() ? 1 : 0;
+  }
+  EXPECT_FALSE(says());
+  cluster->loop.run_for(seconds(30));
+  EXPECT_TRUE(remove_next());
+  EXPECT_TRUE(says());
 }
 
 TEST_F(WritesTest, WhatPeopleDoIsAnotherCause) {

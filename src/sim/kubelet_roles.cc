@@ -10,11 +10,13 @@ constexpr std::string_view version_label = "nvidia.com/cuda.driver-version.full"
 }  // namespace
 
 // Whoever uses the GPU at this moment loses it under its feet.
-void Kubelets::unload_module(NodeState& node, std::string_view why) {
+void Kubelets::unload_module(NodeState& node, bool by_new_pod) {
+  const std::string why =
+      by_new_pod ? "its driver pod was replaced" : "its driver container was restarted";
   for (const auto& [key, run] : node.runs) {
     if (run->role != Role::workload || !run->uses_gpu || !run->running()) continue;
     accidents_.push_back({node.machine.name(), key, parts_.loop.now(),
-                          "driver was reloaded under a running GPU pod: " + std::string(why),
+                          "driver was reloaded under a running GPU pod: " + why, by_new_pod,
                           run->pod.is_owned_by_daemon_set()});
   }
   node.machine.begin_unload();
@@ -53,7 +55,7 @@ Duration Kubelets::start_driver(NodeState& node, const Run& run, Step& next) {
   bool first_start = run->crashes == 0;
   if (first_start && node.machine.loaded() && !digest.empty() && digest == node.machine.digest())
     return draw(node, latencies.driver_attach);
-  if (node.machine.loaded()) unload_module(node, "its driver container was restarted");
+  if (node.machine.loaded()) unload_module(node, false);
   node.machine.begin_load();
   Duration load = behaviour.driver_load > Duration(0) ? scaled(node, behaviour.driver_load)
                                                       : draw(node, latencies.driver_load);

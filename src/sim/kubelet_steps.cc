@@ -135,7 +135,7 @@ void Kubelets::manage_driver(NodeState& node, const Run& run) {
   if (!manager || !node.machine.loaded() || same) {
     return go_to(run, Step::init_done, draw(node, options_.latencies.init_container));
   }
-  unload_module(node, "its driver pod was replaced");
+  unload_module(node, true);
   go_to(run, Step::init_done, draw(node, options_.latencies.driver_unload));
 }
 

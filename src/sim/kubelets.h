@@ -42,6 +42,8 @@ struct Accident {
   ObjectKey pod;
   Time at;
   std::string what;
+  // A driver pod took the place of another; otherwise its container was restarted where it was.
+  bool by_new_pod = false;
   // A DaemonSet's GPU pod cannot be evicted away; by the rules it is left where it is.
   bool of_daemon_set = false;
 };
@@ -131,7 +133,7 @@ class Kubelets {
   Duration back_off(const NodeState& node, int failures) const;
 
   // What pods do to the machine (kubelet_roles.cc).
-  void unload_module(NodeState& node, std::string_view why);
+  void unload_module(NodeState& node, bool by_new_pod);
   Duration start_driver(NodeState& node, const Run& run, Step& next);
   void finish_driver(NodeState& node, const Run& run);
   bool holds_driver(NodeState& node, const Run& run);

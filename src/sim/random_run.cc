@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/exhaustive.h"
+#include "sim/calm_twin.h"
 #include "sim/fault_plan.h"
 
 namespace lockstep::sim {
@@ -66,6 +66,7 @@ class Drawer {
                                        {"timeoutSeconds", 60 + number(4) * 300}};
     if (chance(0.25)) {
       bool all = chance(0.5);
+      drains_ = true;
       policy["drain"] = JsonObject{
           {"enable", true}, {"force", all}, {"deleteEmptyDir", all}, {"timeoutSeconds", 300}};
       allows_bare_ = allows_bare_ || all;
@@ -85,8 +86,10 @@ class Drawer {
     if (chance(0.6)) {
       work.deployment_replicas = 1 + number(nodes());
       work.deployment_gpus = 1 + number(2);
-      if (chance(0.3) && work.deployment_replicas > 1) {
-        work.min_available = number(work.deployment_replicas);
+      if (chance(0.4) && work.deployment_replicas > 1) {
+        // All of them: whoever asks is turned away, for ever.
+        work.min_available =
+            chance(0.4) ? work.deployment_replicas : number(work.deployment_replicas);
       }
     }
     if (chance(0.4)) {
@@ -191,12 +194,8 @@ class Drawer {
   // Whether something is left that forbids the goal although nobody does anything wrong any more.
   bool is_obstructed() const {
     const WorkloadOptions& work = scenario_.fleet.workloads;
-    // Whoever has loaded the wrong version under the right digest keeps it until the next reboot.
-    bool stuck =
-        std::any_of(scenario_.machines.begin(), scenario_.machines.end(),
-                    [](const auto& machine) { return !machine.second.loads_instead.empty(); });
-    return stuck || (work.bare_pod && !allows_bare_) ||
-           (work.empty_dir_pod && !allows_empty_dir_) || work.min_available > 0;
+    return (work.bare_pod && !allows_bare_) || (work.empty_dir_pod && !allows_empty_dir_) ||
+           work.min_available > 0;
   }
 
   void add_the_end() {
@@ -209,13 +208,20 @@ class Drawer {
       scenario_.steps.push_back(std::move(step));
     };
     add("calm", true, false);
-    add("setPolicy", JsonObject{{"autoUpgrade", true}, {"maxUnavailable", "25%"}}, false);
+    add("setPolicy",
+        JsonObject{{"autoUpgrade", true},
+                   {"maxUnavailable", "25%"},
+                   {"drain", JsonObject{{"enable", drains_}}}},
+        false);
+    // Mostly those who are in the way see reason; where they do not, nodes fail and say why.
+    bool obstructed = is_obstructed() && chance(0.25);
+    if (is_obstructed() && !obstructed) add("giveWay", true, false);
     add("heal", true, false);
     // What failed is tried again, and what waited for that after it.
     for (int i = 0; i < 3; ++i) add("heal", true, true);
     scenario_.limit = hours(72);
     scenario_.aftermath = minutes(30);
-    if (is_obstructed()) return;
+    if (obstructed) return;
     scenario_.expect.done = "all";
     scenario_.expect.failed = 0;
     scenario_.expect.cordoned = NodeChoice{};
@@ -231,6 +237,7 @@ class Drawer {
   Scenario scenario_;
   bool allows_bare_ = false;
   bool allows_empty_dir_ = false;
+  bool drains_ = false;
 };
 
 }  // namespace
@@ -240,8 +247,25 @@ Scenario random_scenario(uint64_t seed) { return Drawer(seed).draw(seed); }
 RandomResult run_random(const Scenario& scenario, const RunOptions& options) {
   RandomResult result;
   result.summary = run_scenario(scenario, options);
-  result.wrong = compare_with_calm(result.summary, result.summary);
+  Scenario calm = calm_twin(scenario);
+  result.wrong = compare_with_twin(scenario, result.summary, run_scenario(calm, options));
   return result;
+}
+
+std::string kind_of_failure(const std::string& wrong) {
+  std::string_view rest = wrong;
+  // "at 5m27.478125885s: "
+  if (rest.starts_with("at ")) rest.remove_prefix(std::min(rest.find(": ") + 2, rest.size()));
+  std::string kind;
+  for (size_t begin = 0; begin < rest.size();) {
+    size_t end = std::min(rest.find(' ', begin), rest.size());
+    std::string_view word = rest.substr(begin, end - begin);
+    // Objects, numbers and lengths of time have digits; names of pods have their namespace.
+    bool is_name = word.find_first_of("0123456789/") != std::string_view::npos;
+    if (!is_name) kind.append(kind.empty() ? "" : " ").append(word);
+    begin = end + 1;
+  }
+  return kind;
 }
 
 std::string random_command(uint64_t seed) {

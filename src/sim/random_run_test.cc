@@ -31,13 +31,25 @@ TEST(RandomRun, SeedsReachAllThatPeopleDo) {
     with_faults += scenario.controller_weights ? 1 : 0;
     for (const auto& step : scenario.steps) actions.insert(step.action);
   }
-  for (const char* action : {"setVersion", "pause", "resume", "restart", "cosmeticChange",
-                             "setPolicy", "cordon", "uncordon", "retry", "skip", "unskip",
-                             "notReady", "ready", "repair", "crashDriver", "calm", "heal"}) {
+  for (const char* action :
+       {"setVersion", "pause",    "resume",   "restart", "cosmeticChange",
+        "setPolicy",  "cordon",   "uncordon", "retry",   "skip",
+        "unskip",     "notReady", "ready",    "repair",  "crashDriver",
+        "calm",       "heal",     "giveWay",  "crash",   "recreateDaemonSet"}) {
     EXPECT_TRUE(actions.contains(action)) << action;
   }
   EXPECT_GE(sizes.size(), 25u);
   EXPECT_GT(with_faults, 200);
+}
+
+TEST(RandomRun, TheKindOfAFailureHasNeitherTimesNorNames) {
+  std::string kind = kind_of_failure(
+      "at 5m27.478125885s: gpu-1 was taken out of service as number 2 by our doing, and "
+      "maxUnavailable is 1 of 10 nodes");
+  EXPECT_EQ(kind,
+            "was taken out of service as number by our doing, and maxUnavailable is of nodes");
+  EXPECT_EQ(kind_of_failure("ml-training/notebook was evicted from gpu-12"), "was evicted from");
+  EXPECT_EQ(kind_of_failure("it did not come to rest"), "it did not come to rest");
 }
 
 TEST(RandomRun, AGoalThatIsNotReachedIsFound) {

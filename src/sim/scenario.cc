@@ -108,7 +108,7 @@ void check_policy(const Json& json, const std::string& path, bool may_be_wrong, 
   if (!complaints.empty()) error = Error{ErrorKind::invalid, complaints.front(), path};
 }
 
-enum class Wants { text, map, yes, share, expectations, time, shift, replica };
+enum class Wants { text, map, yes, share, expectations, time, shift, replica, crash };
 
 struct Action {
   std::string_view name;
@@ -116,7 +116,7 @@ struct Action {
   bool on_nodes = false;
 };
 
-constexpr std::array<Action, 38> known_actions = {{
+constexpr std::array<Action, 40> known_actions = {{
     {"setVersion", Wants::text},
     {"setChart", Wants::text},
     {"setPolicy", Wants::map},
@@ -135,8 +135,10 @@ constexpr std::array<Action, 38> known_actions = {{
     {"restart", Wants::yes},
     {"stop", Wants::yes},
     {"start", Wants::yes},
+    {"crash", Wants::crash},
     {"addClaims", Wants::share},
     {"evictWork", Wants::yes},
+    {"giveWay", Wants::yes},
     {"calm", Wants::yes},
     {"check", Wants::expectations},
     {"heal", Wants::yes},
@@ -192,6 +194,9 @@ void read_action(StrictReader& reader, const std::string& key, const Action& act
     }
     case Wants::replica:
       check_replica(value, place, reader.error());
+      break;
+    case Wants::crash:
+      (void)read_crash_step(value, place, reader.error());
       break;
   }
   if (action.on_nodes && !has_nodes) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 #include "sim/cluster.h"
 #include "sim/event_log.h"
 #include "sim/expectations.h"
+#include "sim/fault_reader.h"
 #include "sim/observed_api.h"
 #include "sim/shifted_loop.h"
 #include "sim/witness.h"
@@ -52,15 +52,6 @@ WitnessOptions witness_options(const Scenario& scenario, const Disturbances& dis
   }
   options.clients_renewed = scenario.reroll_clients;
   return options;
-}
-
-// The world itself takes drivers away under running work: accidents are not the controller's.
-bool breaks_drivers(const Scenario& scenario) {
-  static const std::set<std::string> breaking = {"crashDriver",        "rebootNodes",
-                                                 "recreateNodes",      "deleteNodes",
-                                                 "recreateDriverPods", "recreateDaemonSet"};
-  return std::any_of(scenario.steps.begin(), scenario.steps.end(),
-                     [](const Interference& step) { return breaking.contains(step.action); });
 }
 
 // One run: the cluster, the controllers, and those who interfere.
@@ -117,7 +108,7 @@ class Run {
     summary_.rested = at_rest();
     uint64_t writes_at_rest = crash_.writes();
     cluster_.loop.run_for(scenario_.aftermath);
-    if (!breaks_drivers(scenario_)) witness_->look_at_machines();
+    witness_->look_at_machines();
     witness_->check_reasons(reasons());
     look();
     summary_.late_writes = crash_.writes() - writes_at_rest;
@@ -167,6 +158,7 @@ class Run {
   }
 
   void on_crash(Duration away) {
+    ++crashes_;
     events_.note("lockstep", "crash", "", fmt::format("back after {}", format_duration(away)));
     controllers_.clear();
     cluster_.loop.after(away, scope_.bind([this] {
@@ -255,7 +247,10 @@ class Run {
   void take(const Interference& step) {
     if (auto taken = world_.take(step, nodes_)) {
       must(*taken);
-      if (step.action == "heal") retry_failed();
+      if (step.action == "heal") {
+        crash_.call_off();
+        retry_failed();
+      }
       return;
     }
     const std::string& action = step.action;
@@ -281,6 +276,9 @@ class Run {
     } else if (action == "stop") {
       stopped_ = true;
       controllers_.clear();
+    } else if (action == "crash") {
+      std::optional<Error> error;
+      crash_.crash_in(read_crash_step(step.value, action, error));
     } else if (action == "calm") {
       calm();
     } else if (action == "addClaims") {
@@ -302,6 +300,7 @@ class Run {
   void calm() {
     faults_.weights = {};
     cluster_.fleet_faults().weights = {};
+    crash_.call_off();
   }
 
   // With people who put everything right come those who try again what failed.
@@ -324,7 +323,6 @@ class Run {
     if (action == "ready" || action == "notReady") {
       return cluster_.kubelets().set_ready(node, action == "ready");
     }
-    if (action == "crashDriver") return cluster_.kubelets().crash_driver(node);
     auto label = [&](const std::string& key, Json value) {
       patch_node(node, JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{key, value}}}}}});
     };
@@ -398,6 +396,7 @@ class Run {
     summary_.ideal_seconds = ideal_seconds();
     count_calls();
     summary_.faults = world_.taken();
+    if (crashes_ > 0) summary_.faults["crash"] = crashes_;
     for (const auto& [fault, count] : fault_api_.injected()) {
       summary_.faults[std::string(to_string(fault))] = count;
     }
@@ -459,7 +458,8 @@ class Run {
   Duration busy_{0};
   int64_t restarts_before_ = 0;
   uint64_t writes_before_ = 0;  // when the last step was taken
-  bool stopped_ = false;        // by a step, not by a crash
+  uint64_t crashes_ = 0;
+  bool stopped_ = false;  // by a step, not by a crash
   RunSummary summary_;
   Scope scope_;
 };

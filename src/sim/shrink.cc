@@ -38,7 +38,7 @@ Case with_nodes(const Case& of, int nodes) {
 
 // Without the end of its troubles no run reaches its goal: it would fail for another reason.
 bool is_needed(const Interference& step) {
-  return step.action == "calm" || step.action == "heal" || step.rest;
+  return step.action == "calm" || step.action == "heal" || step.action == "giveWay" || step.rest;
 }
 bool is_needed(const std::pair<NodeChoice, NodeBehaviour>&) { return false; }
 

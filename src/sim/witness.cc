@@ -6,6 +6,7 @@
 
 #include "sim/end_state.h"
 #include "sim/invariant_limits.h"
+#include "sim/invariant_machines.h"
 #include "sim/invariant_pods.h"
 #include "sim/invariant_reasons.h"
 #include "sim/invariant_service.h"
@@ -46,18 +47,26 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<WholeSteps>();
   add<OneUpgradePerCause>();
   add<OneRestartPerCause>();
+  add<NoRepeatedState>();
   add<SafeRestart>();
   add<ProtectedPods>();
   add<NoNeedlessEviction>();
   add<AdminCordon>();
   add<FitForService>(options.clients_renewed);
   add<BoundedWrites>();
+  accidents_ = &add<NoAccident>();
   reasons_ = &add<TrueReasons>();
 }
 
 Witness::~Witness() { cluster_.backend.store.remove_listener(listener_); }
 
 void Witness::on_change(const std::string& storage, const apiserver::Change& change) {
+  // Those came before it, and were of the world as it was then.
+  look_at_machines();
+  take(storage, change);
+}
+
+void Witness::take(const std::string& storage, const apiserver::Change& change) {
   const apiserver::Origin origin = cluster_.backend.store.origin();
   bool ours = is_controller(origin.who);
   if (storage == "nodes") return on_node(change, ours);
@@ -98,7 +107,7 @@ void Witness::on_pod(const apiserver::Change& change, const apiserver::Origin& o
     const Json& pod = change.before->json();
     bool ends =
         change.type == kube::WatchEventType::deleted || is_terminating(change.object->json());
-    if (ends && ours) {
+    if (ends) {
       std::string node(text_at(pod, "spec", "nodeName"));
       PodEnd end{node, change.object->key(), pod, ours, origin.subresource == "eviction"};
       for (const auto& invariant : invariants_) invariant->on_pod_end(end);
@@ -115,12 +124,7 @@ void Witness::check_reasons(const std::map<std::string, upgrade::Reason>& reason
   reasons_->check_waiting(reasons);
 }
 
-void Witness::look_at_machines() {
-  for (const Accident& accident : cluster_.kubelets().accidents()) {
-    if (accident.of_daemon_set) continue;
-    accuse(fmt::format("{}: {} ({})", accident.node, accident.what, accident.pod.text()));
-  }
-}
+void Witness::look_at_machines() { accidents_->look_at_machines(); }
 
 std::map<State, int> Witness::nodes_by_state() const {
   std::map<State, int> counts;

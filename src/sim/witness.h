@@ -21,6 +21,7 @@
 
 namespace lockstep::sim {
 
+class NoAccident;
 class TrueReasons;
 
 struct WitnessOptions {
@@ -41,7 +42,7 @@ class Witness {
 
   // In the order in which they were seen, each with its time; at most a hundred are kept.
   const std::vector<std::string>& violations() const { return violations_; }
-  // What the machines know is asked once, at the end.
+  // What the machines did since the last change of an object.
   void look_at_machines();
   // A call of the controller's, whatever becomes of it.
   void see_request(const kube::Request& request);
@@ -65,6 +66,7 @@ class Witness {
   template <typename Kind, typename... More>
   Kind& add(More... more);
   void on_change(const std::string& storage, const apiserver::Change& change);
+  void take(const std::string& storage, const apiserver::Change& change);
   void on_node(const apiserver::Change& change, bool ours);
   void on_pod(const apiserver::Change& change, const apiserver::Origin& origin, bool ours);
   void note(const NodeStep& step);
@@ -74,6 +76,7 @@ class Witness {
   Truth truth_;
   uint64_t listener_;
   std::vector<std::unique_ptr<Invariant>> invariants_;
+  NoAccident* accidents_ = nullptr;
   TrueReasons* reasons_ = nullptr;
   std::vector<std::string> violations_;
   std::map<fleet::State, std::set<std::string>> reached_;

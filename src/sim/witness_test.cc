@@ -39,20 +39,6 @@ TEST_F(WitnessTest, AViolationSaysWhen) {
             0);
 }
 
-TEST_F(WitnessTest, SeesADriverTakenAwayUnderAGpuPod) {
-  start();
-  add_gpu_pod(*cluster, "victim", "gpu-1");
-  cluster->loop.run_for(minutes(1));
-  cordon(*cluster, "gpu-1");
-  change_driver();
-  // By a person: what it did to the machine is told all the same.
-  EXPECT_TRUE(delete_pod_of(*cluster, driver_daemon_set_name, "gpu-1"));
-  cluster->loop.run_for(minutes(5));
-  expect_innocent();
-  witness->look_at_machines();
-  expect_violation("gpu-1: driver was reloaded under a running GPU pod");
-}
-
 TEST_F(WitnessTest, CountsWhoHasBeenWhere) {
   start();
   go("gpu-1", {State::done, State::required});

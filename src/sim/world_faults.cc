@@ -5,6 +5,7 @@
 #include "fleet/keys.h"
 #include "fleet/state.h"
 #include "sim/fault_reader.h"
+#include "sim/truth.h"
 
 namespace lockstep::sim {
 
@@ -62,6 +63,7 @@ const std::map<std::string, WorldFaults::Action, std::less<>>& WorldFaults::acti
       {"olderReplica", &WorldFaults::older_replica},
       {"clockStep", &WorldFaults::clock_step},
       {"recreateDaemonSet", &WorldFaults::recreate_daemon_set},
+      {"giveWay", &WorldFaults::give_way},
   };
   return known;
 }
@@ -74,6 +76,7 @@ const std::map<std::string, WorldFaults::NodeAction, std::less<>>& WorldFaults::
       {"deleteNodes", &WorldFaults::delete_node},
       {"recreateNodes", &WorldFaults::recreate_node},
       {"recreateDriverPods", &WorldFaults::recreate_driver_pod},
+      {"crashDriver", &WorldFaults::crash_driver},
       {"relabel", &WorldFaults::relabel},
       {"setMachine", &WorldFaults::set_machine},
   };
@@ -160,6 +163,7 @@ Result<void> WorldFaults::recreate_daemon_set(const Interference&) {
   LOCKSTEP_TRY(Document removed, cluster_.call(remove_by_force(resource::daemon_sets, key)));
   (void)removed;
   for (const std::string& node : cluster_.kubelets().node_names()) {
+    reloaded_.insert(node);
     for (const Document& pod : cluster_.pods_of(key.name, node)) {
       ObjectKey pod_key{key.ns, std::string(text_at(*pod, "metadata", "name"))};
       (void)cluster_.call(remove_by_force(resource::pods, pod_key));
@@ -167,6 +171,27 @@ Result<void> WorldFaults::recreate_daemon_set(const Interference&) {
   }
   return outcome_of(
       cluster_.call(kube::create(resource::daemon_sets, key.ns, as_new(*daemon_set))));
+}
+
+// Those whose work cannot be moved take it away themselves: the budgets, and what the policy may
+// protect because nobody would make it anew or because it keeps data on its node.
+Result<void> WorldFaults::give_way(const Interference&) {
+  auto remove_all = [this](const ResourceType& type, const auto& concerned) {
+    for (const Document& object : cluster_.list(type)) {
+      if (!concerned(*object)) continue;
+      (void)cluster_.call(
+          kube::remove(type, {std::string(text_at(*object, "metadata", "namespace")),
+                              std::string(text_at(*object, "metadata", "name"))}));
+    }
+  };
+  remove_all(resource::pod_disruption_budgets, [](const Json&) { return true; });
+  remove_all(resource::deployments, [](const Json& deployment) {
+    const Json* pod = find(deployment, "spec", "template");
+    return pod != nullptr && has_empty_dir(*pod);
+  });
+  remove_all(resource::pods,
+             [](const Json& pod) { return controller_of(pod) == nullptr && !is_mirror_pod(pod); });
+  return {};
 }
 
 Result<void> WorldFaults::not_ready_for(const Interference& step, const std::string& node) {
@@ -239,6 +264,12 @@ Result<void> WorldFaults::recreate_driver_pod(const Interference&, const std::st
   return {};
 }
 
+Result<void> WorldFaults::crash_driver(const Interference&, const std::string& node) {
+  reloaded_.insert(node);
+  cluster_.kubelets().crash_driver(node);
+  return {};
+}
+
 Result<void> WorldFaults::relabel(const Interference& step, const std::string& node) {
   return outcome_of(cluster_.call(merge_patch(
       resource::nodes, {"", node}, JsonObject{{"metadata", JsonObject{{"labels", step.value}}}})));
@@ -265,8 +296,37 @@ void WorldFaults::calm() {
     bool loads_for_ever = !machine.loaded() && !machine.behaviour.driver_never_ready.empty();
     kubelets.set_behaviour(node, {});
     if (loads_for_ever) kubelets.crash_driver(node);
+    if (reloaded_.contains(node)) renew_clients(node);
+    if (has_wrong_driver(node)) {
+      kubelets.switch_off(node);
+      later(minutes(1), [this, node] { cluster_.kubelets().switch_on(node); });
+    }
   }
   undo_what_people_did();
+}
+
+void WorldFaults::renew_clients(const std::string& node) {
+  const Machine& machine = cluster_.kubelets().machine(node);
+  for (const Document& pod : cluster_.pods_of(dra_daemon_set_name, node)) {
+    ObjectKey key{std::string(text_at(*pod, "metadata", "namespace")),
+                  std::string(text_at(*pod, "metadata", "name"))};
+    const PodRun* run = cluster_.kubelets().find_run(key);
+    if (run == nullptr || is_terminating(*pod)) continue;
+    bool fits = run->nvml.generation == machine.generation() && !run->nvml.opened_in_migration;
+    if (!fits) (void)cluster_.call(kube::remove(resource::pods, key));
+  }
+}
+
+bool WorldFaults::has_wrong_driver(const std::string& node) {
+  const Machine& machine = cluster_.kubelets().machine(node);
+  if (!machine.loaded()) return false;
+  for (const Document& pod : cluster_.pods_of(driver_daemon_set_name, node)) {
+    const Json* containers = find(*pod, "spec", "containers");
+    if (!is_ready_pod(*pod) || is_terminating(*pod) || containers == nullptr) continue;
+    std::string wanted = driver_version_of_image(text_at(containers->at(0), "image"));
+    if (wanted != machine.version()) return true;
+  }
+  return false;
 }
 
 void WorldFaults::undo_what_people_did() {

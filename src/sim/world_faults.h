@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -33,7 +34,8 @@ class WorldFaults {
 
   // Everything is well again, at once: no fault at the API, no outage, every machine that still
   // exists is up, sound and Ready, people have taken back their pauses, skips and cordons. What was
-  // done to versions and policies stays.
+  // done to versions and policies stays. A machine that has loaded another driver than its pod says
+  // is rebooted, which takes a minute; clients of a driver that a step crashed are restarted.
   void calm();
 
   // How often each action was taken, by its name.
@@ -54,6 +56,7 @@ class WorldFaults {
   Result<void> older_replica(const Interference& step);
   Result<void> clock_step(const Interference& step);
   Result<void> recreate_daemon_set(const Interference& step);
+  Result<void> give_way(const Interference& step);
 
   Result<void> not_ready_for(const Interference& step, const std::string& node);
   Result<void> reboot(const Interference& step, const std::string& node);
@@ -61,11 +64,16 @@ class WorldFaults {
   Result<void> delete_node(const Interference& step, const std::string& node);
   Result<void> recreate_node(const Interference& step, const std::string& node);
   Result<void> recreate_driver_pod(const Interference& step, const std::string& node);
+  Result<void> crash_driver(const Interference& step, const std::string& node);
   Result<void> relabel(const Interference& step, const std::string& node);
   Result<void> set_machine(const Interference& step, const std::string& node);
 
   void remove_pods_of(const std::string& node);
   void undo_what_people_did();
+  // Nobody but a person renews the clients of a driver that was loaded again outside an upgrade.
+  void renew_clients(const std::string& node);
+  // The driver pod is ready, and another version than it says is loaded.
+  bool has_wrong_driver(const std::string& node);
   // Ends what was begun: after this long, or with calm().
   void later(Duration delay, std::function<void()> end);
 
@@ -77,6 +85,7 @@ class WorldFaults {
   std::map<uint64_t, std::function<void()>> ends_;
   uint64_t next_end_ = 1;
   std::map<std::string, uint64_t> taken_;
+  std::set<std::string> reloaded_;  // nodes whose drivers a step made load again
   Scope scope_;
 };
 

@@ -188,6 +188,50 @@ TEST_F(WorldFaultsTest, CalmEndsAllOfItAtOnce) {
   EXPECT_EQ(find(node->at("metadata").at("labels"), keys.skip), nullptr);
 }
 
+TEST_F(WorldFaultsTest, CalmRebootsAMachineWithAnotherDriverThanItsPodSays) {
+  take("{nodes: [1], setMachine: {loadsInstead: \"1.2.3\"}}");
+  take("{nodes: [1], rebootNodes: 1m}");
+  cluster.loop.run_for(minutes(15));
+  ASSERT_EQ(cluster.kubelets().machine("gpu-1").version(), "1.2.3");
+  uint64_t loads = cluster.kubelets().machine("gpu-2").generation();
+  world.calm();
+  cluster.loop.run_for(minutes(15));
+  EXPECT_EQ(cluster.kubelets().machine("gpu-1").version(), old_version);
+  EXPECT_EQ(cluster.kubelets().machine("gpu-2").generation(), loads) << "nothing was wrong with it";
+}
+
+TEST_F(WorldFaultsTest, CalmRenewsTheClientsOfADriverThatCrashed) {
+  auto fits = [&](const std::string& node) {
+    Pod pod = pod_of(cluster, dra_daemon_set_name, node);
+    const PodRun* run = cluster.kubelets().find_run(pod.meta.key());
+    return run != nullptr && run->nvml.generation == cluster.kubelets().machine(node).generation();
+  };
+  Text other = pod_of(cluster, dra_daemon_set_name, "gpu-2").meta.uid;
+  take("{nodes: [1], crashDriver: true}");
+  cluster.loop.run_for(minutes(10));
+  ASSERT_FALSE(fits("gpu-1"));
+  world.calm();
+  cluster.loop.run_for(minutes(5));
+  EXPECT_TRUE(fits("gpu-1"));
+  EXPECT_EQ(pod_of(cluster, dra_daemon_set_name, "gpu-2").meta.uid, other);
+}
+
+TEST(WorldFaults, WhatIsInTheWayOfAnUpgradeGivesWay) {
+  auto scenario = read_scenario(R"(
+nodes: 3
+policy: {autoUpgrade: true}
+workloads: {deploymentReplicas: 2, minAvailable: 2, barePod: true, emptyDirPod: true}
+to: "580.126.20"
+steps: [{at: 30m, giveWay: true}, {at: 31m, heal: true}]
+expect: {done: all, failed: 0, cordoned: [], workRuns: true}
+)",
+                                "s");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_EQ(run_scenario(*scenario, {}).disappointments, std::vector<std::string>{});
+  scenario->steps.erase(scenario->steps.begin());
+  EXPECT_FALSE(run_scenario(*scenario, {}).disappointments.empty());
+}
+
 // The decorators are there in every run; only what is asked for may change it.
 TEST(WorldFaults, ARunWithAllFaultsAtZeroIsTheRunWithoutThem) {
   const std::string plain = R"(

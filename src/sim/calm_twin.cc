@@ -1,0 +1,62 @@
+#include "sim/calm_twin.h"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/exhaustive.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+bool is_between_controller_and_api(const Interference& step) {
+  static const std::set<std::string_view> names = {"outage",      "partition",    "silenceWatches",
+                                                   "dropWatches", "olderReplica", "clockStep",
+                                                   "crash",       "restart"};
+  return names.contains(step.action);
+}
+
+bool is_done(const EndFacts& end, const std::string& thing) {
+  auto at = end.things.find(thing);
+  if (at == end.things.end()) return false;
+  auto state = at->second.find("state");
+  return state != at->second.end() && state->second == fleet::display_name(fleet::State::done);
+}
+
+EndFacts comparable(const Scenario& scenario, const EndFacts& end, const EndFacts& other) {
+  EndFacts left = end;
+  bool all_done = scenario.expect.done == "all";
+  std::erase_if(left.things, [&](const auto& entry) {
+    const std::string& thing = entry.first;
+    if (thing.starts_with("pod ")) return true;
+    bool is_node = thing.starts_with("node ");
+    return is_node && !all_done && !(is_done(end, thing) && is_done(other, thing));
+  });
+  return left;
+}
+
+}  // namespace
+
+Scenario calm_twin(const Scenario& scenario) {
+  Scenario twin = scenario;
+  twin.controllers = 1;
+  twin.controller_faults = twin.fleet_faults = 0;
+  twin.controller_weights.reset();
+  twin.fleet_weights.reset();
+  std::erase_if(twin.steps, is_between_controller_and_api);
+  return twin;
+}
+
+std::vector<std::string> compare_with_twin(const Scenario& scenario, const RunSummary& run,
+                                           const RunSummary& twin) {
+  std::vector<std::string> wrong = compare_with_calm(run, run);
+  for (const auto& text : compare_with_calm(twin, twin)) {
+    wrong.push_back("in the run without faults: " + text);
+  }
+  // Two goals that were missed are two findings already.
+  if (!wrong.empty()) return wrong;
+  return differences(comparable(scenario, run.end, twin.end),
+                     comparable(scenario, twin.end, run.end));
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,38 @@
+// What the machines know, and no object says: whose GPU was taken away under its feet. A driver is
+// reloaded under running work by faults of machines, by people and by the controller; only the last
+// is held against it.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/invariant.h"
+
+namespace lockstep::sim {
+
+class NoAccident final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_pod_end(const PodEnd& end) override;
+
+  // Judges the accidents that were not there at the last call; cheap where there is none.
+  void look_at_machines();
+
+  // A scheduler that has not heard of a cordon yet sends one more pod. Whoever asks the API itself
+  // just before the restart sees it, unless it came within this time.
+  static constexpr Duration time_to_look = seconds(5);
+
+ private:
+  // Why the driver of a node was last made to go.
+  struct DriverEnd {
+    bool ours = false;
+    Duration at{0};
+    Duration cordoned = Duration::max();  // since when the node was, at that time
+  };
+  bool is_ours(const Accident& accident) const;
+
+  std::map<std::string, DriverEnd> ends_;  // by node
+  size_t judged_ = 0;
+};
+
+}  // namespace lockstep::sim
