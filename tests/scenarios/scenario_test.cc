@@ -80,27 +80,6 @@ TEST(Scenarios, AreAllThere) {
   }
 }
 
-// The digests of a few runs stand in a file, and every build must come to the same: release, debug,
-// another compiler. A change of behaviour changes them: SCENARIO_DIGESTS=write writes them anew.
-TEST(Scenarios, TheSameSeedGivesTheSameRunInEveryBuild) {
-  std::filesystem::path path = folder() / ".." / "tests" / "scenarios" / "digests.txt";
-  std::string seen;
-  for (const char* name : {"bad-day", "one-bad-node", "per-node-reroll", "rollback-midway"}) {
-    auto scenario = read(name);
-    ASSERT_TRUE(scenario) << scenario.error().text();
-    for (uint64_t seed : {1, 2}) {
-      seen += fmt::format("{} {} {}\n", name, seed, run_scenario(*scenario, {seed, 0}).digest);
-    }
-  }
-  if (std::getenv("SCENARIO_DIGESTS") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
-    std::ofstream(path) << seen;
-  }
-  std::ifstream file(path);
-  std::stringstream expected;
-  expected << file.rdbuf();
-  EXPECT_EQ(seen, expected.str());
-}
-
 // A scenario whose expectation is wrong fails: what the protection does is what makes the
 // difference, not a check that cannot fail.
 TEST(Scenarios, FailWhenWhatTheyExpectIsWrong) {
