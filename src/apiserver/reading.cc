@@ -128,6 +128,15 @@ void walk(const Shelf& shelf, const std::map<ObjectKey, StoredPtr>& then, const 
   }
 }
 
+// The one node whose objects are asked for; null: not only one's.
+const std::string* selected_node(const Selection& selection) {
+  for (const auto& requirement : selection.fields.requirements()) {
+    bool names_one = requirement.path == "spec.nodeName" && requirement.equal;
+    if (names_one && !requirement.value.empty()) return &requirement.value;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool Selection::matches(const Stored& object) const {
@@ -213,7 +222,7 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
   ListResult result;
   result.version = snapshot;
   bool more = false;
-  walk(shelf, then, request.ns, after, [&](const StoredPtr& stored) {
+  auto visit = [&](const StoredPtr& stored) {
     if (!selection->matches(*stored)) return true;
     if (*limit > 0 && result.items.size() == static_cast<size_t>(*limit)) {
       more = true;
@@ -224,7 +233,15 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
     }
     result.items.push_back(present(info, stored));
     return true;
-  });
+  };
+  const std::string* node = selected_node(*selection);
+  if (node != nullptr && then.empty() && !after) {
+    for (const StoredPtr& stored : shelf.on_node(*node)) {
+      if (!visit(stored)) break;
+    }
+  } else {
+    walk(shelf, then, request.ns, after, visit);
+  }
   if (more) result.continue_token = write_token(Position{snapshot, result.items.back()->key()});
   if (!selection->everything()) result.remaining = 0;
   Answer answer;

@@ -111,5 +111,26 @@ TEST(Reading, GetOfWhatIsNotThere) {
   EXPECT_EQ(error.message, "nodes \"gpu-7\" not found");
 }
 
+TEST(Reading, ThePodsOfOneNodeAreTheSameByIndexAndByWalk) {
+  TestCluster cluster;
+  for (auto [name, node] : {std::pair{"a", "gpu-1"}, {"b", "gpu-2"}, {"c", "gpu-1"}}) {
+    cluster.create(resource::pods, "default",
+                   fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"nodeName":"{}",
+                                    "containers":[{{"name":"m","image":"i"}}]}}}})",
+                               name, node));
+  }
+  auto pods_on = [](std::string_view node) {
+    return kube::list(resource::pods).with("fieldSelector", fmt::format("spec.nodeName={}", node));
+  };
+  EXPECT_EQ(names(list(cluster, pods_on("gpu-1"))), "a c ");
+  EXPECT_EQ(names(list(cluster, pods_on("gpu-3"))), "");
+  EXPECT_EQ(names(list(cluster, kube::list(resource::pods)
+                                    .with("fieldSelector", "spec.nodeName=gpu-1,metadata.name=c"))),
+            "c ");
+  ListResult first = list(cluster, pods_on("gpu-1").with("limit", "1"));
+  EXPECT_EQ(names(first), "a ");
+  EXPECT_EQ(names(list(cluster, pods_on("gpu-1").with("continue", first.continue_token))), "c ");
+}
+
 }  // namespace
 }  // namespace lockstep::apiserver

@@ -22,6 +22,10 @@ std::vector<std::string_view> owner_uids(const Json* object) {
   return uids;
 }
 
+std::string_view node_of(const StoredPtr& stored) {
+  return stored ? text_at(stored->json(), "spec", "nodeName") : std::string_view();
+}
+
 const Shelf empty_shelf;
 
 }  // namespace
@@ -91,7 +95,9 @@ StoredPtr Store::put(std::string_view storage, const ObjectKey& key, Json object
   Shelf& shelf = shelf_to_write(storage);
   stamp(object, ++version_);
   auto stored = std::make_shared<const Stored>(key, version_, std::move(object));
-  StoredPtr before = std::exchange(shelf.objects_[key], stored);
+  auto at = shelf.objects_.try_emplace(key).first;
+  StoredPtr before = std::exchange(at->second, stored);
+  shelf.move(at->first, node_of(before), node_of(stored));
   std::string name(storage);
   index(Place{name, key}, before ? &before->json() : nullptr, &stored->json());
   auto type = before ? kube::WatchEventType::modified : kube::WatchEventType::added;
@@ -104,6 +110,7 @@ StoredPtr Store::remove(std::string_view storage, const ObjectKey& key) {
   auto found = shelf.objects_.find(key);
   if (found == shelf.objects_.end()) return nullptr;
   StoredPtr before = std::move(found->second);
+  shelf.move(found->first, node_of(before), {});
   shelf.objects_.erase(found);
   Json last = before->json();
   stamp(last, ++version_);
@@ -146,6 +153,25 @@ void Shelf::forget_oldest() {
   compacted_version_ = log_.front().version;
   log_.pop_front();
   ++first_position_;
+}
+
+void Shelf::move(const ObjectKey& key, std::string_view from, std::string_view to) {
+  if (from == to) return;
+  if (auto found = by_node_.find(from); found != by_node_.end()) {
+    std::erase(found->second, &key);
+    if (found->second.empty()) by_node_.erase(found);
+  }
+  if (!to.empty()) by_node_[std::string(to)].push_back(&key);
+}
+
+std::vector<StoredPtr> Shelf::on_node(std::string_view node) const {
+  std::vector<StoredPtr> found;
+  if (auto at = by_node_.find(node); at != by_node_.end()) {
+    for (const ObjectKey* key : at->second) found.push_back(objects_.at(*key));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const StoredPtr& a, const StoredPtr& b) { return a->key() < b->key(); });
+  return found;
 }
 
 void Store::index(const Place& place, const Json* before, const Json* after) {

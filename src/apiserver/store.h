@@ -64,6 +64,9 @@ class Shelf {
   // The objects of one namespace, or all when it is empty: a half-open range.
   std::pair<Objects::const_iterator, Objects::const_iterator> range(const std::string& ns) const;
 
+  // Those whose spec.nodeName this is, by key: of a large fleet's pods, the few of one node.
+  std::vector<StoredPtr> on_node(std::string_view node) const;
+
   // The log as numbered positions: [first_position, end_position).
   uint64_t first_position() const { return first_position_; }
   uint64_t end_position() const { return first_position_ + log_.size(); }
@@ -78,8 +81,11 @@ class Shelf {
  private:
   friend class Store;
   void forget_oldest();
+  // Of a key in objects_: on which node it was and is, empty for none.
+  void move(const ObjectKey& key, std::string_view from, std::string_view to);
 
   Objects objects_;
+  std::map<std::string, std::vector<const ObjectKey*>, std::less<>> by_node_;
   std::deque<Change> log_;
   uint64_t first_position_ = 0;
   uint64_t compacted_version_ = 0;  // changes up to this version are gone from the log

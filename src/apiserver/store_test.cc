@@ -122,5 +122,32 @@ TEST(Store, AListenerMayLeaveAndWriteWhileItIsCalled) {
   EXPECT_EQ(store.shelf("pods").objects().size(), 3U);
 }
 
+TEST(Store, KnowsWhatIsOnANode) {
+  auto on = [](std::string_view name, std::string_view node) {
+    Json made = object(name);
+    if (!node.empty()) made.as_object()["spec"] = JsonObject{{"nodeName", node}};
+    return made;
+  };
+  Store store;
+  auto names = [&](std::string_view node) {
+    std::string all;
+    for (const auto& stored : store.shelf("pods").on_node(node)) all += stored->key().name + " ";
+    return all;
+  };
+  store.put("pods", {"b", "z"}, on("z", "gpu-1"));
+  store.put("pods", {"b", "y"}, on("y", ""));
+  store.put("pods", {"a", "x"}, on("x", "gpu-2"));
+  EXPECT_EQ(names("gpu-1"), "z ");
+  EXPECT_EQ(names(""), "");
+  // Bound, and again without moving.
+  store.put("pods", {"b", "y"}, on("y", "gpu-1"));
+  store.put("pods", {"b", "y"}, on("y", "gpu-1"));
+  EXPECT_EQ(names("gpu-1"), "y z ");
+  store.remove("pods", {"b", "z"});
+  store.put("pods", {"b", "y"}, on("y", "gpu-2"));
+  EXPECT_EQ(names("gpu-1"), "");
+  EXPECT_EQ(names("gpu-2"), "x y ");
+}
+
 }  // namespace
 }  // namespace lockstep::apiserver

@@ -241,6 +241,9 @@ class TestController {
     lead();
   }
   kube::FaultWeights& weather() { return weather_.weights; }
+  void drop_watches() { fault_api_.drop_watches(); }
+  void begin_outage() { fault_api_.begin_outage(); }
+  void end_outage() { fault_api_.end_outage(); }
 
   UpgradeOptions base_options;
 

@@ -59,6 +59,19 @@ bool is_synced(const kube::CachedResource<T>& watch) {
   return error && error->kind == ErrorKind::not_found;
 }
 
+template <typename Visit>
+void for_each_watch(const FleetWatch& fleet, Visit visit) {
+  visit(fleet.nodes_watch, "nodes");
+  visit(fleet.pods, "pods");
+  visit(fleet.daemon_sets, "daemonsets");
+  visit(fleet.revisions, "controllerrevisions");
+  visit(fleet.claims, "resourceclaims");
+  visit(fleet.slices, "resourceslices");
+  visit(fleet.budgets, "poddisruptionbudgets");
+  visit(fleet.cluster_policy_objects, "clusterpolicies");
+  visit(fleet.nvidia_driver_objects, "nvidiadrivers");
+}
+
 }  // namespace
 
 FleetWatch::FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
@@ -96,47 +109,39 @@ void FleetWatch::start() {
 
 std::string FleetWatch::missing() const {
   std::vector<std::string> names;
-  auto check = [&](const auto& watch, std::string_view name) {
+  for_each_watch(*this, [&](const auto& watch, std::string_view name) {
     if (is_synced(watch)) return;
     const auto& error = watch.reflector.status().last_error;
     names.push_back(error ? fmt::format("{} ({})", name, error->text()) : std::string(name));
-  };
-  check(nodes_watch, "nodes");
-  check(pods, "pods");
-  check(daemon_sets, "daemonsets");
-  check(revisions, "controllerrevisions");
-  check(claims, "resourceclaims");
-  check(slices, "resourceslices");
-  check(budgets, "poddisruptionbudgets");
-  check(cluster_policy_objects, "clusterpolicies");
-  check(nvidia_driver_objects, "nvidiadrivers");
+  });
   return join(names, ", ");
 }
 
 bool FleetWatch::synced() const {
-  return is_synced(nodes_watch) && is_synced(pods) && is_synced(daemon_sets) &&
-         is_synced(revisions) && is_synced(claims) && is_synced(slices) && is_synced(budgets) &&
-         is_synced(cluster_policy_objects) && is_synced(nvidia_driver_objects);
+  bool all = true;
+  for_each_watch(*this,
+                 [&](const auto& watch, std::string_view) { all = all && is_synced(watch); });
+  return all;
 }
 
 Time FleetWatch::last_heard() const {
   if (!synced()) return {};
   Time oldest;
-  auto look = [&](const auto& watch) {
+  for_each_watch(*this, [&](const auto& watch, std::string_view) {
     Time heard = watch.reflector.status().last_success;
     // A kind that the cluster does not serve has nothing to say.
     if (heard.is_set() && (!oldest.is_set() || heard < oldest)) oldest = heard;
-  };
-  look(nodes_watch);
-  look(pods);
-  look(daemon_sets);
-  look(revisions);
-  look(claims);
-  look(slices);
-  look(budgets);
-  look(cluster_policy_objects);
-  look(nvidia_driver_objects);
+  });
   return oldest;
+}
+
+Duration FleetWatch::sees_since() const {
+  Duration latest{0};
+  for_each_watch(*this, [&](const auto& watch, std::string_view) {
+    // A kind that the cluster does not serve has nothing to show.
+    if (watch.reflector.synced()) latest = std::max(latest, watch.reflector.sees_since());
+  });
+  return latest;
 }
 
 void FleetWatch::on_node(std::function<void(const std::string&)> listener) {
@@ -311,33 +316,32 @@ std::vector<std::string> FleetWatch::blocking_budgets(const Pod& pod) const {
   return names;
 }
 
-void FleetWatch::add_pods(const Node& node, fleet::NodeView& view) const {
-  auto lookup = [this](std::string_view ns, std::string_view name) {
-    return claims.cache.find(kube::KeyView(ns, name));
-  };
+void FleetWatch::add_pod(const fleet::PodPtr& pod, const fleet::ClaimLookup& claims_of_pods,
+                         bool evicting, fleet::NodeView& view) const {
+  if (fleet::is_driver_pod(*pod)) {
+    const Pod* held = view.driver.pod.get();
+    bool better = held == nullptr || (held->meta.is_deleting() && !pod->meta.is_deleting()) ||
+                  (held->meta.is_deleting() == pod->meta.is_deleting() &&
+                   held->meta.created < pod->meta.created);
+    if (better) view.driver.pod = pod;
+    return;
+  }
+  if (pod->meta.labels.get("app") == options_.validator_app) view.validators.push_back(pod);
+  fleet::PodOnNode entry{pod, fleet::uses_gpu(*pod, claims_of_pods, options_.gpu_pods), {}, {}, {}};
+  if (evicting && !pod->is_finished()) {
+    entry.blocking_budgets = blocking_budgets(*pod);
+    auto tries = tries_.find(pod->meta.uid.str());
+    if (tries != tries_.end()) {
+      entry.tries = tries->second;
+      entry.pause = std::max(tries->second.not_before - loop_.uptime(), Duration::zero());
+    }
+  }
+  view.pods.push_back(std::move(entry));
+}
+
+bool FleetWatch::is_evicting(const Node& node) const {
   fleet::State state = fleet::state_of(node, rules_.keys);
-  bool evicting = state == fleet::State::pod_deletion || state == fleet::State::drain;
-  pods.cache.for_each("node", node.meta.name, [&](const std::shared_ptr<const Pod>& pod) {
-    if (fleet::is_driver_pod(*pod)) {
-      const Pod* held = view.driver.pod.get();
-      bool better = held == nullptr || (held->meta.is_deleting() && !pod->meta.is_deleting()) ||
-                    (held->meta.is_deleting() == pod->meta.is_deleting() &&
-                     held->meta.created < pod->meta.created);
-      if (better) view.driver.pod = pod;
-      return;
-    }
-    if (pod->meta.labels.get("app") == options_.validator_app) view.validators.push_back(pod);
-    fleet::PodOnNode entry{pod, fleet::uses_gpu(*pod, lookup, options_.gpu_pods), {}, {}, {}};
-    if (evicting && !pod->is_finished()) {
-      entry.blocking_budgets = blocking_budgets(*pod);
-      auto tries = tries_.find(pod->meta.uid.str());
-      if (tries != tries_.end()) {
-        entry.tries = tries->second;
-        entry.pause = std::max(tries->second.not_before - loop_.uptime(), Duration::zero());
-      }
-    }
-    view.pods.push_back(std::move(entry));
-  });
+  return state == fleet::State::pod_deletion || state == fleet::State::drain;
 }
 
 void FleetWatch::add_clients(const Node& node, fleet::NodeView& view) const {
@@ -360,10 +364,38 @@ void FleetWatch::add_clients(const Node& node, fleet::NodeView& view) const {
 std::optional<fleet::NodeView> FleetWatch::view(const std::string& name) const {
   auto node = nodes_watch.cache.find(kube::KeyView("", name));
   if (!node) return std::nullopt;
+  fleet::NodeView view = begin_view(node);
+  auto lookup = [this](std::string_view ns, std::string_view claim) {
+    return claims.cache.find(kube::KeyView(ns, claim));
+  };
+  bool evicting = is_evicting(*node);
+  pods.cache.for_each("node", node->meta.name,
+                      [&](const fleet::PodPtr& pod) { add_pod(pod, lookup, evicting, view); });
+  end_view(view);
+  return view;
+}
+
+fleet::NodeView FleetWatch::view(const FreshNode& fresh) const {
+  fleet::NodeView view = begin_view(fresh.node);
+  auto lookup = [&](std::string_view ns, std::string_view claim) {
+    auto read = fresh.claims.find(kube::KeyView(ns, claim).key());
+    return read != fresh.claims.end() ? read->second : claims.cache.find(kube::KeyView(ns, claim));
+  };
+  bool evicting = is_evicting(*fresh.node);
+  for (const fleet::PodPtr& pod : fresh.pods) add_pod(pod, lookup, evicting, view);
+  end_view(view);
+  return view;
+}
+
+fleet::NodeView FleetWatch::begin_view(std::shared_ptr<const Node> node) const {
   fleet::NodeView view;
-  view.node = node;
   view.pool = std::string(node->meta.labels.get(fleet::driver_owner_label));
-  add_pods(*node, view);
+  view.node = std::move(node);
+  return view;
+}
+
+void FleetWatch::end_view(fleet::NodeView& view) const {
+  const auto& node = view.node;
   view.driver.set = driver_set_of(*node, view.driver.pod.get());
   if (view.driver.set) {
     auto newest = newest_.find(view.driver.set->meta.uid.view());
@@ -389,7 +421,6 @@ std::optional<fleet::NodeView> FleetWatch::view(const std::string& name) const {
       }
     });
   }
-  return view;
 }
 
 bool FleetWatch::is_current(const std::string& name) const {

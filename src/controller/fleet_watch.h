@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/fresh_reader.h"
 #include "fleet/gpu_pods.h"
 #include "fleet/node_view.h"
 #include "fleet/tally.h"
@@ -55,6 +56,8 @@ class FleetWatch {
   // When the API was last heard of, by the kind of object that is the furthest behind; not set
   // before synced().
   Time last_heard() const;
+  // Since when, on the loop's uptime, everything has been seen, but for moments.
+  Duration sees_since() const;
   // What is still missing, for messages.
   std::string missing() const;
 
@@ -65,6 +68,8 @@ class FleetWatch {
 
   // Nothing when there is no such node. Counts and slots are the tally's, not the view's.
   std::optional<fleet::NodeView> view(const std::string& node) const;
+  // The same of a node and pods that were read from the cluster itself. The node must be there.
+  fleet::NodeView view(const FreshNode& fresh) const;
   // False while a write of ours, to the node or to a pod on it, is not shown yet.
   bool is_current(const std::string& node) const;
   // Brings the tally up to date with the node; call it before deciding.
@@ -84,6 +89,7 @@ class FleetWatch {
   fleet::Tally& tally() { return tally_; }
   const fleet::Tally& tally() const { return tally_; }
   const upgrade::Rules& rules() const { return rules_; }
+  DecodeContext& context() { return context_; }
 
   // What the caches hold of our tries to move pods, by uid.
   std::map<std::string, fleet::EvictionTries>& tries() { return tries_; }
@@ -117,7 +123,13 @@ class FleetWatch {
   std::shared_ptr<const DaemonSet> driver_set_of(const Node& node, const Pod* pod) const;
   fleet::NodeFacts facts_of(const fleet::NodeView& view) const;
   std::vector<std::string> blocking_budgets(const Pod& pod) const;
-  void add_pods(const Node& node, fleet::NodeView& view) const;
+  // The view but for its pods.
+  fleet::NodeView begin_view(std::shared_ptr<const Node> node) const;
+  void add_pod(const fleet::PodPtr& pod, const fleet::ClaimLookup& claims_of_pods, bool evicting,
+               fleet::NodeView& view) const;
+  // What follows from the pods.
+  void end_view(fleet::NodeView& view) const;
+  bool is_evicting(const Node& node) const;
   void add_clients(const Node& node, fleet::NodeView& view) const;
 
   fleet::Tally tally_;

@@ -195,6 +195,12 @@ void Metrics::write_work() {
   for (const auto& [key, count] : counts.removals) {
     out_.sample(as_value(count), {{"how", key.first}, {"outcome", key.second}});
   }
+  out_.counter("lockstep_fresh_views_total",
+               "Reads of a node and its pods before a step that cannot be taken back, and whether "
+               "they confirmed what the watches had shown.");
+  for (const auto& [outcome, count] : counts.fresh_views) {
+    out_.sample(as_value(count), {{"outcome", outcome}});
+  }
   out_.counter("lockstep_transitions_total", "Changes of a node's state that were written.")
       .sample(as_value(counts.transitions));
   out_.counter("lockstep_failures_total", "Upgrades of a node that failed.")

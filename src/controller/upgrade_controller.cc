@@ -15,6 +15,8 @@ namespace {
 constexpr std::string_view event_reason = "GPUDriverUpgrade";
 constexpr Duration first_refusal_pause = seconds(1);
 constexpr Duration longest_refusal_pause = seconds(30);
+// Their news brings a node up again by itself; this is for the case that there are none.
+constexpr Duration pause_of_watches = seconds(10);
 
 kube::EventRecorderOptions event_options(const UpgradeOptions& options) {
   kube::EventRecorderOptions events;
@@ -81,6 +83,7 @@ UpgradeController::UpgradeController(kube::Api& api, Loop& loop, Random& random,
       log_(log),
       options_(std::move(options)),
       watch_(api, loop, random, log, options_.fleet),
+      reader_(api, watch_.context(), watch_.claims.cache),
       ledger_(api, loop, random, log, ObjectKey{options_.ns, "lockstep-slots"}),
       events_(api, loop, random, log, event_options(options_)),
       queue_(loop, random, queue_options(options_),
@@ -129,6 +132,7 @@ void UpgradeController::look(const std::string& node) {
 void UpgradeController::forget(const std::string& node) {
   reasons_.erase(node);
   granted_.erase(node);
+  backlogs_.erase(node);
   queue_.cancel_delay(node);
   queue_.forget(node);
 }
@@ -148,19 +152,82 @@ void UpgradeController::work(const std::string& name) {
   auto granted = granted_.find(name);
   view->granted = granted != granted_.end() && granted->second == view->node->meta.resource_version;
   upgrade::Decision decision = decide(*view, began);
+  if (leading_ && decision.needs_fresh_view) return verify(name, decision);
+  act(*view, decision);
+}
+
+void UpgradeController::act(const fleet::NodeView& view, const upgrade::Decision& decision) {
+  std::string name(view.name());
   if (decision.look_again) queue_.add_after(name, *decision.look_again);
   // Of a patch it is told when it is done.
-  if (leading_ && decision.patch() == nullptr) announce(*view->node, decision);
+  if (leading_ && decision.patch() == nullptr) announce(*view.node, decision);
   reasons_[name] = decision.reason;
   if (!leading_ || !decision.writes()) return queue_.done(name);
   if (decision.patch() != nullptr) {
-    write_patch(*view, decision);
+    write_patch(view, decision);
   } else {
-    remove_pods(*view, decision);
+    remove_pods(view, decision);
   }
 }
 
-upgrade::Decision UpgradeController::decide(const fleet::NodeView& view, Duration began) {
+// A watch may be late without anybody noticing: a pod that was bound a minute ago, or a validator
+// that has become ready, may not be known yet. One read per node and step, by those few nodes that
+// hold a slot; none while the watches have not even shown what the last one found.
+void UpgradeController::verify(const std::string& name, const upgrade::Decision& decision) {
+  auto backlog = backlogs_.find(name);
+  if (backlog != backlogs_.end()) {
+    if (backlog->second.remains(watch_.nodes_watch.cache, watch_.pods.cache)) {
+      queue_.add_after(name, pause_of_watches);
+      return queue_.done(name);
+    }
+    backlogs_.erase(backlog);
+  }
+  reasons_[name] = decision.reason;
+  reader_.read(name,
+               [this, name](Result<FreshNode> fresh) { on_verified(name, std::move(fresh)); });
+}
+
+void UpgradeController::on_verified(const std::string& name, Result<FreshNode> fresh) {
+  if (!fresh) {
+    ++counts_.fresh_views["error"];
+    log_.warning("a node could not be read", {{"node", name}, {"error", fresh.error().text()}});
+    reasons_[name] = {"NotVerified",
+                      fmt::format("the node's pods must be read from the cluster before the next "
+                                  "step, and that failed: {}; it is tried again",
+                                  fresh.error().text()),
+                      ""};
+    queue_.retry(name);
+    return queue_.done(name);
+  }
+  queue_.forget(name);
+  // Gone: the watch will say so too.
+  if (!fresh->node) return queue_.done(name);
+  fleet::NodeView view = watch_.view(*fresh);
+  upgrade::Decision decision = decide(view, options_.stopwatch ? options_.stopwatch() : Duration());
+  if (!decision.needs_fresh_view) return wait_for_watches(name, *fresh, decision.reason);
+  ++counts_.fresh_views["confirmed"];
+  act(view, decision);
+}
+
+// What is decided on the cluster's own word is not done: the next decision would again be made on
+// what the watches show, and undo it.
+void UpgradeController::wait_for_watches(const std::string& name, const FreshNode& fresh,
+                                         const upgrade::Reason& really) {
+  ++counts_.fresh_views["overturned"];
+  backlogs_[name] = Backlog(fresh, name, watch_.pods.cache);
+  reasons_[name] = {"WatchesBehind",
+                    fmt::format("the next step waits until the watches show what the cluster says "
+                                "already: {}",
+                                really.text),
+                    really.remedy};
+  log_.info("the watches are behind", {{"node", name}, {"really", really.text}});
+  queue_.add_after(name, pause_of_watches);
+  queue_.done(name);
+}
+
+upgrade::Decision UpgradeController::decide(fleet::NodeView& view, Duration began) {
+  // By the time that passes, not by a clock that people set.
+  view.seen_since = loop_.now() - (loop_.uptime() - watch_.sees_since());
   auto decision = upgrade::decide(view, watch_.pool(view.pool), watch_.rules(), loop_.now());
   ++counts_.decisions;
   if (options_.stopwatch) counts_.decision_time += options_.stopwatch() - began;

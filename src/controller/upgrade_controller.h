@@ -8,6 +8,7 @@
 #include <string>
 
 #include "controller/fleet_watch.h"
+#include "controller/fresh_reader.h"
 #include "controller/slot_ledger.h"
 #include "controller/upgrade_counts.h"
 #include "kube/events.h"
@@ -51,6 +52,13 @@ class UpgradeController {
   void begin();
   void look(const std::string& node);
   void work(const std::string& node);
+  // Does what was decided on the view.
+  void act(const fleet::NodeView& view, const upgrade::Decision& decision);
+  // Before a step that cannot be taken back: reads the node and its pods, and decides on that.
+  void verify(const std::string& node, const upgrade::Decision& decision);
+  void on_verified(const std::string& node, Result<FreshNode> fresh);
+  void wait_for_watches(const std::string& node, const FreshNode& fresh,
+                        const upgrade::Reason& really);
   void announce(const Node& node, const upgrade::Decision& decision);
   void write_patch(const fleet::NodeView& view, const upgrade::Decision& decision);
   void on_patched(const std::shared_ptr<const Node>& node, const upgrade::Decision& decision,
@@ -59,7 +67,7 @@ class UpgradeController {
   void on_removed(const std::string& node, const upgrade::PodRemoval& removal, kube::Reply reply);
   void note_refusal(const upgrade::PodRemoval& removal, const kube::Reply& reply);
   // `began`: when the stopwatch showed that work on the node began.
-  upgrade::Decision decide(const fleet::NodeView& view, Duration began);
+  upgrade::Decision decide(fleet::NodeView& view, Duration began);
   void warn_about_policy();
   void give_slots();
   void wait_for_news();
@@ -74,6 +82,7 @@ class UpgradeController {
   Log& log_;
   UpgradeOptions options_;
   FleetWatch watch_;
+  FreshReader reader_;
   SlotLedger ledger_;
   kube::EventRecorder events_;
   kube::WorkQueue queue_;
@@ -84,7 +93,8 @@ class UpgradeController {
   bool waits_for_news_ = false;
   std::map<std::string, std::string> granted_;  // node -> its version, as in the ledger
   std::map<std::string, upgrade::Reason> reasons_;
-  std::string policy_warning_;  // the last that was announced
+  std::map<std::string, Backlog> backlogs_;  // of nodes of which more was read than is shown
+  std::string policy_warning_;               // the last that was announced
   Scope scope_;
 };
 

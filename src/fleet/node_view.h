@@ -55,6 +55,8 @@ struct NodeView {
   std::vector<PodPtr> validators;
   // driverVersion of the ResourceSlices that this node publishes, without repeats.
   std::vector<std::string> slice_versions;
+  // Since when somebody has been there to see and to act, without a gap. Not set: always.
+  Time seen_since;
   // It was given a slot (see upgrade/slots.h) at just this version of the node.
   bool granted = false;
 

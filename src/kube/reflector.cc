@@ -4,6 +4,13 @@
 
 namespace lockstep::kube {
 
+namespace {
+
+// Shorter than this nothing was missed that would not be caught up with at once.
+constexpr Duration moment_of_blindness = minutes(1);
+
+}  // namespace
+
 Reflector::Reflector(Api& api, Loop& loop, Random& random, Log& log, ReflectorOptions options,
                      ReflectorSink& sink)
     : api_(api),
@@ -180,6 +187,7 @@ bool Reflector::finish_list() {
   note_success();
   if (!status_.synced) {
     status_.synced = true;
+    sees_since_ = loop_.uptime();
     // Posted, so that it may do as it likes with us.
     if (options_.on_synced) loop_.post(scope_.bind(options_.on_synced));
   }
@@ -193,12 +201,30 @@ void Reflector::retry(Duration asked, Step step) {
 
 void Reflector::note_error(Error error) {
   ++status_.errors;
+  if (!blind_since_) blind_since_ = loop_.uptime();
   log_.debug("reflector", {{"resource", options_.type.full_name()}, {"error", error.text()}});
   status_.last_error = std::move(error);
   status_.last_error_time = loop_.now();
 }
 
-void Reflector::note_success() { status_.last_success = loop_.now(); }
+void Reflector::note_success() {
+  status_.last_success = loop_.now();
+  see_again(loop_.uptime());
+}
+
+void Reflector::see_again(Duration from) {
+  if (!blind_since_) return;
+  if (from - *blind_since_ > moment_of_blindness) sees_since_ = from;
+  blind_since_.reset();
+}
+
+Duration Reflector::sees_since() const {
+  if (!status_.synced) return loop_.uptime();
+  if (!blind_since_) return sees_since_;
+  // A watch that is open and quiet sees: there is nothing to be told of.
+  Duration until = status_.watching ? watch_began_ : loop_.uptime();
+  return until - *blind_since_ > moment_of_blindness ? until : sees_since_;
+}
 
 void Reflector::advance(const std::string& version) {
   if (version.empty() || is_older_than_seen(version)) return;

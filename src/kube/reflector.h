@@ -96,6 +96,9 @@ class Reflector {
 
   bool synced() const { return status_.synced; }
   const ReflectorStatus& status() const { return status_; }
+  // Since when, on the loop's uptime, it has been told of everything, but for moments: who decides
+  // that something has lasted too long must have been there to see it. Now, before the first list.
+  Duration sees_since() const;
 
  private:
   // How the server is asked for a list.
@@ -131,6 +134,7 @@ class Reflector {
   void retry(Duration asked, Step step);
   void note_error(Error error);
   void note_success();
+  void see_again(Duration from);
   void advance(const std::string& version);
 
   Api& api_;
@@ -162,6 +166,9 @@ class Reflector {
   Duration watch_began_{0};
   Duration last_sign_of_life_{0};
   bool watch_delivered_ = false;
+
+  std::optional<Duration> blind_since_;  // nothing has come since then but errors
+  Duration sees_since_{0};
 
   bool running_ = false;
   // Callbacks of the current step; reset when the step is over, so that a late one does nothing.

@@ -87,6 +87,8 @@ void Reflector::on_event(WatchEvent event) {
   if (event.type == WatchEventType::error) return on_error_event(event.object);
   watch_delivered_ = true;
   ++status_.events;
+  // What happened before it was open is told first.
+  see_again(watch_began_);
   note_success();
   if (streaming_list_) return on_initial_event(event);
   if (event.type == WatchEventType::bookmark && turn_down_bookmark(event.object)) return;
@@ -127,6 +129,7 @@ void Reflector::on_error_event(const Body& object) {
 void Reflector::count_watch_as_success_or_not() {
   Duration life = loop_.uptime() - watch_began_;
   if (life >= healthy_life || (watch_delivered_ && life >= shortest_life)) backoff_.reset();
+  if (life >= healthy_life) see_again(watch_began_);
 }
 
 void Reflector::on_watch_end(Error error) {

@@ -138,5 +138,63 @@ TEST(ReflectorUnderFaults, ErrorEventWith410ListsAgain) {
   EXPECT_EQ(reflector.status().last_error->kind, ErrorKind::expired);
 }
 
+// Whoever decides that something has lasted too long must know since when it has been looking.
+struct Looker {
+  Looker() {
+    options.type = resource::nodes;
+    reflector = std::make_unique<Reflector>(api, loop, random, log, options, sink);
+  }
+  Duration saw_for() { return loop.uptime() - reflector->sees_since(); }
+
+  VirtualLoop loop{1};
+  SeededRandom random{1};
+  SilentLog log;
+  FakeApi store{loop};
+  ScriptedFaults faults;
+  FaultApi api{store, loop, faults};
+  PictureSink sink;
+  ReflectorOptions options;
+  std::unique_ptr<Reflector> reflector;
+};
+
+TEST(ReflectorSees, FromTheFirstListOn) {
+  Looker looker;
+  looker.loop.run_for(minutes(5));
+  EXPECT_EQ(looker.saw_for(), Duration::zero());
+  looker.reflector->start();
+  looker.loop.run_for(hours(1));
+  EXPECT_GE(looker.saw_for(), minutes(59));
+}
+
+TEST(ReflectorSees, AnewAfterItWasCutOffAndNotAfterAMoment) {
+  Looker looker;
+  looker.reflector->start();
+  looker.loop.run_for(minutes(10));
+  looker.api.begin_outage();
+  looker.loop.run_for(seconds(20));
+  looker.api.end_outage();
+  looker.loop.run_for(minutes(10));
+  EXPECT_GE(looker.saw_for(), minutes(20)) << "a moment";
+  looker.api.begin_outage();
+  looker.loop.run_for(minutes(5));
+  EXPECT_EQ(looker.saw_for(), Duration::zero()) << "it sees nothing now";
+  looker.api.end_outage();
+  // A back-off may be at its longest.
+  looker.loop.run_for(minutes(10));
+  EXPECT_GE(looker.saw_for(), minutes(8));
+  EXPECT_LE(looker.saw_for(), minutes(10));
+}
+
+TEST(ReflectorSees, ThroughAWatchThatIsQuietOrHasToBeOpenedAnew) {
+  Looker looker;
+  WatchPlan silence;
+  silence.silent_after = minutes(3);
+  looker.faults.on_watch([](const WatchRequest&) { return true; }, silence);
+  looker.reflector->start();
+  looker.loop.run_for(minutes(30));
+  EXPECT_EQ(looker.reflector->status().silent_watches, 1u);
+  EXPECT_GE(looker.saw_for(), minutes(29));
+}
+
 }  // namespace
 }  // namespace lockstep::kube

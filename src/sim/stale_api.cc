@@ -120,7 +120,10 @@ bool StaleApi::frozen(const std::string& resource) const {
 
 void StaleApi::call(kube::Request request, kube::ReplyCallback done) {
   std::string resource = request.type.full_name();
-  if (request.verb != kube::Verb::list || !is_planned(resource)) {
+  // Who asks for some of them asks for the newest state: no watch begins from there.
+  bool is_whole = request.find_query("fieldSelector") == nullptr &&
+                  request.find_query("labelSelector") == nullptr;
+  if (request.verb != kube::Verb::list || !is_whole || !is_planned(resource)) {
     return inner_.call(std::move(request), std::move(done));
   }
   if (frozen(resource)) {

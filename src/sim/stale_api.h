@@ -1,6 +1,7 @@
 // An Api that shows one kind of object as it was: from its k-th event on, for a while, events are
 // held back, and who lists anew gets what had been shown until then, as from a replica of the API
-// server that hangs. Then everything that was held back arrives, in its order.
+// server that hangs. Then everything that was held back arrives, in its order. A get, or a list
+// with a selector, is answered from the newest state, as Kubernetes promises.
 //
 // Where nothing is planned it passes everything on at once, and a run is the same as without it.
 #pragma once

@@ -106,5 +106,20 @@ TEST(StaleApi, OtherKindsOfObjectsGoOn) {
   EXPECT_EQ(watcher.api.events(), (std::map<std::string, uint64_t>{{"nodes", 1}}));
 }
 
+TEST(StaleApi, WhoAsksForSomeOfThemIsToldTheTruthAndTheOldViewStays) {
+  Watcher watcher({{"nodes", 2, minutes(2)}});
+  for (const char* name : {"a", "b"}) watcher.put(name);
+  std::string names;
+  watcher.api.call(kube::list(resource::nodes).with("labelSelector", "!none"),
+                   [&](const kube::Reply& reply) {
+                     for (const auto& item : std::get<kube::ListBody>(reply->body).items) {
+                       names += text_at(*item, "metadata", "name");
+                     }
+                   });
+  watcher.loop.run_for(seconds(1));
+  EXPECT_EQ(names, "abz");
+  EXPECT_EQ(watcher.list(), "az");
+}
+
 }  // namespace
 }  // namespace lockstep::sim

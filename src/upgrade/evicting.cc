@@ -257,6 +257,8 @@ Decision decide_pod_deletion(const Situation& situation) {
         std::string text = reason.text;
         Decision decision = enter(situation, State::drain, std::move(reason));
         decision.events.push_back({true, "GPU pods could not be evicted: " + text});
+        // A drain moves more than GPU pods: not for those that have left already.
+        decision.needs_fresh_view = true;
         return decision;
       });
 }

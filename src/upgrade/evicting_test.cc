@@ -317,5 +317,20 @@ TEST(Drain, WaitsForAGpuPodOutsideOfItThatIsEnding) {
   EXPECT_EQ(entered(scene.decide()), State::failed);
 }
 
+TEST(PodDeletion, GivingUpNeedsAFreshViewWhateverComesNext) {
+  for (bool drains : {false, true}) {
+    Scene scene;
+    scene.policy.drain.enable = drains;
+    scene.driver = make_driver_pod("old");
+    scene.in(State::pod_deletion);
+    scene.pods = {gpu_pod(without_controller(make_pod("bare")))};
+    Decision decision = scene.decide();
+    EXPECT_EQ(entered(decision), drains ? State::drain : State::failed);
+    EXPECT_TRUE(decision.needs_fresh_view);
+    scene.pods = {gpu_pod(make_pod("train-1"))};
+    EXPECT_FALSE(scene.decide().needs_fresh_view) << "an eviction asks the server itself";
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::upgrade

@@ -106,6 +106,20 @@ Decision delete_driver_pod(const Situation& situation, Reason reason) {
   removals.push_back({situation.view.driver.pod, Removal::remove});
   Decision decision = hold(std::move(reason));
   decision.write = std::move(removals);
+  decision.needs_fresh_view = true;
+  return decision;
+}
+
+// GPU pods are on the node, and its driver must not be loaded under them.
+Decision send_back_to_evictions(const Situation& situation) {
+  // From the wait on: jobs among them have not been waited for, in a restart-only at least.
+  Reason reason{"GpuPodsCameBack", "GPU pods are on the node: they have to leave first", ""};
+  if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
+  Decision decision = enter(situation, State::wait_for_jobs, std::move(reason));
+  // The pod may have been deleted already, by another of us who saw more. Should its successor be
+  // found in sync, that is no change taken back: the clients are stale, and only the way through
+  // validation finds them.
+  annotate(decision, situation, situation.rules.keys.requested, "true");
   return decision;
 }
 
@@ -165,20 +179,14 @@ Decision decide_pod_restart(const Situation& situation) {
   bool to_be_replaced =
       driver.is_out_of_sync() || driver.is_orphan() ||
       (driver.is_in_sync() && again && !safe_load && is_broken_from_before(situation, *driver.pod));
+  // Either way the driver is loaded anew.
+  bool reloads = to_be_replaced || (driver.is_in_sync() && safe_load);
+  // Somebody may have come in between; or the change is no longer only cosmetic.
+  if (reloads && !is_restart_only(situation.view, situation.rules) &&
+      has_gpu_pods_to_move(situation.view, situation.policy().pod_deletion)) {
+    return send_back_to_evictions(situation);
+  }
   if (to_be_replaced) {
-    // Somebody may have come in between; or the change is no longer only cosmetic.
-    if (!is_restart_only(situation.view, situation.rules) &&
-        has_gpu_pods_to_move(situation.view, situation.policy().pod_deletion)) {
-      // From the wait on: jobs among them have not been waited for, in a restart-only at least.
-      Reason reason{"GpuPodsCameBack", "GPU pods are on the node: they have to leave first", ""};
-      if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
-      Decision decision = enter(situation, State::wait_for_jobs, std::move(reason));
-      // The pod may have been deleted already, by another of us who saw more. Should its successor
-      // be found in sync, that is no change taken back: the clients are stale, and only the way
-      // through validation finds them.
-      annotate(decision, situation, keys.requested, "true");
-      return decision;
-    }
     return delete_driver_pod(
         situation,
         {"RestartsDriver",
@@ -194,6 +202,7 @@ Decision decide_pod_restart(const Situation& situation) {
   if (safe_load) {
     Decision decision = hold({"SafeToLoad", "nothing uses the GPUs: the driver may load", ""});
     annotate(decision, situation, keys.safe_load, {});
+    decision.needs_fresh_view = true;
     return decision;
   }
   if (driver.is_settled()) {

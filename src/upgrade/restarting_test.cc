@@ -20,6 +20,7 @@ Pod successor() { return make_driver_pod("new", test_time - seconds(5)); }
 TEST(PodRestart, DeletesAPodThatIsOutOfSync) {
   Decision decision = restarting(make_driver_pod("old")).decide();
   EXPECT_EQ(removed(decision), (Names{"delete driver-old"}));
+  EXPECT_TRUE(decision.needs_fresh_view) << "nothing brings the old driver back";
 }
 
 TEST(PodRestart, DeletesAnOrphan) {
@@ -78,6 +79,27 @@ TEST(PodRestart, RestartsAnOutOfSyncPodBeforeItLetsItLoad) {
 }
 
 // It has waited for a slot for hours, or the machine was restarted under it.
+TEST(PodRestart, DoesNotLetADriverLoadUnderGpuPods) {
+  Scene scene = restarting(not_ready(successor()));
+  scene.annotate(scene.rules.keys.safe_load, "gpu-1");
+  EXPECT_TRUE(scene.decide().needs_fresh_view);
+  scene.pods = {gpu_pod(make_pod("train-1"))};
+  EXPECT_EQ(entered(scene.decide()), State::wait_for_jobs);
+  EXPECT_EQ(scene.decide().reason.name, "GpuPodsCameBack");
+}
+
+TEST(PodRestart, ADeadlineDoesNotPassWhileNobodyIsThere) {
+  Scene scene = restarting(terminating(make_driver_pod("old")), hours(2));
+  EXPECT_EQ(entered(scene.decide()), State::failed);
+  EXPECT_TRUE(scene.decide().needs_fresh_view);
+  scene.seen_since = scene.now - minutes(10);
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().look_again, minutes(20));
+  // Whoever has been there for longer than the state is old does not shorten it.
+  scene.in(State::pod_restart, minutes(5));
+  EXPECT_EQ(scene.decide().look_again, minutes(25));
+}
+
 TEST(PodRestart, DoesNotTakeAPodThatWaitsForSafeLoadForABrokenOne) {
   for (int32_t restarts : {0, 1}) {
     Pod pod = not_ready(make_driver_pod("new", test_time - hours(5)));

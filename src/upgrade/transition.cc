@@ -25,8 +25,13 @@ Duration Situation::in_state() const {
   return since.is_set() ? std::max(now - since, Duration::zero()) : Duration::zero();
 }
 
+Duration Situation::seen_of(Duration passed) const {
+  if (!view.seen_since.is_set()) return passed;
+  return std::min(passed, std::max(now - view.seen_since, Duration::zero()));
+}
+
 Duration Situation::left_of(Duration limit) const {
-  return std::max(limit - in_state(), Duration::zero());
+  return std::max(limit - seen_of(in_state()), Duration::zero());
 }
 
 Duration Situation::since_timer(const std::string& key) const {
@@ -113,6 +118,7 @@ Decision fail_node(const Situation& situation, Reason reason) {
            revision.empty() ? std::nullopt : std::optional(revision.str()));
   decision.events = {{true, fmt::format("Driver upgrade failed in {}: {}",
                                         fleet::display_name(situation.state()), failure)}};
+  decision.needs_fresh_view = true;
   return decision;
 }
 

@@ -21,7 +21,11 @@ struct Situation {
   State state() const { return fleet::state_of(*view.node, rules.keys); }
   // How long the node has been in its state; zero when that is not known.
   Duration in_state() const;
-  // The rest of a length of time that began when the state was entered; never negative.
+  // Of the time that has passed, what somebody saw: a deadline does not pass while nobody was there
+  // to do what the state is for.
+  Duration seen_of(Duration passed) const;
+  // The rest of a length of time that began when the state was entered, as far as it was seen;
+  // never negative.
   Duration left_of(Duration limit) const;
   // How long ago the timer of this annotation began; the time in the state when it does not say, or
   // says what cannot be.

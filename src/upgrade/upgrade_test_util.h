@@ -122,6 +122,7 @@ struct Scene {
   std::vector<Pod> validators;
   std::vector<std::string> slice_versions;
   bool granted = false;
+  Time seen_since;
 
   Scene() {
     counts.total = 4;
@@ -190,6 +191,7 @@ struct Scene {
     for (const Pod& pod : validators) view.validators.push_back(share(pod));
     view.slice_versions = slice_versions;
     view.granted = granted;
+    view.seen_since = seen_since;
     return view;
   }
 

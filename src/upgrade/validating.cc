@@ -110,7 +110,7 @@ Decision decide_validation(const Situation& situation) {
     }
   }
   Duration limit = situation.policy().deadlines.validation;
-  Duration spent = situation.since_timer(situation.rules.keys.validation_start);
+  Duration spent = situation.seen_of(situation.since_timer(situation.rules.keys.validation_start));
   Duration left = std::max(limit - spent, Duration::zero());
   if (left == Duration::zero() && (!findings.stale.empty() || !findings.waiting.name.empty())) {
     Reason reason = findings.stale.empty()

@@ -220,5 +220,16 @@ TEST(ResourceSlices, ThatStayOldFailTheValidation) {
   EXPECT_EQ(scene.decide().reason.name, "StaleResourceSlice");
 }
 
+TEST(Validation, ADeadlineDoesNotPassWhileNobodyIsThere) {
+  Scene scene;
+  scene.in(State::validation, minutes(15));
+  scene.validators = {not_ready(make_daemon_pod("validator", test_time - minutes(1)))};
+  EXPECT_EQ(entered(scene.decide()), State::failed);
+  EXPECT_TRUE(scene.decide().needs_fresh_view);
+  scene.seen_since = scene.now - minutes(2);
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().look_again, minutes(8));
+}
+
 }  // namespace
 }  // namespace lockstep::upgrade

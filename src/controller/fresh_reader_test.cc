@@ -1,0 +1,186 @@
+// Steps that cannot be taken back are judged by what the cluster itself says.
+#include "controller/fresh_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "controller/fleet_test_util.h"
+
+namespace lockstep::controller {
+namespace {
+
+kube::ScriptedFaults::CallMatch reads_of_pods() {
+  return [](const kube::Request& request) {
+    return request.verb == kube::Verb::list && request.type == resource::pods &&
+           request.find_query("fieldSelector") != nullptr;
+  };
+}
+
+kube::CallPlan failing(kube::Fault fault) {
+  kube::CallPlan plan;
+  plan.fault = fault;
+  return plan;
+}
+
+// From now on one kind of object is seen late, whole lists apart.
+void see_late(TestController& controller, const ResourceType& type, Duration lag) {
+  kube::WatchPlan plan;
+  plan.lag = lag;
+  controller.faults.on_watch(
+      [type](const kube::WatchRequest& request) { return request.type == type; }, plan, 1000);
+}
+
+class ReadsAnew : public testing::Test {
+ protected:
+  ReadsAnew() : reader_(scene_.one.api, context_, claims_) {}
+
+  Result<FreshNode> read(const std::string& node) {
+    Result<FreshNode> outcome = fail(ErrorKind::internal, "no answer");
+    reader_.read(node, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
+    scene_.fleet.loop.run_for(minutes(1));
+    return outcome;
+  }
+  static std::string names(const FreshNode& fresh) {
+    std::string all;
+    for (const auto& pod : fresh.pods) all += pod->meta.name.str() + " ";
+    return all;
+  }
+
+  UpgradeScene scene_{{1, 2}};
+  DecodeContext context_;
+  kube::Cache<ResourceClaim> claims_;
+  FreshReader reader_;
+};
+
+TEST_F(ReadsAnew, TheNodeAndItsPodsAndNobodyElses) {
+  scene_.fleet.add_work("work-1", "gpu-1");
+  scene_.fleet.add_work("work-2", "gpu-2");
+  auto fresh = read("gpu-1");
+  ASSERT_TRUE(fresh) << fresh.error().text();
+  ASSERT_TRUE(fresh->node);
+  EXPECT_EQ(fresh->node->meta.name, "gpu-1");
+  EXPECT_EQ(names(*fresh).substr(0, 7), "work-1 ");
+  EXPECT_EQ(fresh->pods.size(), 3U) << "and its driver and validator: " << names(*fresh);
+}
+
+TEST_F(ReadsAnew, ANodeThatIsGone) {
+  auto fresh = read("gpu-7");
+  ASSERT_TRUE(fresh);
+  EXPECT_EQ(fresh->node, nullptr);
+  EXPECT_TRUE(fresh->pods.empty());
+}
+
+TEST_F(ReadsAnew, NothingIsConcludedFromHalfAnAnswer) {
+  scene_.one.faults.on_call(reads_of_pods(), failing(kube::Fault::server_error));
+  EXPECT_FALSE(read("gpu-1"));
+  scene_.one.faults.on_call(kube::ScriptedFaults::calls(kube::Verb::get, resource::nodes),
+                            failing(kube::Fault::throttled));
+  EXPECT_FALSE(read("gpu-1"));
+  scene_.one.faults.on_call(reads_of_pods(), failing(kube::Fault::reply_lost));
+  EXPECT_FALSE(read("gpu-1"));
+  EXPECT_TRUE(read("gpu-1"));
+}
+
+TEST_F(ReadsAnew, ClaimsOfWhichNobodyKnowsWhatTheyAre) {
+  auto& fleet = scene_.fleet;
+  Json claim = json_of(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+      "metadata":{"name":"c","namespace":"default"},
+      "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu"}}]}}})");
+  Json known = claim;
+  known.as_object()["metadata"].as_object()["name"] = "known";
+  fleet.must(kube::create(resource::resource_claims, "default", claim));
+  fleet.must(kube::create(resource::resource_claims, "default", known));
+  Json pod = gpu_pod_json("claims", "gpu-1");
+  Json& spec = pod.as_object()["spec"];
+  spec.as_object()["resourceClaims"] =
+      json_of(R"([{"name":"a","resourceClaimName":"c"},{"name":"b","resourceClaimName":"known"},
+                  {"name":"d","resourceClaimName":"gone"}])");
+  fleet.must(kube::create(resource::pods, "default", pod));
+  ResourceClaim held;
+  held.meta.ns = "default";
+  held.meta.name = "known";
+  held.meta.resource_version = "1";
+  held.allocated = true;
+  claims_.apply(kube::WatchEventType::added, std::make_shared<const ResourceClaim>(held));
+  auto fresh = read("gpu-1");
+  ASSERT_TRUE(fresh) << fresh.error().text();
+  ASSERT_EQ(fresh->claims.size(), 2U);
+  EXPECT_NE(fresh->claims.at({"default", "c"}), nullptr);
+  EXPECT_EQ(fresh->claims.at({"default", "gone"}), nullptr);
+}
+
+TEST(FreshView, APodThatTheWatchHasNotShownKeepsTheDriver) {
+  UpgradeScene scene({1, 1, R"({"maxUnavailable":"100%","podDeletion":{"timeoutSeconds":0}})"});
+  see_late(scene.one, resource::pods, minutes(1));
+  scene.start();
+  scene.fleet.loop.run_for(minutes(2));
+  scene.fleet.add_work("late", "gpu-1");
+  scene.upgrade();
+  ASSERT_TRUE(scene.fleet.run_until(
+      [&] { return scene.fleet.state("gpu-1") == "pod-restart-required"; }, minutes(2)));
+  scene.fleet.loop.run_for(seconds(5));
+  EXPECT_EQ(scene.one.controller->reasons().at("gpu-1").name, "WatchesBehind");
+  EXPECT_EQ(scene.one.controller->counts().fresh_views.at("overturned"), 1U);
+  uint64_t reads = scene.one.api.total("list", "pods");
+  scene.fleet.loop.run_for(seconds(30));
+  EXPECT_EQ(scene.one.api.total("list", "pods"), reads)
+      << "as long as the watch has not shown it, asking again tells nothing new";
+  ASSERT_TRUE(scene.finish());
+  EXPECT_FALSE(scene.fleet.exists(resource::pods, {"default", "late"})) << "it was evicted";
+  EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 1U);
+}
+
+TEST(FreshView, OneReadOfTheNodesPodsIsEnoughForOneUpgrade) {
+  UpgradeScene scene;
+  scene.start();
+  uint64_t lists = scene.one.api.total("list", "pods");
+  uint64_t gets = scene.one.api.total("get", "nodes");
+  scene.upgrade();
+  ASSERT_TRUE(scene.finish());
+  EXPECT_EQ(scene.one.api.total("list", "pods") - lists, 3U) << "one for each node";
+  EXPECT_EQ(scene.one.api.total("get", "nodes") - gets, 3U);
+  EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 3U);
+}
+
+TEST(FreshView, ReadsThatFailAreTriedAgainAndTheNodeSaysSo) {
+  UpgradeScene scene({1, 1});
+  scene.start();
+  scene.one.faults.on_call(reads_of_pods(), failing(kube::Fault::server_error), 6);
+  scene.upgrade();
+  ASSERT_TRUE(scene.fleet.run_until(
+      [&] { return scene.one.controller->reasons().at("gpu-1").name == "NotVerified"; },
+      minutes(2)));
+  EXPECT_EQ(scene.fleet.state("gpu-1"), "pod-restart-required");
+  ASSERT_TRUE(scene.finish());
+  EXPECT_EQ(scene.one.controller->counts().fresh_views.at("error"), 6U);
+}
+
+TEST(FreshView, AFailureIsNotBelievedOfAWatchThatIsBehind) {
+  UpgradeScene scene({1, 1, R"({"maxUnavailable":"100%","deadlines":{"validationSeconds":60}})"});
+  scene.start();
+  scene.upgrade();
+  ASSERT_TRUE(scene.fleet.run_until(
+      [&] { return scene.fleet.state("gpu-1") == "validation-required"; }, minutes(2)));
+  // The validator that will soon be ready is seen when its time is over.
+  see_late(scene.one, resource::pods, minutes(2));
+  scene.one.drop_watches();
+  ASSERT_TRUE(scene.finish());
+  EXPECT_EQ(scene.one.controller->counts().failures, 0U);
+  EXPECT_GE(scene.one.controller->counts().fresh_views.at("overturned"), 1U);
+}
+
+TEST(FreshView, WhoWasCutOffLooksForAsLongAsTheDeadlineBeforeItGivesUp) {
+  UpgradeScene scene({1, 1});
+  scene.start();
+  scene.upgrade();
+  ASSERT_TRUE(scene.fleet.run_until(
+      [&] { return scene.fleet.state("gpu-1") == "validation-required"; }, minutes(2)));
+  // The validator from before the restart is still there: nobody was there to restart it.
+  scene.one.begin_outage();
+  scene.fleet.loop.run_for(minutes(20));
+  scene.one.end_outage();
+  ASSERT_TRUE(scene.finish());
+  EXPECT_EQ(scene.one.controller->counts().failures, 0U);
+}
+
+}  // namespace
+}  // namespace lockstep::controller
