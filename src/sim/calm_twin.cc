@@ -29,6 +29,9 @@ EndFacts comparable(const Scenario& scenario, const EndFacts& end, const EndFact
   std::erase_if(left.things, [&](const auto& entry) {
     const std::string& thing = entry.first;
     if (thing.starts_with("pod ")) return true;
+    // Pods that have ended go with their node, if it goes.
+    auto running = entry.second.find("running pods");
+    if (running != entry.second.end() && running->second == "0") return true;
     bool is_node = thing.starts_with("node ");
     return is_node && !all_done && !(is_done(end, thing) && is_done(other, thing));
   });

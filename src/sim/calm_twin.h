@@ -19,6 +19,7 @@ Scenario calm_twin(const Scenario& scenario);
 // What is wrong with either, and where their ends differ; empty: nothing. Not compared, because it
 // depends on what came first and not on what the controller did right or wrong:
 //
+//   * pods that have ended: they go with their node, if it goes;
 //   * pods that nobody would make anew: whether an upgrade that was taken back had reached their
 //     node by then is a question of time;
 //   * nodes that are not done in both, of a scenario that does not expect all to be done: which

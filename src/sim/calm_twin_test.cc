@@ -104,6 +104,14 @@ TEST(CalmTwin, PodsThatNobodyMakesAnewMayHaveGoneOrNot) {
           .empty());
 }
 
+TEST(CalmTwin, PodsThatHaveEndedAreOfNoInterest) {
+  Scenario scenario = read("nodes: 1\nexpect: {done: all}\n");
+  RunSummary none = ended({{"Job a/b", {{"running pods", "0"}}}});
+  EXPECT_TRUE(compare_with_twin(scenario, none, ended({})).empty());
+  EXPECT_EQ(compare_with_twin(scenario, none, ended({{"Job a/b", {{"running pods", "1"}}}})).size(),
+            1u);
+}
+
 TEST(CalmTwin, WhoFailsBehindALastingObstacleIsAQuestionOfTime) {
   RunSummary run = ended({{"node gpu-1", {{"state", "upgrade-failed"}}},
                           {"node gpu-2", {{"state", "upgrade-done"}, {"cordoned", "yes"}}}});

@@ -30,10 +30,40 @@ void FitForService::on_node(const NodeStep& step) {
     generations_[step.name] = truth().cluster().kubelets().machine(step.name).generation();
   }
   bool leaves = step.to() == State::uncordon || step.to() == State::done;
-  if (step.from() != State::validation || !leaves) return;
+  // Who is in uncordon-required was judged when it left the state before.
+  if (!leaves || step.from() == State::uncordon) return;
+  if (step.from() != State::validation) {
+    if (clients_) check_renewal(step.name);
+    return;
+  }
   check_driver(step.name);
   if (clients_) check_clients(step.name);
   check_validators(step.name);
+}
+
+void FitForService::on_pod_end(const PodEnd& end) {
+  if (!is_driver_pod(end.pod) || end.node.empty()) return;
+  restarts_[end.node] = {end.ours, truth().cluster().kubelets().machine(end.node).generation()};
+}
+
+void FitForService::check_renewal(const std::string& node) const {
+  auto restart = restarts_.find(node);
+  if (restart == restarts_.end() || !restart->second.ours) return;
+  const Kubelets& kubelets = truth().cluster().kubelets();
+  const Machine& machine = kubelets.machine(node);
+  for (const auto& [key, pod] : truth().pods_on(node)) {
+    if (!is_plugin_pod(key, *pod.object) || is_terminating(*pod.object)) continue;
+    const PodRun* run = kubelets.find_run(key);
+    // Not yet, where the module is on its way out or in: but it will be.
+    bool is_stale =
+        run != nullptr && (run->nvml.generation < machine.generation() || !machine.loaded());
+    bool is_from_before = is_stale && run->nvml.generation <= restart->second.generation;
+    if (!is_from_before) continue;
+    accuse(
+        fmt::format("{} is to return to service without a validation, and its client {} is from "
+                    "before we restarted its driver",
+                    node, key.text()));
+  }
 }
 
 void FitForService::check_driver(const std::string& node) const {

@@ -16,14 +16,18 @@ class AdminCordon final : public Invariant {
   void on_node(const NodeStep& step) override;
 };
 
-// The driver is loaded, no client holds one from before, and the validators are ready.
+// The driver is loaded, no client holds one from before, and the validators are ready. Whichever
+// way a node takes back to service: where we restarted its driver, its clients have been renewed
+// since.
 class FitForService final : public Invariant {
  public:
   FitForService(const Truth& truth, Accuse accuse, bool clients)
       : Invariant(truth, std::move(accuse)), clients_(clients) {}
   void on_node(const NodeStep& step) override;
+  void on_pod_end(const PodEnd& end) override;
 
  private:
+  void check_renewal(const std::string& node) const;
   void check_driver(const std::string& node) const;
   void check_clients(const std::string& node) const;
   void check_validators(const std::string& node) const;
@@ -32,6 +36,11 @@ class FitForService final : public Invariant {
 
   bool clients_;
   std::map<std::string, uint64_t> generations_;  // of the module, when its validation began
+  struct Restart {
+    bool ours = false;
+    uint64_t generation = 0;  // that was loaded when the driver pod was made to go
+  };
+  std::map<std::string, Restart> restarts_;  // by node, the last
 };
 
 }  // namespace lockstep::sim

@@ -131,5 +131,34 @@ TEST_F(ServiceTest, AChangeThatWasTakenBackNeedsNoValidation) {
   expect_innocent();
 }
 
+// Its driver came up after all, and nobody has renewed what uses it.
+TEST_F(ServiceTest, SeesAStaleClientThatReturnsWithoutAValidation) {
+  start();
+  change_driver();
+  go_to_restart("gpu-1");
+  restart_driver("gpu-1");
+  cluster->loop.run_for(minutes(5));
+  patch("gpu-1", step(State::failed, {{fleet::failure_annotation, "DriverCrashLoop: x"}}));
+  patch("gpu-1", step(State::required, {{fleet::failure_annotation, nullptr}}));
+  witness->set_blindness(hours(1));
+  cluster->loop.run_for(minutes(1));
+  auto before = witness->violations().size();
+  go("gpu-1", {State::done});
+  ASSERT_EQ(witness->violations().size(), before + 1);
+  EXPECT_NE(witness->violations().back().find(
+                "gpu-1 is to return to service without a validation, and its client"),
+            std::string::npos)
+      << witness->violations().back();
+}
+
+TEST_F(ServiceTest, AChangeThatWasTakenBackBeforeTheRestartNeedsNoValidation) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required});
+  cluster->loop.run_for(minutes(1));
+  go("gpu-1", {State::done});
+  expect_innocent();
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -252,6 +252,8 @@ Result<void> WorldFaults::recreate_node(const Interference& step, const std::str
 }
 
 Result<void> WorldFaults::recreate_driver_pod(const Interference&, const std::string& node) {
+  // One of an old revision brings its old driver back.
+  reloaded_.insert(node);
   for (const Document& pod : cluster_.pods_of(driver_daemon_set_name, node)) {
     ObjectKey key{std::string(text_at(*pod, "metadata", "namespace")),
                   std::string(text_at(*pod, "metadata", "name"))};
