@@ -238,9 +238,13 @@ void FleetWatch::touch_daemon_set(const DaemonSet& set) {
 void FleetWatch::read_revision(const ControllerRevision& revision) {
   const OwnerReference* owner = revision.meta.controller();
   if (owner == nullptr) return;
-  const auto* newest = fleet::newest_revision(revisions.cache.find_all("owner", owner->uid));
+  auto all = revisions.cache.find_all("owner", owner->uid);
+  const auto* newest = fleet::newest_revision(all);
   Newest known;
-  if (newest != nullptr) known = {Text(newest->hash()), digest_of(newest->pod_template)};
+  if (newest != nullptr) {
+    known = {Text(newest->hash()), digest_of(newest->pod_template), newest->meta.created, {}};
+    for (const auto& each : all) known.hashes.emplace_back(each->hash());
+  }
   auto at = newest_.find(owner->uid.view());
   if (at != newest_.end() && at->second == known) return;
   newest_[owner->uid.str()] = known;
@@ -387,11 +391,26 @@ fleet::NodeView FleetWatch::view(const FreshNode& fresh) const {
   return view;
 }
 
+bool FleetWatch::is_behind_on_driver(const FreshNode& fresh, const fleet::NodeView& view) {
+  const auto& set = view.driver.set;
+  if (!set) return false;
+  return !fresh.driver_set || fresh.driver_set->meta.uid != set->meta.uid ||
+         fresh.driver_set->meta.generation != set->meta.generation;
+}
+
 fleet::NodeView FleetWatch::begin_view(std::shared_ptr<const Node> node) const {
   fleet::NodeView view;
   view.pool = std::string(node->meta.labels.get(fleet::driver_owner_label));
   view.node = std::move(node);
   return view;
+}
+
+bool FleetWatch::is_of_later_revision(const fleet::DriverView& driver, const Newest& newest) {
+  if (driver.pod == nullptr || driver.is_orphan() || !newest.created.is_set()) return false;
+  std::string_view hash = driver.pod->meta.labels.get(fleet::revision_label);
+  bool known = std::any_of(newest.hashes.begin(), newest.hashes.end(),
+                           [&](const Text& each) { return each == hash; });
+  return !hash.empty() && !known && driver.pod->meta.created >= newest.created;
 }
 
 void FleetWatch::end_view(fleet::NodeView& view) const {
@@ -404,7 +423,11 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
     // speak of the same driver, the revision is not known.
     bool agree = newest != newest_.end() &&
                  newest->second.digest == digest_of(view.driver.set->pod_template);
-    if (agree) view.driver.newest_revision = newest->second.hash;
+    // And a pod that was made after the newest revision that we know, of one that we do not know,
+    // is no old pod: we are behind.
+    if (agree && !is_of_later_revision(view.driver, newest->second)) {
+      view.driver.newest_revision = newest->second.hash;
+    }
   }
   // Slices are what clients publish: whoever is told of no clients does not wait for slices either.
   bool looks_at_clients = !options_.clients.empty();
@@ -468,7 +491,11 @@ void FleetWatch::count(const fleet::NodeView& view) {
   // A node in the middle of its upgrade keeps its place while its DaemonSet and its pod are gone
   // for a moment, as when somebody creates the DaemonSet anew.
   fleet::State state = fleet::state_of(*view.node, rules_.keys);
-  bool counts = view.driver.wanted() || fleet::is_active(state) || state == fleet::State::failed;
+  // The same holds for the rest of them while there is no driver DaemonSet at all: one that is
+  // cordoned or not Ready is out of service with or without a driver.
+  bool between = driver_sets_.empty() && state != fleet::State::unknown;
+  bool counts =
+      view.driver.wanted() || fleet::is_active(state) || state == fleet::State::failed || between;
   bool changed = counts ? tally_.update(name, facts_of(view)) : tally_.remove(name);
   if (!changed) return;
   for (const auto& listener : pool_listeners_) listener();

@@ -70,6 +70,9 @@ class FleetWatch {
   std::optional<fleet::NodeView> view(const std::string& node) const;
   // The same of a node and pods that were read from the cluster itself. The node must be there.
   fleet::NodeView view(const FreshNode& fresh) const;
+  // The driver's template has changed, and perhaps back: until the watches show it, which revision
+  // is the newest is not known.
+  static bool is_behind_on_driver(const FreshNode& fresh, const fleet::NodeView& view);
   // False while a write of ours, to the node or to a pod on it, is not shown yet.
   bool is_current(const std::string& node) const;
   // Brings the tally up to date with the node; call it before deciding.
@@ -138,9 +141,12 @@ class FleetWatch {
   struct Newest {
     Text hash;
     Text digest;  // of the driver's configuration, in its template
+    Time created;
+    std::vector<Text> hashes;  // of all its revisions
 
     bool operator==(const Newest&) const = default;
   };
+  static bool is_of_later_revision(const fleet::DriverView& driver, const Newest& newest);
   std::map<std::string, Newest, std::less<>> newest_;
   std::set<std::string> uncounted_;
   std::set<ObjectKey> driver_sets_;

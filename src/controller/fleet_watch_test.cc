@@ -483,12 +483,39 @@ TEST(FleetWatch, ANodeInTheMiddleOfItsUpgradeKeepsItsPlaceWithoutADriver) {
   scene.api.erase(resource::pods, {std::string(operator_ns), "driver-2"});
   scene.settle();
   scene.watch->count_changed();
-  EXPECT_EQ(scene.watch->nodes(), std::vector<std::string>{"gpu-1"});
+  EXPECT_EQ(scene.watch->nodes(), (std::vector<std::string>{"gpu-1", "gpu-2"}))
+      << "out of service they would be all the same, and are to be counted";
   EXPECT_EQ(scene.watch->tally().counts("").active, 1);
-  scene.add_state("gpu-1", State::done);
+  // Another DaemonSet, which does not want them.
+  scene.add_set(operator_ns, driver_set, R"({"another":"pool"})");
   scene.settle();
   scene.watch->count_changed();
-  EXPECT_TRUE(scene.watch->nodes().empty());
+  EXPECT_EQ(scene.watch->nodes(), std::vector<std::string>{"gpu-1"}) << "in mid-upgrade";
+}
+
+// One of two leaders may not have seen the newest revision: it must not take the pods of it for
+// old.
+TEST(FleetWatch, APodOfARevisionThatIsNotKnownAndLaterThanTheNewestIsNotOutOfDate) {
+  Scene scene;
+  scene.add_usual();
+  scene.start();
+  auto made_at = [](std::string_view time) {
+    return fmt::format(R"({{"metadata":{{"creationTimestamp":"{}"}}}})", time);
+  };
+  auto with_times = [&](std::string_view revision_made, std::string_view pod_made) {
+    ObjectKey key{std::string(operator_ns), fmt::format("{}-known", driver_set)};
+    Json revision = revision_json(driver_set, fmt::format("uid-{}", driver_set), "known", 7);
+    scene.put(resource::controller_revisions, key, merged(revision, made_at(revision_made)));
+    scene.add_driver("driver-1", "gpu-1", "unknown", made_at(pod_made));
+    scene.settle();
+    return scene.view().driver;
+  };
+  fleet::DriverView later = with_times("2026-11-15T10:00:00Z", "2026-11-15T10:00:05Z");
+  EXPECT_TRUE(later.newest_revision.empty());
+  EXPECT_FALSE(later.is_out_of_sync());
+  fleet::DriverView earlier = with_times("2026-11-15T10:00:00Z", "2026-11-15T09:00:00Z");
+  EXPECT_EQ(earlier.newest_revision, "known");
+  EXPECT_TRUE(earlier.is_out_of_sync());
 }
 
 TEST(FleetWatch, ANodeThatVanishesIsForgotten) {

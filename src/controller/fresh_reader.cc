@@ -22,7 +22,7 @@ struct FreshReader::Reading {
   }
 };
 
-void FreshReader::read(const std::string& node, Done done) {
+void FreshReader::read(const std::string& node, const DaemonSet* driver_set, Done done) {
   auto reading = std::make_shared<Reading>();
   reading->done = std::move(done);
   ask(reading, kube::get(resource::nodes, {"", node}),
@@ -31,6 +31,9 @@ void FreshReader::read(const std::string& node, Done done) {
   pods.with("fieldSelector", "spec.nodeName=" + node);
   ask(reading, std::move(pods),
       [this, reading](const kube::Response& response) { take_pods(reading, response); });
+  if (driver_set == nullptr) return;
+  ask(reading, kube::get(resource::daemon_sets, driver_set->meta.key()),
+      [this, reading](const kube::Response& response) { take_driver_set(*reading, response); });
 }
 
 void FreshReader::ask(const Shared& reading, kube::Request request,
@@ -55,6 +58,14 @@ void FreshReader::take_node(Reading& reading, const kube::Response& response) {
   auto node = kube::decode_shared<Node>(response.body, context_);
   if (!node) return reading.fail_with(node.error());
   reading.fresh.node = std::move(*node);
+}
+
+void FreshReader::take_driver_set(Reading& reading, const kube::Response& response) {
+  if (response.code == 404) return;
+  if (!response.ok()) return reading.fail_with(response.error());
+  auto set = kube::decode_shared<DaemonSet>(response.body, context_);
+  if (!set) return reading.fail_with(set.error());
+  reading.fresh.driver_set = std::move(*set);
 }
 
 void FreshReader::take_pods(const Shared& reading, const kube::Response& response) {

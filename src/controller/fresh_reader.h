@@ -13,6 +13,7 @@
 #include "fleet/node_view.h"
 #include "kube/api.h"
 #include "kube/cache.h"
+#include "objects/daemon_set.h"
 #include "objects/decode.h"
 #include "objects/resource_claim.h"
 #include "world/loop.h"
@@ -22,6 +23,8 @@ namespace lockstep::controller {
 struct FreshNode {
   std::shared_ptr<const Node> node;  // null: there is none of that name
   std::vector<fleet::PodPtr> pods;   // on the node, by namespace and name
+  // The driver DaemonSet as it is now, where one was asked for and is there.
+  std::shared_ptr<const DaemonSet> driver_set;
   // Of those pods, what the watch had not shown as allocated; null: there is no such claim.
   std::map<ObjectKey, std::shared_ptr<const ResourceClaim>> claims;
 };
@@ -36,8 +39,9 @@ class FreshReader {
   FreshReader(kube::Api& api, DecodeContext& context, const kube::Cache<ResourceClaim>& claims)
       : api_(api), context_(context), claims_(claims) {}
 
-  // One get, one list, and a get for each claim of which it is not known whether it is a GPU's.
-  void read(const std::string& node, Done done);
+  // One get, one list, a get of the driver DaemonSet if there is one, and a get for each claim of
+  // which it is not known whether it is a GPU's.
+  void read(const std::string& node, const DaemonSet* driver_set, Done done);
 
  private:
   struct Reading;
@@ -46,6 +50,7 @@ class FreshReader {
   void ask(const Shared& reading, kube::Request request,
            std::function<void(const kube::Response&)> take);
   void take_node(Reading& reading, const kube::Response& response);
+  void take_driver_set(Reading& reading, const kube::Response& response);
   void take_pods(const Shared& reading, const kube::Response& response);
   void take_claim(Reading& reading, const ObjectKey& key, const kube::Response& response);
 

@@ -35,7 +35,10 @@ class ReadsAnew : public testing::Test {
 
   Result<FreshNode> read(const std::string& node) {
     Result<FreshNode> outcome = fail(ErrorKind::internal, "no answer");
-    reader_.read(node, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
+    DaemonSet set;
+    set.meta.ns = operator_ns;
+    set.meta.name = driver_set;
+    reader_.read(node, &set, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
     scene_.fleet.loop.run_for(minutes(1));
     return outcome;
   }
@@ -59,6 +62,8 @@ TEST_F(ReadsAnew, TheNodeAndItsPodsAndNobodyElses) {
   ASSERT_TRUE(fresh->node);
   EXPECT_EQ(fresh->node->meta.name, "gpu-1");
   EXPECT_EQ(names(*fresh).substr(0, 7), "work-1 ");
+  ASSERT_TRUE(fresh->driver_set);
+  EXPECT_EQ(fresh->driver_set->meta.name, driver_set);
   EXPECT_EQ(fresh->pods.size(), 3U) << "and its driver and validator: " << names(*fresh);
 }
 
@@ -127,6 +132,28 @@ TEST(FreshView, APodThatTheWatchHasNotShownKeepsTheDriver) {
   ASSERT_TRUE(scene.finish());
   EXPECT_FALSE(scene.fleet.exists(resource::pods, {"default", "late"})) << "it was evicted";
   EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 1U);
+}
+
+// Changed and changed back, and one of us has not seen the last: what it would restart is right.
+TEST(FreshView, ADaemonSetThatTheWatchHasNotShownKeepsTheDriver) {
+  fleet::NodeView view;
+  FreshNode fresh;
+  EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view))
+      << "no driver, nothing to be behind on";
+  DaemonSet seen;
+  seen.meta.uid = "a";
+  seen.meta.generation = 2;
+  view.driver.set = std::make_shared<const DaemonSet>(seen);
+  EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view)) << "it is gone";
+  fresh.driver_set = std::make_shared<const DaemonSet>(seen);
+  EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view));
+  seen.meta.generation = 3;
+  fresh.driver_set = std::make_shared<const DaemonSet>(seen);
+  EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view)) << "its template is another";
+  seen.meta.generation = 2;
+  seen.meta.uid = "b";
+  fresh.driver_set = std::make_shared<const DaemonSet>(seen);
+  EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view)) << "it was created anew";
 }
 
 TEST(FreshView, OneReadOfTheNodesPodsIsEnoughForOneUpgrade) {

@@ -152,7 +152,7 @@ void UpgradeController::work(const std::string& name) {
   auto granted = granted_.find(name);
   view->granted = granted != granted_.end() && granted->second == view->node->meta.resource_version;
   upgrade::Decision decision = decide(*view, began);
-  if (leading_ && decision.needs_fresh_view) return verify(name, decision);
+  if (leading_ && decision.needs_fresh_view) return verify(*view, decision);
   act(*view, decision);
 }
 
@@ -173,7 +173,8 @@ void UpgradeController::act(const fleet::NodeView& view, const upgrade::Decision
 // A watch may be late without anybody noticing: a pod that was bound a minute ago, or a validator
 // that has become ready, may not be known yet. One read per node and step, by those few nodes that
 // hold a slot; none while the watches have not even shown what the last one found.
-void UpgradeController::verify(const std::string& name, const upgrade::Decision& decision) {
+void UpgradeController::verify(const fleet::NodeView& view, const upgrade::Decision& decision) {
+  std::string name(view.name());
   auto backlog = backlogs_.find(name);
   if (backlog != backlogs_.end()) {
     if (backlog->second.remains(watch_.nodes_watch.cache, watch_.pods.cache)) {
@@ -183,7 +184,7 @@ void UpgradeController::verify(const std::string& name, const upgrade::Decision&
     backlogs_.erase(backlog);
   }
   reasons_[name] = decision.reason;
-  reader_.read(name,
+  reader_.read(name, view.driver.set.get(),
                [this, name](Result<FreshNode> fresh) { on_verified(name, std::move(fresh)); });
 }
 
@@ -204,6 +205,10 @@ void UpgradeController::on_verified(const std::string& name, Result<FreshNode> f
   if (!fresh->node) return queue_.done(name);
   fleet::NodeView view = watch_.view(*fresh);
   upgrade::Decision decision = decide(view, options_.stopwatch ? options_.stopwatch() : Duration());
+  if (FleetWatch::is_behind_on_driver(*fresh, view)) {
+    return wait_for_watches(name, *fresh,
+                            {"DriverChanged", "the driver's DaemonSet has changed", ""});
+  }
   if (!decision.needs_fresh_view) return wait_for_watches(name, *fresh, decision.reason);
   ++counts_.fresh_views["confirmed"];
   act(view, decision);

@@ -55,7 +55,7 @@ class UpgradeController {
   // Does what was decided on the view.
   void act(const fleet::NodeView& view, const upgrade::Decision& decision);
   // Before a step that cannot be taken back: reads the node and its pods, and decides on that.
-  void verify(const std::string& node, const upgrade::Decision& decision);
+  void verify(const fleet::NodeView& view, const upgrade::Decision& decision);
   void on_verified(const std::string& node, Result<FreshNode> fresh);
   void wait_for_watches(const std::string& node, const FreshNode& fresh,
                         const upgrade::Reason& really);

@@ -34,6 +34,9 @@ inline constexpr std::string_view failure_annotation = "lockstep.dev/upgrade-fai
 // again. It stays through a retry, which must pass from the beginning although the pod may fit.
 inline constexpr std::string_view failed_revision_annotation =
     "lockstep.dev/upgrade-failed-revision";
+// The uid of the driver pod with which the upgrade began. Times cannot say whether a pod is from
+// before: its own is the API server's, and ours may be another.
+inline constexpr std::string_view began_with_annotation = "lockstep.dev/upgrade-began-with";
 // Whose the node's cordon is. Written together with the cordon, so that a state label that is lost
 // or set by hand does not make ours look like somebody's; gone when the upgrade is over.
 inline constexpr std::string_view cordon_annotation = "lockstep.dev/upgrade-cordon";

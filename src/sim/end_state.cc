@@ -33,6 +33,7 @@ void add_memory(const Json& node, const fleet::Keys& keys,
                                              keys.wait_start,
                                              keys.validation_start,
                                              fleet::cordon_annotation,
+                                             fleet::began_with_annotation,
                                              fleet::unvalidated_annotation};
   for (std::string_view key : keys_of_memory) {
     if (has_annotation(node, key)) facts[std::string(key)] = "is there";

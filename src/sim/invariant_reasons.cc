@@ -122,7 +122,10 @@ std::string TrueReasons::objection_to_failure(const NodeStep& step, std::string_
     return found ? "it has a validator pod" : "";
   }
   if (reason == "ValidatorNotReady") {
-    bool found = any([](const Json& pod) { return is_validator_pod(pod) && !is_ready_pod(pod); });
+    // One that nobody is there to end says for ever that it is ready.
+    bool found = any([](const Json& pod) {
+      return is_validator_pod(pod) && (!is_ready_pod(pod) || is_terminating(pod));
+    });
     return found ? "" : "its validators are ready";
   }
   if (reason == "DriverCrashLoop" || reason == "DriverImageUnavailable" ||

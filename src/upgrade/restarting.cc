@@ -81,11 +81,18 @@ std::optional<Reason> find_timeout(const Situation& situation, std::string_view 
                 "look at the driver pod's events and logs"};
 }
 
-// In sync and yet to be replaced: a retry of what failed. One that came up after this state was
-// entered is the retry itself.
+bool is_from_before(const Situation& situation, const Pod& pod) {
+  const Text* began_with = situation.node().meta.annotations.find(fleet::began_with_annotation);
+  if (began_with != nullptr) return *began_with == pod.meta.uid;
+  // Somebody else began it: only the times are left.
+  return pod.meta.created < fleet::state_since(situation.node());
+}
+
+// In sync and yet to be replaced: a retry of what failed. One that came up after the upgrade began
+// is the retry itself.
 bool is_broken_from_before(const Situation& situation, const Pod& pod) {
   if (fleet::is_running_and_ready(pod) || pod.meta.is_deleting()) return false;
-  if (pod.meta.created >= fleet::state_since(situation.node())) return false;
+  if (!is_from_before(situation, pod)) return false;
   bool has_failed =
       pod.phase == PodPhase::failed || find_status(pod, [](const ContainerStatus& status) {
                                          return is_hopeless(status) || status.restarts > 0 ||

@@ -252,6 +252,17 @@ TEST(Retry, DoesNotDeleteThePodThatTheRetryMade) {
   EXPECT_EQ(entered(retrying(crashing(successor(), 11)).decide()), State::failed);
 }
 
+// The pod's time is the API server's, that of the state ours: one that is ahead would see every new
+// pod as one from before, and delete it as soon as it is made.
+TEST(Retry, KnowsThePodFromBeforeByItsUidAndNotByTheClock) {
+  Pod pod = crashing(make_driver_pod("new", test_time - hours(1)), 2);
+  Scene scene = retrying(pod);
+  scene.annotate(std::string(fleet::began_with_annotation), "another");
+  EXPECT_FALSE(scene.decide().writes()) << "it came after the upgrade began";
+  scene.annotate(std::string(fleet::began_with_annotation), pod.meta.uid.str());
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-new"}));
+}
+
 TEST(Retry, DoesNotDeleteAPodThatIsReadyOrJustStarts) {
   EXPECT_EQ(entered(retrying(make_driver_pod("new")).decide()), State::validation);
   EXPECT_FALSE(

@@ -94,6 +94,9 @@ Decision begin(const Situation& situation) {
     annotate(decision, situation, situation.rules.keys.initially_unschedulable, {});
     annotate(decision, situation, std::string(fleet::cordon_annotation), {});
   }
+  const auto& pod = situation.view.driver.pod;
+  annotate(decision, situation, std::string(fleet::began_with_annotation),
+           pod == nullptr ? std::nullopt : std::optional(pod->meta.uid.str()));
   // A retry remembers until its end what it is a retry of (see is_retry).
   bool retry = is_retry(situation.view);
   if (!newest.empty()) {

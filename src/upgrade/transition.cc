@@ -91,6 +91,7 @@ Decision enter(const Situation& situation, State to, Reason reason) {
   if (to == State::done) {
     annotate(decision, situation, keys.requested, {});
     annotate(decision, situation, std::string(fleet::cordon_annotation), {});
+    annotate(decision, situation, std::string(fleet::began_with_annotation), {});
     annotate(decision, situation, keys.initially_unschedulable, {});
     annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
   }
