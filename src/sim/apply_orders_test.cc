@@ -77,7 +77,7 @@ class Delivery {
     std::vector<std::string> nodes;
     for (const auto& node : cluster.kubelets().node_names()) {
       Pod plugin = pod_of(cluster, dra_daemon_set_name, node);
-      const PodRun* run = cluster.kubelets().find_run(plugin.meta.key());
+      const PodRun* run = cluster.kubelets().find_run(node, plugin.meta.key());
       bool prepares =
           run != nullptr && cluster.kubelets().machine(node).prepare(run->nvml, "claim", 0);
       if (!prepares) nodes.push_back(node);

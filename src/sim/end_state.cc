@@ -42,8 +42,7 @@ void add_memory(const Json& node, const fleet::Keys& keys,
 
 void add_machine(Cluster& cluster, const std::string& node,
                  std::map<std::string, std::string>& facts) {
-  auto names = cluster.kubelets().node_names();
-  if (std::find(names.begin(), names.end(), node) == names.end()) return;
+  if (!cluster.kubelets().has_node(node)) return;
   const Machine& machine = cluster.kubelets().machine(node);
   facts["driver"] = machine.loaded() ? machine.version() : "not loaded";
 }
@@ -72,8 +71,8 @@ void add_pods(Cluster& cluster, EndFacts& end) {
                                : is_ready_pod(*pod) ? "ready"
                                                     : "not ready";
     const PodRun* run =
-        cluster.kubelets().find_run({std::string(text_at(*pod, "metadata", "namespace")),
-                                     std::string(text_at(*pod, "metadata", "name"))});
+        cluster.kubelets().find_run(node, {std::string(text_at(*pod, "metadata", "namespace")),
+                                           std::string(text_at(*pod, "metadata", "name"))});
     if (run == nullptr || run->role != Role::dra_plugin) continue;
     const Machine& machine = cluster.kubelets().machine(node);
     facts["client fits the driver"] =

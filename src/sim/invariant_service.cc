@@ -93,8 +93,8 @@ void FitForService::check_clients(const std::string& node) const {
   for (const auto& [key, pod] : truth().pods_on(node)) {
     if (!is_plugin_pod(key, *pod.object) || is_terminating(*pod.object)) continue;
     found = true;
-    const PodRun* run = kubelets.find_run(key);
-    if (never_ready(key, pod)) {
+    const PodRun* run = kubelets.find_run(node, key);
+    if (never_ready(node, key, pod)) {
       accuse(fmt::format("{} is to return to service, and its client {} is not ready", node,
                          key.text()));
     } else if (run != nullptr &&
@@ -113,7 +113,7 @@ void FitForService::check_validators(const std::string& node) const {
   for (const auto& [key, pod] : truth().pods_on(node)) {
     if (!is_validator_pod(*pod.object) || is_terminating(*pod.object)) continue;
     found = true;
-    if (never_ready(key, pod)) {
+    if (never_ready(node, key, pod)) {
       accuse(fmt::format("{} is to return to service, and its validator {} is not ready", node,
                          key.text()));
     }
@@ -121,9 +121,10 @@ void FitForService::check_validators(const std::string& node) const {
   if (!found) accuse(fmt::format("{} is to return to service without a validator", node));
 }
 
-bool FitForService::never_ready(const ObjectKey& key, const PodTruth& pod) const {
+bool FitForService::never_ready(const std::string& node, const ObjectKey& key,
+                                const PodTruth& pod) const {
   if (is_ready_pod(*pod.object)) return false;
-  const PodRun* run = truth().cluster().kubelets().find_run(key);
+  const PodRun* run = truth().cluster().kubelets().find_run(node, key);
   return run == nullptr || !run->ready_since.is_set();
 }
 

@@ -32,7 +32,7 @@ class FitForService final : public Invariant {
   void check_clients(const std::string& node) const;
   void check_validators(const std::string& node) const;
   // It was never ready, so nobody can have seen it so.
-  bool never_ready(const ObjectKey& key, const PodTruth& pod) const;
+  bool never_ready(const std::string& node, const ObjectKey& key, const PodTruth& pod) const;
 
   bool clients_;
   std::map<std::string, uint64_t> generations_;  // of the module, when its validation began

@@ -100,7 +100,7 @@ TEST(KubeletPower, APodThatWasBoundWhileTheMachineWasOffStartsWhenItIsOn) {
   cluster.kubelets().switch_off("gpu-1");
   add_gpu_pod(cluster, "work", "gpu-1");
   cluster.loop.run_for(minutes(1));
-  EXPECT_EQ(cluster.kubelets().find_run({"ml-training", "work"}), nullptr);
+  EXPECT_EQ(cluster.kubelets().find_run("gpu-1", {"ml-training", "work"}), nullptr);
   cluster.kubelets().switch_on("gpu-1");
   EXPECT_TRUE(run_until(cluster, [&] { return work_pod(cluster, "work").ready; }, minutes(10)));
 }

@@ -64,12 +64,11 @@ std::vector<std::string> Kubelets::node_names() const {
   return names;
 }
 
-const PodRun* Kubelets::find_run(const ObjectKey& pod) const {
-  for (const auto& [name, state] : nodes_) {
-    auto at = state.runs.find(pod);
-    if (at != state.runs.end()) return at->second.get();
-  }
-  return nullptr;
+const PodRun* Kubelets::find_run(const std::string& node, const ObjectKey& pod) const {
+  auto state = nodes_.find(node);
+  if (state == nodes_.end()) return nullptr;
+  auto at = state->second.runs.find(pod);
+  return at == state->second.runs.end() ? nullptr : at->second.get();
 }
 
 void Kubelets::set_behaviour(const std::string& node, NodeBehaviour behaviour) {

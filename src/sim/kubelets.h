@@ -61,10 +61,11 @@ class Kubelets {
   // The truth.
   const Machine& machine(const std::string& node) const { return nodes_.at(node).machine; }
   std::vector<std::string> node_names() const;
+  bool has_node(const std::string& name) const { return nodes_.contains(name); }
   const std::vector<Accident>& accidents() const { return accidents_; }
   const Preparations& preparations() const { return preparations_; }
-  // Null when no kubelet has it.
-  const PodRun* find_run(const ObjectKey& pod) const;
+  // Null when this node's kubelet does not have it.
+  const PodRun* find_run(const std::string& node, const ObjectKey& pod) const;
   const WriterCounts& write_counts() const { return writer_.counts(); }
 
   // Faults, at any time.

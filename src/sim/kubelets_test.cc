@@ -57,7 +57,7 @@ TEST(KubeletsTest, APodTakesItsTimeToStopButNoMoreThanItsGracePeriod) {
                                         JsonObject{{"gracePeriodSeconds", 0}})));
   cluster.loop.run_for(seconds(1));
   EXPECT_FALSE(there("deaf"));
-  EXPECT_EQ(cluster.kubelets().find_run({"ml-training", "deaf"}), nullptr);
+  EXPECT_EQ(cluster.kubelets().find_run("gpu-1", {"ml-training", "deaf"}), nullptr);
 }
 
 TEST(KubeletsTest, AShorterGracePeriodCountsWhileAPodStops) {

@@ -78,7 +78,7 @@ TEST(OperatorTest, TheChartsVersionRestartsTheDraPluginsTooEarly) {
   for (const Pod& pod : pods_in(cluster, std::string(dra_namespace))) {
     EXPECT_EQ(pod.meta.annotations.get("aicr.nvidia.com/gpu-operator-chart-version"), "v26.3.1");
     // New, and before the driver.
-    const PodRun* run = cluster.kubelets().find_run(pod.meta.key());
+    const PodRun* run = cluster.kubelets().find_run(pod.node_name.str(), pod.meta.key());
     ASSERT_NE(run, nullptr);
     EXPECT_EQ(run->nvml.version, old_version);
   }
@@ -102,7 +102,8 @@ TEST(OperatorTest, TheHookRestartsTheDraPluginsWhenTheLastDriverIsReady) {
   cluster.loop.run_for(minutes(10));
   EXPECT_NE(chart_annotation(cluster, key), "");
   for (const Pod& pod : pods_in(cluster, std::string(dra_namespace)))
-    EXPECT_EQ(cluster.kubelets().find_run(pod.meta.key())->nvml.version, new_version);
+    EXPECT_EQ(cluster.kubelets().find_run(pod.node_name.str(), pod.meta.key())->nvml.version,
+              new_version);
 }
 
 }  // namespace
