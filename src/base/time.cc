@@ -71,6 +71,14 @@ Civil to_civil(Time time) {
           nanosecond};
 }
 
+// Digits over the zeros of a text. The years that a Time can hold are those of four digits.
+void put_number(std::string& text, size_t place, size_t digits, int64_t number) {
+  for (size_t i = place + digits; i > place; --i) {
+    text[i - 1] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  }
+}
+
 struct Unit {
   std::string_view name;
   int64_t length;
@@ -104,8 +112,14 @@ std::string format_decimal(uint64_t count, uint64_t length, std::string_view uni
 
 std::string format_rfc3339(Time time) {
   const Civil at = to_civil(time);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", at.year, at.month, at.day, at.hour,
-                     at.minute, at.second);
+  std::string text = "0000-00-00T00:00:00Z";
+  put_number(text, 0, 4, at.year);
+  put_number(text, 5, 2, at.month);
+  put_number(text, 8, 2, at.day);
+  put_number(text, 11, 2, at.hour);
+  put_number(text, 14, 2, at.minute);
+  put_number(text, 17, 2, at.second);
+  return text;
 }
 
 std::string format_rfc3339_micro(Time time) {
