@@ -1,11 +1,11 @@
 // What both loops keep: tasks in the order in which they are due, each of which can be cancelled.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
-#include <unordered_map>
+#include <vector>
 
 #include "world/loop.h"
 
@@ -21,20 +21,36 @@ class TimerQueue {
   // Removes the first task and returns it. There must be one.
   std::function<void()> take_first();
 
-  size_t size() const { return tasks_.size(); }
+  size_t size() const { return size_; }
   // Destroys all tasks, also those that the destructors of others add meanwhile.
   void clear();
 
  private:
+  // A timer's number tells its age and, in its last bits, where its task lies.
   struct Key {
     Duration due;
     uint64_t tie;
     TimerId id;
     auto operator<=>(const Key&) const = default;
   };
-  TimerId next_id_ = 1;
-  std::map<Key, std::function<void()>> tasks_;
-  std::unordered_map<TimerId, Key> keys_;
+  struct Slot {
+    TimerId id = 0;  // 0: free
+    std::function<void()> task;
+  };
+
+  bool is_pending(TimerId id) const;
+  std::function<void()> empty(TimerId id);
+  void drop_first();
+  void drop_cancelled();
+  void rebuild();
+
+  uint64_t next_age_ = 1;
+  size_t size_ = 0;
+  // A heap with the earliest first. Cancelled timers stay in it until they come to its top or are
+  // too many; the first is never one.
+  std::vector<Key> keys_;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_;
 };
 
 // `from` plus `delay`, which counts as zero when it is negative; for ever stays for ever.

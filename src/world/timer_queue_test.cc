@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -37,6 +38,28 @@ TEST(TimerQueue, CancelRemovesOneOnly) {
   queue.cancel(0);
   queue.cancel(12345);
   EXPECT_EQ(run_all(queue, ran), "b");
+}
+
+// Timers that are set and cancelled all the time must not pile up, nor stand in the way of others.
+TEST(TimerQueue, ManyCancelledTimersLeaveTheOthersInOrder) {
+  TimerQueue queue;
+  std::string ran;
+  std::vector<TimerId> doomed;
+  for (int i = 0; i < 500; ++i)
+    doomed.push_back(queue.add(seconds(1000 - i), 0, [&] { ran += 'x'; }));
+  queue.add(seconds(3), 0, [&] { ran += 'c'; });
+  queue.add(seconds(600), 0, [&] { ran += 'd'; });
+  queue.add(seconds(2), 0, [&] { ran += 'b'; });
+  for (TimerId id : doomed) queue.cancel(id);
+  EXPECT_EQ(queue.size(), 3U);
+  // The number of a timer is not given to another while somebody may still hold it.
+  const TimerId again = queue.add(seconds(1), 0, [&] { ran += 'a'; });
+  for (TimerId id : doomed) {
+    EXPECT_NE(id, again);
+    queue.cancel(id);
+  }
+  EXPECT_EQ(queue.next_due(), seconds(1));
+  EXPECT_EQ(run_all(queue, ran), "abcd");
 }
 
 // A task that owns something whose destructor cancels another timer, as connections do.
