@@ -41,16 +41,16 @@ const std::string& Stored::bytes() const {
 }
 
 StoredPtr Shelf::find(const ObjectKey& key) const {
-  auto found = objects_.find(key);
-  return found == objects_.end() ? nullptr : found->second;
+  const StoredPtr* found = objects_.find(key);
+  return found == nullptr ? nullptr : *found;
 }
 
 std::pair<Shelf::Objects::const_iterator, Shelf::Objects::const_iterator> Shelf::range(
     const std::string& ns) const {
-  if (ns.empty()) return {objects_.begin(), objects_.end()};
-  auto first = objects_.lower_bound(ObjectKey{ns, ""});
+  if (ns.empty()) return {objects().begin(), objects().end()};
+  auto first = objects().lower_bound(ObjectKey{ns, ""});
   // The smallest namespace name that sorts after `ns`.
-  auto last = objects_.lower_bound(ObjectKey{ns + '\0', ""});
+  auto last = objects().lower_bound(ObjectKey{ns + '\0', ""});
   return {first, last};
 }
 
@@ -95,9 +95,10 @@ StoredPtr Store::put(std::string_view storage, const ObjectKey& key, Json object
   Shelf& shelf = shelf_to_write(storage);
   stamp(object, ++version_);
   auto stored = std::make_shared<const Stored>(key, version_, std::move(object));
-  auto at = shelf.objects_.try_emplace(key).first;
-  StoredPtr before = std::exchange(at->second, stored);
-  shelf.move(at->first, node_of(before), node_of(stored));
+  StoredPtr before = std::exchange(shelf.objects_[key], stored);
+  if (node_of(before) != node_of(stored)) {
+    shelf.move(*shelf.objects_.key_of(key), node_of(before), node_of(stored));
+  }
   std::string name(storage);
   index(Place{name, key}, before ? &before->json() : nullptr, &stored->json());
   auto type = before ? kube::WatchEventType::modified : kube::WatchEventType::added;
@@ -107,11 +108,10 @@ StoredPtr Store::put(std::string_view storage, const ObjectKey& key, Json object
 
 StoredPtr Store::remove(std::string_view storage, const ObjectKey& key) {
   Shelf& shelf = shelf_to_write(storage);
-  auto found = shelf.objects_.find(key);
-  if (found == shelf.objects_.end()) return nullptr;
-  StoredPtr before = std::move(found->second);
-  shelf.move(found->first, node_of(before), {});
-  shelf.objects_.erase(found);
+  StoredPtr before = shelf.find(key);
+  if (!before) return nullptr;
+  shelf.move(*shelf.objects_.key_of(key), node_of(before), {});
+  shelf.objects_.erase(key);
   Json last = before->json();
   stamp(last, ++version_);
   auto stored = std::make_shared<const Stored>(key, version_, std::move(last));
@@ -128,8 +128,8 @@ void Store::record(const std::string& storage, Shelf& shelf, Change change) {
   Change held = shelf.log_.back();
   for (auto at = listeners_.begin(); at != listeners_.end();) {
     uint64_t id = at->first;
-    Listener listener = at->second;
-    listener(storage, held);
+    std::shared_ptr<const Listener> listener = at->second;
+    (*listener)(storage, held);
     at = listeners_.upper_bound(id);
   }
 }
@@ -178,7 +178,7 @@ void Store::index(const Place& place, const Json* before, const Json* after) {
   auto uid_before = before == nullptr ? std::string_view() : text_at(*before, "metadata", "uid");
   auto uid_after = after == nullptr ? std::string_view() : text_at(*after, "metadata", "uid");
   if (uid_before != uid_after) {
-    if (!uid_before.empty()) by_uid_.erase(std::string(uid_before));
+    if (auto at = by_uid_.find(uid_before); at != by_uid_.end()) by_uid_.erase(at);
     if (!uid_after.empty()) by_uid_[std::string(uid_after)] = place;
   }
   auto owners_before = owner_uids(before);
@@ -206,7 +206,7 @@ std::vector<Store::Place> Store::dependents(std::string_view owner_uid) const {
 }
 
 uint64_t Store::add_listener(Listener listener) {
-  listeners_.emplace(next_listener_, std::move(listener));
+  listeners_.emplace(next_listener_, std::make_shared<const Listener>(std::move(listener)));
   return next_listener_++;
 }
 

@@ -11,9 +11,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/indexed_map.h"
 #include "data/json.h"
 #include "kube/api.h"
 #include "objects/resource_type.h"
@@ -59,7 +61,7 @@ class Shelf {
  public:
   using Objects = std::map<ObjectKey, StoredPtr>;
 
-  const Objects& objects() const { return objects_; }
+  const Objects& objects() const { return objects_.in_order(); }
   StoredPtr find(const ObjectKey& key) const;
   // The objects of one namespace, or all when it is empty: a half-open range.
   std::pair<Objects::const_iterator, Objects::const_iterator> range(const std::string& ns) const;
@@ -84,7 +86,7 @@ class Shelf {
   // Of a key in objects_: on which node it was and is, empty for none.
   void move(const ObjectKey& key, std::string_view from, std::string_view to);
 
-  Objects objects_;
+  IndexedMap<ObjectKey, StoredPtr> objects_;
   std::map<std::string, std::vector<const ObjectKey*>, std::less<>> by_node_;
   std::deque<Change> log_;
   uint64_t first_position_ = 0;
@@ -149,9 +151,13 @@ class Store {
   size_t log_limit_;
   uint64_t version_ = 1;
   std::map<std::string, Shelf, std::less<>> shelves_;
-  std::map<std::string, Place, std::less<>> by_uid_;
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return hash_of(text); }
+  };
+  std::unordered_map<std::string, Place, TextHash, std::equal_to<>> by_uid_;
   std::map<std::string, std::set<Place>, std::less<>> by_owner_;
-  std::map<uint64_t, Listener> listeners_;
+  std::map<uint64_t, std::shared_ptr<const Listener>> listeners_;
   uint64_t next_listener_ = 1;
   Origin origin_;
 };

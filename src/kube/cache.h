@@ -16,9 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash_index.h"
+#include "base/indexed_map.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "kube/api.h"
+#include "kube/cache_bucket.h"
 #include "kube/expectations.h"
 #include "objects/meta.h"
 #include "objects/resource_type.h"
@@ -74,8 +77,8 @@ class Cache {
 
   // Null when there is none.
   Object find(KeyView key) const {
-    auto at = slots_.find(key);
-    return at == slots_.end() ? nullptr : at->object;
+    const Slot* slot = slot_of(key);
+    return slot == nullptr ? nullptr : slot->object;
   }
   size_t size() const { return slots_.size(); }
   // True once a list has been taken in.
@@ -92,7 +95,7 @@ class Cache {
   template <typename Visit>
   void for_each(std::string_view index, std::string_view value, Visit visit) const {
     if (const Bucket* bucket = bucket_of(index, value)) {
-      for (const Slot* slot : *bucket) visit(slot->object);
+      bucket->for_each([&](const Slot& slot) { visit(slot.object); });
     }
   }
   std::vector<Object> find_all(std::string_view index, std::string_view value) const {
@@ -140,13 +143,14 @@ class Cache {
 
   void expect(const ObjectKey& key, std::string_view version) {
     if (is_at_least(version_, version)) return;
-    auto at = slots_.find(KeyView(key));
-    if (at != slots_.end() && is_at_least(at->object->meta.resource_version, version)) return;
+    const Slot* slot = slot_of(key);
+    if (slot != nullptr && is_at_least(slot->object->meta.resource_version, version)) return;
     expectations_.expect(key, version);
   }
   void expect_deleted(const ObjectKey& key, std::string_view uid) {
-    auto at = slots_.find(KeyView(key));
-    if (at == slots_.end() || at->object->meta.uid != uid || at->object->meta.is_deleting()) return;
+    const Slot* slot = slot_of(key);
+    if (slot == nullptr || slot->object->meta.uid != uid || slot->object->meta.is_deleting())
+      return;
     expectations_.expect_deleted(key, uid);
   }
   // False while a write of ours to this object is not shown yet.
@@ -165,15 +169,11 @@ class Cache {
     bool operator()(const Slot& a, const KeyView& b) const { return a.key() < b; }
     bool operator()(const KeyView& a, const Slot& b) const { return a < b.key(); }
   };
-  struct ByText {
-    using is_transparent = void;
-    bool operator()(std::string_view a, std::string_view b) const { return a < b; }
-  };
   using Slots = std::set<Slot, ByKey>;
-  using Bucket = std::vector<const Slot*>;  // by key
+  using Bucket = CacheBucket<Slot>;
   struct IndexState {
     Index index;
-    std::map<Text, Bucket, ByText> buckets;
+    IndexedMap<Text, Bucket> buckets;
   };
 
   static bool is_at_least(std::string_view seen, std::string_view wanted) {
@@ -186,6 +186,10 @@ class Cache {
     return a.meta.resource_version == b.meta.resource_version;
   }
 
+  const Slot* slot_of(const KeyView& key) const {
+    return by_hash_.find(hash_of(key.ns, key.name),
+                         [&](const Slot& slot) { return slot.key() == key; });
+  }
   const IndexState* index_of(std::string_view name) const {
     for (const IndexState& state : indexes_) {
       if (state.index.name == name) return &state;
@@ -195,8 +199,7 @@ class Cache {
   const Bucket* bucket_of(std::string_view name, std::string_view value) const {
     const IndexState* state = index_of(name);
     if (state == nullptr) return nullptr;
-    auto at = state->buckets.find(value);
-    return at == state->buckets.end() ? nullptr : &at->second;
+    return state->buckets.find(value);
   }
   std::vector<Text> values_of(const IndexState& state, const T& object) const {
     std::vector<Text> values;
@@ -210,10 +213,12 @@ class Cache {
 
   void put(Object object, std::vector<Change>& changes);
   typename Slots::iterator take(typename Slots::iterator at, std::vector<Change>& changes);
+  void take(const Slot& slot, std::vector<Change>& changes);
   void raise_version(std::string_view version);
   void report(const std::vector<Change>& changes, const std::vector<ObjectKey>& settled);
 
   Slots slots_;
+  HashIndex<const Slot> by_hash_;
   std::vector<IndexState> indexes_;
   Text version_;
   bool synced_ = false;

@@ -9,46 +9,39 @@ namespace lockstep::kube {
 
 template <typename T>
 void Cache<T>::enter(IndexState& state, const Text& value, const Slot& slot) {
-  Bucket& bucket = state.buckets[value];
-  auto at = std::lower_bound(bucket.begin(), bucket.end(), &slot,
-                             [](const Slot* a, const Slot* b) { return a->key() < b->key(); });
-  bucket.insert(at, &slot);
+  state.buckets[value].insert(&slot);
 }
 
 template <typename T>
 void Cache<T>::leave(IndexState& state, const Text& value, const Slot& slot) {
-  auto found = state.buckets.find(value.view());
-  if (found == state.buckets.end()) return;
-  Bucket& bucket = found->second;
-  auto at = std::lower_bound(bucket.begin(), bucket.end(), &slot,
-                             [](const Slot* a, const Slot* b) { return a->key() < b->key(); });
-  if (at != bucket.end() && *at == &slot) bucket.erase(at);
-  if (bucket.empty()) state.buckets.erase(found);
+  Bucket* bucket = state.buckets.find(value);
+  if (bucket == nullptr) return;
+  bucket->erase(&slot);
+  if (bucket->empty()) state.buckets.erase(value);
 }
 
 template <typename T>
 void Cache<T>::put(Object object, std::vector<Change>& changes) {
-  // Lists come in nearly this order, so the end is the likely place.
-  auto at = slots_.empty() || std::prev(slots_.end())->key() < KeyView(object->meta)
-                ? slots_.end()
-                : slots_.find(KeyView(object->meta));
-  if (at == slots_.end()) {
-    at = slots_.insert(slots_.end(), Slot{object});
+  const Slot* slot = slot_of(object->meta);
+  if (slot == nullptr) {
+    // Lists come in nearly this order, so the end is the likely place.
+    slot = &*slots_.insert(slots_.end(), Slot{object});
+    by_hash_.insert(hash_of(slot->key().ns, slot->key().name), slot);
     for (IndexState& state : indexes_) {
-      for (const Text& value : values_of(state, *object)) enter(state, value, *at);
+      for (const Text& value : values_of(state, *object)) enter(state, value, *slot);
     }
     changes.push_back(Change{nullptr, std::move(object)});
     return;
   }
-  Object before = at->object;
+  Object before = slot->object;
   if (is_same(*before, *object)) return;
-  at->object = object;
+  slot->object = object;
   for (IndexState& state : indexes_) {
     std::vector<Text> old_values = values_of(state, *before);
     std::vector<Text> new_values = values_of(state, *object);
     if (old_values == new_values) continue;
-    for (const Text& value : old_values) leave(state, value, *at);
-    for (const Text& value : new_values) enter(state, value, *at);
+    for (const Text& value : old_values) leave(state, value, *slot);
+    for (const Text& value : new_values) enter(state, value, *slot);
   }
   if (before->meta.uid == object->meta.uid) {
     changes.push_back(Change{std::move(before), std::move(object)});
@@ -64,8 +57,14 @@ typename Cache<T>::Slots::iterator Cache<T>::take(typename Slots::iterator at,
   for (IndexState& state : indexes_) {
     for (const Text& value : values_of(state, *at->object)) leave(state, value, *at);
   }
+  by_hash_.erase(hash_of(at->key().ns, at->key().name), &*at);
   changes.push_back(Change{at->object, nullptr});
   return slots_.erase(at);
+}
+
+template <typename T>
+void Cache<T>::take(const Slot& slot, std::vector<Change>& changes) {
+  take(slots_.find(slot.key()), changes);
 }
 
 template <typename T>
@@ -92,10 +91,10 @@ bool Cache<T>::apply(WatchEventType type, Object object) {
   }
   if (type != WatchEventType::added && type != WatchEventType::modified) return false;
   // Older than what is held; or, of an object that is gone, older than what was seen since.
-  auto at = slots_.find(KeyView(object->meta));
-  bool held = at != slots_.end();
+  const Slot* slot = slot_of(object->meta);
+  bool held = slot != nullptr;
   VersionOrder order = compare_versions(object->meta.resource_version,
-                                        held ? at->object->meta.resource_version : version_);
+                                        held ? slot->object->meta.resource_version : version_);
   if (order == VersionOrder::older || (!held && order == VersionOrder::same)) return false;
   std::vector<Change> changes;
   std::vector<ObjectKey> settled;
@@ -115,12 +114,11 @@ template <typename T>
 bool Cache<T>::remove(const ObjectKey& key, std::string_view version) {
   std::vector<Change> changes;
   std::vector<ObjectKey> settled;
-  auto at = slots_.find(KeyView(key));
-  if (at != slots_.end()) {
+  if (const Slot* slot = slot_of(key)) {
     // An old deletion, of an object that has been made again since.
-    if (compare_versions(version, at->object->meta.resource_version) == VersionOrder::older)
+    if (compare_versions(version, slot->object->meta.resource_version) == VersionOrder::older)
       return false;
-    take(at, changes);
+    take(*slot, changes);
   }
   unreadable_.erase(key);
   raise_version(version);

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/hash_index.h"
+
 namespace lockstep {
 
 struct ResourceType {
@@ -30,6 +32,8 @@ struct ObjectKey {
   std::string text() const { return ns.empty() ? name : ns + "/" + name; }
   auto operator<=>(const ObjectKey&) const = default;
 };
+
+inline size_t hash_of(const ObjectKey& key) { return hash_of(key.ns, key.name); }
 
 namespace resource {
 extern const ResourceType nodes;

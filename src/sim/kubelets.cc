@@ -65,10 +65,10 @@ std::vector<std::string> Kubelets::node_names() const {
 }
 
 const PodRun* Kubelets::find_run(const std::string& node, const ObjectKey& pod) const {
-  auto state = nodes_.find(node);
-  if (state == nodes_.end()) return nullptr;
-  auto at = state->second.runs.find(pod);
-  return at == state->second.runs.end() ? nullptr : at->second.get();
+  const NodeState* state = nodes_.find(node);
+  if (state == nullptr) return nullptr;
+  auto at = state->runs.find(pod);
+  return at == state->runs.end() ? nullptr : at->second.get();
 }
 
 void Kubelets::set_behaviour(const std::string& node, NodeBehaviour behaviour) {
@@ -107,9 +107,9 @@ void Kubelets::resume(NodeState& node) {
 }
 
 void Kubelets::on_pod(const ObjectCache::Change& change) {
-  auto at = nodes_.find(std::string(node_of(change.object())));
-  if (at == nodes_.end()) return;
-  NodeState& node = at->second;
+  NodeState* state = nodes_.find(node_of(change.object()));
+  if (state == nullptr) return;
+  NodeState& node = *state;
   ObjectKey key = change.object().meta.key();
   auto found = node.runs.find(key);
   // Found when the machine is on again.
@@ -152,10 +152,10 @@ void Kubelets::on_claim(const GenericObject& claim) {
     ObjectKey key{claim.meta.ns.str(), std::string(text_at(consumer, "name"))};
     Object pod = view_.pods().find(key);
     if (!pod) continue;
-    auto node = nodes_.find(std::string(node_of(*pod)));
-    if (node == nodes_.end()) continue;
-    auto at = node->second.runs.find(key);
-    if (at == node->second.runs.end()) continue;
+    NodeState* node = nodes_.find(node_of(*pod));
+    if (node == nullptr) continue;
+    auto at = node->runs.find(key);
+    if (at == node->runs.end()) continue;
     Run run = at->second;
     if (run->step == Step::prepare && run->timer == 0 && !run->deleting) enter(run);
   }

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/indexed_map.h"
 #include "kube/events.h"
 #include "sim/dra.h"
 #include "sim/machine.h"
@@ -154,7 +155,7 @@ class Kubelets {
   NodeAgent agent_;
   kube::EventRecorder events_;
   DecodeContext context_;
-  std::map<std::string, NodeState> nodes_;
+  IndexedMap<std::string, NodeState> nodes_;
   std::vector<Accident> accidents_;
   Preparations preparations_;
   Scope scope_;

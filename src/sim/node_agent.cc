@@ -28,7 +28,7 @@ NodeAgent::NodeAgent(Parts parts, Writer& writer, Duration lease_interval)
 void NodeAgent::add(Json node) {
   std::string name(text_at(node, "metadata", "name"));
   std::string address = address_in(node);
-  nodes_.insert_or_assign(name, Entry{std::move(node), true, std::move(address)});
+  nodes_[name] = Entry{std::make_shared<const Json>(std::move(node)), true, std::move(address)};
 }
 
 void NodeAgent::start() {
@@ -42,18 +42,18 @@ void NodeAgent::start() {
 }
 
 void NodeAgent::register_node(const std::string& name) {
-  const Entry& entry = nodes_.at(name);
-  writer_.send(kube::create(resource::nodes, "", entry.object),
-               scope_.bind([this, name](Result<Document> created) {
-                 if (created) return;
-                 if (created.error().kind == ErrorKind::exists) {
-                   Json status = nodes_.at(name).object.at("status");
-                   writer_.send(status_patch(resource::nodes, {"", name}, std::move(status)));
-                 } else {
-                   parts_.log.warning("cannot register a node",
-                                      {{"node", name}, {"error", created.error().text()}});
-                 }
-               }));
+  kube::Request request = kube::create(resource::nodes, "", nullptr);
+  request.body = nodes_.at(name).object;
+  writer_.send(std::move(request), scope_.bind([this, name](Result<Document> created) {
+    if (created) return;
+    if (created.error().kind == ErrorKind::exists) {
+      Json status = nodes_.at(name).object->at("status");
+      writer_.send(status_patch(resource::nodes, {"", name}, std::move(status)));
+    } else {
+      parts_.log.warning("cannot register a node",
+                         {{"node", name}, {"error", created.error().text()}});
+    }
+  }));
 }
 
 void NodeAgent::register_again(const std::string& node) {
@@ -62,9 +62,9 @@ void NodeAgent::register_again(const std::string& node) {
 }
 
 void NodeAgent::set_ready(const std::string& node, bool ready) {
-  auto at = nodes_.find(node);
-  if (at == nodes_.end() || at->second.ready == ready) return;
-  at->second.ready = ready;
+  Entry* entry = nodes_.find(node);
+  if (entry == nullptr || entry->ready == ready) return;
+  entry->ready = ready;
   write_ready(node);
 }
 
@@ -97,8 +97,8 @@ void NodeAgent::set_label(const std::string& node, std::string_view key, std::st
 }
 
 std::string_view NodeAgent::address(const std::string& node) const {
-  auto at = nodes_.find(node);
-  return at == nodes_.end() ? std::string_view() : std::string_view(at->second.address);
+  const Entry* entry = nodes_.find(node);
+  return entry == nullptr ? std::string_view() : std::string_view(entry->address);
 }
 
 void NodeAgent::renew_later(const std::string& name, Duration delay) {

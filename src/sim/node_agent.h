@@ -2,10 +2,10 @@
 // keeps their Ready condition, their labels and, where somebody looks at them, their leases.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 
+#include "base/indexed_map.h"
 #include "base/time.h"
 #include "data/json.h"
 #include "sim/machine.h"
@@ -35,7 +35,7 @@ class NodeAgent {
 
  private:
   struct Entry {
-    Json object;
+    Document object;
     bool ready = true;
     std::string address;
   };
@@ -48,7 +48,7 @@ class NodeAgent {
   Parts parts_;
   Writer& writer_;
   Duration lease_interval_;
-  std::map<std::string, Entry> nodes_;
+  IndexedMap<std::string, Entry> nodes_;
   Scope scope_;
 };
 

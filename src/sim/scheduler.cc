@@ -46,6 +46,13 @@ bool tolerates(const Json& pod_spec, const Taint& taint) {
   return false;
 }
 
+bool is_same_part(const GenericObject& a, const GenericObject& b, std::string_view part) {
+  const Json* one = find(*a.document, part);
+  const Json* other = find(*b.document, part);
+  if (one == nullptr || other == nullptr) return one == other;
+  return json_equal(*one, *other);
+}
+
 Json consumer_of(const GenericObject& pod) {
   return JsonObject{
       {"resource", "pods"}, {"name", pod.meta.name.view()}, {"uid", pod.meta.uid.view()}};
@@ -82,7 +89,8 @@ void Scheduler::on_pod(const ObjectCache::Change& change) {
     if (holdings_.contains(uid)) look_soon();
     release(uid);
   } else if (!node.empty()) {
-    if (!holdings_.contains(uid) || holdings_[uid].node != node)
+    auto held = holdings_.find(uid);
+    if (held == holdings_.end() || held->second.node != node)
       hold(uid, {std::string(node), gpus_of(pod.document->at("spec"))});
   }
 }
@@ -92,6 +100,14 @@ void Scheduler::on_node(const ObjectCache::Change& change) {
   if (!change.after) {
     nodes_.erase(name);
     return;
+  }
+  // Most writes of a node are labels and annotations: nothing of that makes it usable or not.
+  if (NodeFacts* known = change.before ? nodes_.find(name) : nullptr;
+      known != nullptr && is_same_part(*change.before, *change.after, "spec") &&
+      is_same_part(*change.before, *change.after, "status") &&
+      change.before->meta.is_deleting() == change.after->meta.is_deleting()) {
+    known->labels = change.after->meta.labels;
+    return look_soon();
   }
   auto node = decode_object<Node>(*change.after->document, context_);
   if (!node) return;

@@ -9,8 +9,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "base/indexed_map.h"
 #include "base/time.h"
 #include "objects/node.h"
 #include "sim/parts.h"
@@ -74,16 +77,17 @@ class Scheduler {
   Duration reaction_;
   Writer writer_;
   DecodeContext context_;
-  std::map<std::string, NodeFacts> nodes_;
-  std::map<std::string, int64_t> used_;      // GPUs held, by node
-  std::map<std::string, Holding> holdings_;  // by pod uid; also of bindings under way
+  IndexedMap<std::string, NodeFacts> nodes_;
+  std::unordered_map<std::string, int64_t> used_;  // GPUs held, by node
+  // By pod uid; also of bindings under way.
+  std::unordered_map<std::string, Holding> holdings_;
   std::map<std::string, std::vector<std::string>> devices_;  // by node, in the slices' order
   std::map<std::string, int> used_devices_;                  // "pool/device"
   std::map<std::string, std::vector<std::string>> claimed_;  // claim uid -> "pool/device"
   std::map<std::string, std::vector<ObjectKey>> assumed_;    // pod uid -> claims given in its name
   std::set<ObjectKey> pending_;
-  std::set<std::string> binding_;  // uids
-  std::set<std::string> told_;     // uids of pods that carry the condition already
+  std::set<std::string> binding_;         // uids
+  std::unordered_set<std::string> told_;  // uids of pods that carry the condition already
   bool scheduled_ = false;
   Scope scope_;
 };

@@ -73,17 +73,16 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
   const Json& object = change.object->json();
   const std::string& name = change.object->key().name;
   if (change.type == kube::WatchEventType::deleted) {
-    if (auto at = nodes_.find(name); at != nodes_.end()) {
-      count(name, at->second, false);
-      note_total(at->second.pool);
-      nodes_.erase(at);
+    if (const NodeTruth* node = nodes_.find(name)) {
+      Membership before = membership_of(*node);
+      count(name, before, {});
+      note_total(before.pool);
+      nodes_.erase(name);
     }
     return;
   }
-  auto [at, fresh] = nodes_.try_emplace(name);
-  NodeTruth& node = at->second;
-  std::string old_pool = node.pool;
-  if (!fresh) count(name, node, false);
+  auto [node, fresh] = nodes_.try_emplace(name);
+  Membership before = fresh ? Membership() : membership_of(node);
   State from = node.state;
   State to = fleet::state_of(label_of(object, keys_.state));
   bool unschedulable = as_bool(find(object, "spec", "unschedulable"));
@@ -103,10 +102,10 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
   if (ours && (starts || (from == State::failed && to == State::validation))) node.begun = true;
   if (!fleet::is_active(to)) node.begun = false;
   if (!ours && node.object) {
-    const Json& before = *node.object;
-    if (!same(find(before, "spec"), find(object, "spec")) ||
-        !same(find(before, "metadata", "labels"), find(object, "metadata", "labels")) ||
-        !same(find(before, "metadata", "annotations"), find(object, "metadata", "annotations"))) {
+    const Json& old = *node.object;
+    if (!same(find(old, "spec"), find(object, "spec")) ||
+        !same(find(old, "metadata", "labels"), find(object, "metadata", "labels")) ||
+        !same(find(old, "metadata", "annotations"), find(object, "metadata", "annotations"))) {
       node.meddled = uptime();
     }
   }
@@ -117,24 +116,33 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
     node.out_since = change.version;
   }
   node.object = change.object->document();
-  count(name, node, true);
+  count(name, before, membership_of(node));
   note_total(node.pool);
-  if (old_pool != node.pool) note_total(old_pool);
+  if (before.pool != node.pool) note_total(before.pool);
 }
 
-void Truth::count(const std::string& name, const NodeTruth& node, bool there) {
-  Pool& pool = pools_[node.pool];
-  auto set = [&](std::set<std::string>& names, bool member) {
-    if (there && member) {
+Truth::Membership Truth::membership_of(const NodeTruth& node) {
+  return {node.pool, true, node.out_by_us(), node.out_since != 0, node.begun};
+}
+
+void Truth::count(const std::string& name, const Membership& before, const Membership& after) {
+  if (before.is_there && after.is_there && before.pool != after.pool) {
+    count(name, before, {});
+    return count(name, {}, after);
+  }
+  Pool& pool = pools_[before.is_there ? before.pool : after.pool];
+  auto set = [&](std::set<std::string>& names, bool was, bool is) {
+    if (was == is) return;
+    if (is) {
       names.insert(name);
     } else {
       names.erase(name);
     }
   };
-  set(pool.nodes, true);
-  set(pool.out_by_us, node.out_by_us());
-  set(pool.out_by_others, node.out_since != 0);
-  set(pool.active, node.begun);
+  set(pool.nodes, before.is_there, after.is_there);
+  set(pool.out_by_us, before.out_by_us, after.out_by_us);
+  set(pool.out_by_others, before.out_by_others, after.out_by_others);
+  set(pool.active, before.active, after.active);
 }
 
 void Truth::note_total(const std::string& pool_name) {
@@ -150,7 +158,7 @@ void Truth::take_pod(const apiserver::Change& change) {
   std::string node(text_at(pod, "spec", "nodeName"));
   if (node.empty()) return;
   if (change.type == kube::WatchEventType::deleted) {
-    pods_[node].erase(change.object->key());
+    if (auto* pods = pods_.find(node)) pods->erase(change.object->key());
     return;
   }
   auto [at, fresh] = pods_[node].try_emplace(change.object->key());
@@ -218,15 +226,12 @@ void Truth::read_policies() {
   }
 }
 
-const NodeTruth* Truth::node(const std::string& name) const {
-  auto at = nodes_.find(name);
-  return at == nodes_.end() ? nullptr : &at->second;
-}
+const NodeTruth* Truth::node(const std::string& name) const { return nodes_.find(name); }
 
 const std::map<ObjectKey, PodTruth>& Truth::pods_on(const std::string& node) const {
   static const std::map<ObjectKey, PodTruth> none;
-  auto at = pods_.find(node);
-  return at == pods_.end() ? none : at->second;
+  const auto* pods = pods_.find(node);
+  return pods == nullptr ? none : *pods;
 }
 
 const PodTruth* Truth::driver_pod(const std::string& node) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apiserver/store.h"
+#include "base/indexed_map.h"
 #include "fleet/keys.h"
 #include "fleet/state.h"
 #include "sim/cluster.h"
@@ -74,7 +75,7 @@ class Truth {
   Duration blindness = minutes(10);
   bool may_be_unknown(Duration when) const { return when >= uptime() - blindness; }
 
-  const std::map<std::string, NodeTruth>& nodes() const { return nodes_; }
+  const std::map<std::string, NodeTruth>& nodes() const { return nodes_.in_order(); }
   const NodeTruth* node(const std::string& name) const;
   // By namespace and name; all but those that are gone.
   const std::map<ObjectKey, PodTruth>& pods_on(const std::string& node) const;
@@ -113,7 +114,16 @@ class Truth {
   };
 
   void take_node(const apiserver::Change& change, bool ours);
-  void count(const std::string& name, const NodeTruth& node, bool there);
+  // Where a node counts; nowhere when it is not there.
+  struct Membership {
+    std::string pool;
+    bool is_there = false;
+    bool out_by_us = false;
+    bool out_by_others = false;
+    bool active = false;
+  };
+  static Membership membership_of(const NodeTruth& node);
+  void count(const std::string& name, const Membership& before, const Membership& after);
   void note_total(const std::string& pool_name);
   void take_pod(const apiserver::Change& change);
   void take_daemon_set(const apiserver::Change& change);
@@ -123,8 +133,8 @@ class Truth {
 
   Cluster& cluster_;
   fleet::Keys keys_;
-  std::map<std::string, NodeTruth> nodes_;
-  std::map<std::string, std::map<ObjectKey, PodTruth>> pods_;  // by node
+  IndexedMap<std::string, NodeTruth> nodes_;
+  IndexedMap<std::string, std::map<ObjectKey, PodTruth>> pods_;  // by node
   std::map<std::string, Pool> pools_;
   std::map<std::string, std::deque<std::pair<Duration, upgrade::Policy>>> policies_;
   std::map<std::string, DriverTruth, std::less<>> drivers_;                        // by uid
