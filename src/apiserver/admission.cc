@@ -26,14 +26,23 @@ bool has_generation(const ResourceInfo& info) {
       "poddisruptionbudgets.policy",
       "customresourcedefinitions.apiextensions.k8s.io",
       "replicationcontrollers"};
-  return std::find(counted.begin(), counted.end(), info.type.full_name()) != counted.end();
+  return std::find(counted.begin(), counted.end(), info.storage) != counted.end();
+}
+
+void set_text(JsonObject& object, std::string_view key, std::string_view text) {
+  const Json* held = object.if_contains(key);
+  if (held == nullptr || !held->is_string() || as_text(held) != text) object[key] = text;
 }
 
 void copy_field(const JsonObject& from, JsonObject& to, std::string_view key) {
-  if (const Json* value = find(from, key))
-    to[key] = *value;
-  else
+  const Json* value = find(from, key);
+  if (value == nullptr) {
     erase_key(to, key);
+  } else if (value->is_string()) {
+    set_text(to, key, as_text(value));
+  } else {
+    to[key] = *value;
+  }
 }
 
 const JsonObject& metadata_of(const Json& object) {
@@ -51,7 +60,14 @@ bool keeps_status_on_create(const ResourceInfo& info) {
 
 // On a status update pods and nodes may change labels and annotations; the others only the status.
 bool status_update_keeps_metadata(const ResourceInfo& info) {
-  return info.type.full_name() == "pods" || info.type.full_name() == "nodes";
+  return info.storage == "pods" || info.storage == "nodes";
+}
+
+// Kinds of which the status has defaults too.
+bool has_status_defaults(const ResourceInfo& info) {
+  static const std::array<std::string_view, 5> kinds = {
+      "nodes", "pods", "namespaces", "persistentvolumes", "persistentvolumeclaims"};
+  return std::find(kinds.begin(), kinds.end(), info.storage) != kinds.end();
 }
 
 bool equal_without(const JsonObject& a, const JsonObject& b, std::string_view without_first,
@@ -142,12 +158,12 @@ Outcome<void> check_header(const ResourceInfo& info, Json& object, const kube::R
     return Refusal(bad_request(
         "the namespace of the provided object does not match the namespace sent on the request"));
   }
-  fields["apiVersion"] = wanted_version;
-  fields["kind"] = info.type.kind;
+  set_text(fields, "apiVersion", wanted_version);
+  set_text(fields, "kind", info.type.kind);
   JsonObject& metadata = ensure_object(fields, "metadata");
-  if (!request.name.empty()) metadata["name"] = request.name;
+  if (!request.name.empty()) set_text(metadata, "name", request.name);
   if (info.type.namespaced)
-    metadata["namespace"] = request.ns;
+    set_text(metadata, "namespace", request.ns);
   else
     erase_key(metadata, "namespace");
   return {};
@@ -238,6 +254,12 @@ void prepare_update(const ResourceInfo& info, const std::string& subresource, co
   JsonObject& fields = object.as_object();
   const JsonObject& before = live.as_object();
   if (subresource == "status") {
+    // Most writes of a status name at most the uid that they mean.
+    if (touched.only_status() && json_equal(fields["metadata"], before.at("metadata"))) {
+      if (const Json* status = find(fields, "status"); status != nullptr && status->is_null())
+        erase_key(fields, "status");
+      return;
+    }
     Json metadata = std::move(fields["metadata"]);
     if (touched.only_status()) {
       fields["metadata"] = before.at("metadata");
@@ -283,12 +305,14 @@ Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, co
   // Most writes are of a pod's status.
   const bool is_known_pod =
       before != nullptr && info.storage == "pods" && !touched.contains("spec");
+  // Or of metadata: what is wanted is as it was stored, with its defaults, and was right then.
+  const bool is_spec_known = before != nullptr && touched.only_status();
   if (info.custom) {
     if (info.schema != nullptr) apply_defaults(*info.schema, object);
   } else if (is_known_pod) {
     JsonObject& status = ensure_object(object.as_object(), "status");
     if (!status.contains("phase")) status["phase"] = "Pending";
-  } else {
+  } else if (!is_spec_known || (touched.contains("status") && has_status_defaults(info))) {
     default_builtin(info, object);
     // Only now its requests are known.
     if (before == nullptr && info.storage == "pods") {
@@ -296,7 +320,7 @@ Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, co
     }
   }
   std::vector<StatusCause> causes;
-  if (is_known_pod) {
+  if (is_known_pod || is_spec_known) {
     check_metadata(info, object, before, causes);
   } else {
     causes = validate_builtin(info, object, before);

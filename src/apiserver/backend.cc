@@ -14,6 +14,7 @@ Backend::Backend(Loop& loop_in, Random& random_in, Options options_in)
     : loop(loop_in),
       random(random_in),
       options(options_in),
+      schemas(builtin_schemas()),
       table(schemas),
       store(options_in.log_limit) {}
 

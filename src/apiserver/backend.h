@@ -52,7 +52,7 @@ struct Backend {
   Loop& loop;
   Random& random;
   Options options;
-  BuiltinSchemas schemas;
+  const BuiltinSchemas& schemas;
   ResourceTable table;
   Store store;
 };

@@ -1,5 +1,6 @@
 // Reads builtin_types.txt into schemas.
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 #include "apiserver/builtin_text.h"
@@ -234,15 +235,45 @@ const Schema* find_sorted(const std::vector<std::pair<std::string, const Schema*
   return found != list.end() && found->first == name ? found->second : nullptr;
 }
 
+// Of names of fields: their length and three letters tell nearly all of one type apart.
+size_t quick_hash(std::string_view name) {
+  if (name.empty()) return 0;
+  auto letter = [&](size_t at) {
+    return static_cast<size_t>(static_cast<unsigned char>(name[at]));
+  };
+  return name.size() * 7 + letter(0) * 3 + letter(name.size() / 2) * 5 +
+         letter(name.size() - 1) * 11;
+}
+
 }  // namespace
 
 const Schema* Schema::field(std::string_view field_name) const {
-  return find_sorted(fields, field_name);
+  if (field_index_.empty()) return find_sorted(fields, field_name);
+  const size_t mask = field_index_.size() - 1;
+  for (size_t at = quick_hash(field_name) & mask; field_index_[at] != 0; at = (at + 1) & mask) {
+    const auto& [known, schema] = fields[field_index_[at] - 1];
+    if (known == field_name) return schema;
+  }
+  return nullptr;
+}
+
+void Schema::index_fields() {
+  field_index_.clear();
+  constexpr size_t most = 127;
+  if (fields.empty() || fields.size() > most) return;
+  field_index_.resize(std::bit_ceil(2 * fields.size()));
+  const size_t mask = field_index_.size() - 1;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    size_t at = quick_hash(fields[i].first) & mask;
+    while (field_index_[at] != 0) at = (at + 1) & mask;
+    field_index_[at] = static_cast<uint8_t>(i + 1);
+  }
 }
 
 BuiltinSchemas::BuiltinSchemas() {
   TableReader reader(set_);
   reader.read(builtin_types_text);
+  for (Schema& schema : set_.all()) schema.index_fields();
   for (std::string_view line : split(builtin_descriptions_text, '\n')) {
     if (line.empty() || line.front() == '#') continue;
     std::string_view name = next_word(line);
@@ -259,6 +290,12 @@ BuiltinSchemas::BuiltinSchemas() {
   }
   std::sort(by_name_.begin(), by_name_.end());
   std::sort(by_kind_.begin(), by_kind_.end());
+}
+
+const BuiltinSchemas& builtin_schemas() {
+  // Never destroyed: a server in another thread may outlive main.
+  static const BuiltinSchemas* const schemas = new BuiltinSchemas;
+  return *schemas;
 }
 
 const Schema* BuiltinSchemas::find(std::string_view name) const {

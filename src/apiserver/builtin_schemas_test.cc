@@ -24,5 +24,30 @@ TEST_F(SchemaTest, TableHasTheFactsOfTheTypes) {
   EXPECT_GT(builtin().all().size(), 350U);
 }
 
+// Fields are found by an index that is made of their names: each must find itself, and no other.
+TEST_F(SchemaTest, EveryFieldOfEveryTypeIsFound) {
+  size_t count = 0;
+  for (const Schema* schema : builtin().all()) {
+    for (const auto& [name, field] : schema->fields) {
+      EXPECT_EQ(schema->field(name), field) << schema->name << "." << name;
+      EXPECT_EQ(schema->field(name + "x"), nullptr) << schema->name << "." << name;
+      ++count;
+    }
+    EXPECT_EQ(schema->field(""), nullptr);
+  }
+  EXPECT_GT(count, 1500U);
+}
+
+TEST_F(SchemaTest, FieldsAreFoundWithAndWithoutAnIndex) {
+  Schema text;
+  Schema object;
+  object.fields = {{"ab", &text}, {"ba", &object}};
+  EXPECT_EQ(object.field("ba"), &object);
+  object.index_fields();
+  EXPECT_EQ(object.field("ba"), &object);
+  EXPECT_EQ(object.field("ab"), &text);
+  EXPECT_EQ(object.field("bb"), nullptr);
+}
+
 }  // namespace
 }  // namespace lockstep::apiserver

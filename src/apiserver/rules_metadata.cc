@@ -84,6 +84,14 @@ void check_owner(const Json& owner, Causes& causes) {
   }
 }
 
+// What is as it was stored was right then.
+bool is_unchanged(const Json& object, const Json* before, std::string_view key) {
+  if (before == nullptr) return false;
+  const Json* is = find(object, "metadata", key);
+  const Json* was = find(*before, "metadata", key);
+  return is == nullptr || (was != nullptr && json_equal(*is, *was));
+}
+
 void check_owners(const Json& object, Causes& causes) {
   const Json* metadata = find(object, "metadata");
   if (metadata == nullptr) return;
@@ -142,9 +150,13 @@ void check_metadata(const ResourceInfo& info, const Json& object, const Json* be
       check_unchanged(object, *before, "metadata", key, causes);
     }
   }
-  check_labels(find(object, "metadata", "labels"), "metadata.labels", causes);
-  check_annotations(find(object, "metadata", "annotations"), "metadata.annotations", causes);
-  check_owners(object, causes);
+  if (!is_unchanged(object, before, "labels")) {
+    check_labels(find(object, "metadata", "labels"), "metadata.labels", causes);
+  }
+  if (!is_unchanged(object, before, "annotations")) {
+    check_annotations(find(object, "metadata", "annotations"), "metadata.annotations", causes);
+  }
+  if (!is_unchanged(object, before, "ownerReferences")) check_owners(object, causes);
 }
 
 }  // namespace lockstep::apiserver

@@ -28,7 +28,21 @@ TouchedFields TouchedFields::by(const JsonObject& patch) {
 }
 
 bool TouchedFields::contains(std::string_view field) const {
-  return patch_ == nullptr || field == "metadata" || patch_->contains(field);
+  return patch_ == nullptr || (is_top_ && field == "metadata") || patch_->contains(field);
+}
+
+TouchedFields TouchedFields::below(std::string_view field) const {
+  static const JsonObject nothing;
+  if (patch_ == nullptr) return {};
+  TouchedFields touched;
+  const Json* value = patch_->if_contains(field);
+  if (value == nullptr) {
+    touched.patch_ = &nothing;
+  } else if (value->is_object()) {
+    touched = by(value->get_object());
+  }
+  touched.is_top_ = false;
+  return touched;
 }
 
 bool TouchedFields::only_status() const {

@@ -74,12 +74,18 @@ struct Schema {
   const Schema* not_schema = nullptr;
 
   const Schema* field(std::string_view name) const;
+  // Makes field() faster, once `fields` is complete.
+  void index_fields();
+
+ private:
+  std::vector<uint8_t> field_index_;  // one more than the place in `fields`, by hash; 0: none
 };
 
 // Owns the schemas that refer to each other.
 class SchemaSet {
  public:
   Schema& add() { return schemas_.emplace_back(); }
+  std::deque<Schema>& all() { return schemas_; }
 
  private:
   std::deque<Schema> schemas_;
@@ -105,6 +111,9 @@ class BuiltinSchemas {
       field_descriptions_;  // "core.v1.PodSpec.nodeName"
 };
 
+// The ones of this program: they never change, so all servers in it share them, in all threads.
+const BuiltinSchemas& builtin_schemas();
+
 // spec.versions[].schema.openAPIV3Schema into a schema that also knows apiVersion, kind and
 // metadata. The causes say what is not structural.
 tl::expected<const Schema*, std::vector<StatusCause>> schema_from_crd(const Json& open_api,
@@ -122,11 +131,16 @@ class TouchedFields {
   static TouchedFields by(const JsonObject& patch);
 
   bool contains(std::string_view field) const;
+  // What the write may have changed inside of one of the fields. Only of that which merges key by
+  // key: of a list, all of it.
+  TouchedFields below(std::string_view field) const;
+  bool all() const { return patch_ == nullptr; }
   // Nothing but the status and what every write touches.
   bool only_status() const;
 
  private:
-  const JsonObject* patch_ = nullptr;
+  const JsonObject* patch_ = nullptr;  // null: all
+  bool is_top_ = true;                 // where the server itself writes into the metadata
 };
 
 // "spec.foo", "spec.containers[0].bar": fields that the schema does not have.

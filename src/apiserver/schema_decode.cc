@@ -50,7 +50,7 @@ std::string_view go_value(const Json& value) {
 
 class Decoding {
  public:
-  explicit Decoding(const TouchedFields& touched) : touched_(&touched) {}
+  explicit Decoding(const TouchedFields& touched) : touched_(touched) {}
 
   // False at the first value that does not fit.
   bool check(const Schema& schema, const Json& value) {
@@ -104,11 +104,12 @@ class Decoding {
   bool check_object(const Schema& schema, const Json& value) {
     const JsonObject* object = value.if_object();
     if (object == nullptr) return mismatch(schema, value);
-    const TouchedFields* touched = std::exchange(touched_, nullptr);
+    const TouchedFields touched = touched_;
     for (const auto& entry : *object) {
-      if (touched != nullptr && !touched->contains(entry.key())) continue;
+      if (!touched.contains(entry.key())) continue;
       const Schema* field = schema.field(entry.key());
       if (field == nullptr) continue;
+      touched_ = touched.below(entry.key());
       const Schema* outer = struct_;
       size_t length = path_.size();
       struct_ = &schema;
@@ -118,21 +119,27 @@ class Decoding {
       path_.resize(length);
       struct_ = outer;
     }
+    touched_ = touched;
     return true;
   }
 
   bool check_map(const Schema& schema, const Json& value) {
     const JsonObject* object = value.if_object();
     if (object == nullptr) return mismatch(schema, value);
+    const TouchedFields touched = touched_;
     for (const auto& entry : *object) {
+      if (!touched.contains(entry.key())) continue;
+      touched_ = touched.below(entry.key());
       if (!check(*schema.items, entry.value())) return false;
     }
+    touched_ = touched;
     return true;
   }
 
   bool check_array(const Schema& schema, const Json& value) {
     const JsonArray* array = value.if_array();
     if (array == nullptr) return mismatch(schema, value);
+    touched_ = {};
     for (const Json& item : *array) {
       if (!check(*schema.items, item)) return false;
     }
@@ -189,7 +196,7 @@ class Decoding {
 
   std::string path_;
   const Schema* struct_ = nullptr;
-  const TouchedFields* touched_;  // at the top only
+  TouchedFields touched_;
 };
 
 }  // namespace

@@ -49,14 +49,27 @@ TEST_F(SchemaTest, DecodesBuiltInTypesAsGoDoes) {
 }
 
 TEST_F(SchemaTest, WhatAWriteDidNotTouchIsNotDecodedAgain) {
-  Json object = json("{'spec':{'hostname':1},'status':{'spec':{},'phase':'Running'}}");
-  JsonObject patch = json("{'status':{}}").as_object();
+  Json object = json(
+      "{'spec':{'hostname':1},'status':{'spec':{},'phase':'Running','reason':1},"
+      "'metadata':{'labels':{'a':1,'b':'c'},'name':2}}");
+  JsonObject patch =
+      json("{'status':{'phase':'Running'},'metadata':{'labels':{'b':'c'}}}").as_object();
   EXPECT_EQ(decode_error(pod(), object, TouchedFields::by(patch)), std::nullopt);
   object.as_object()["status"].as_object()["phase"] = 1;
   EXPECT_EQ(decode_error(pod(), object, TouchedFields::by(patch)).value_or(""),
             "json: cannot unmarshal number into Go struct field PodStatus.status.phase of type "
             "string");
   EXPECT_NE(decode_error(pod(), object).value_or("").find("spec.hostname"), std::string::npos);
+  JsonObject of_label = json("{'metadata':{'labels':{'a':'x'}}}").as_object();
+  EXPECT_NE(decode_error(pod(), object, TouchedFields::by(of_label)).value_or("").find("labels"),
+            std::string::npos);
+}
+
+// A list may have been merged with others: all of it is looked at.
+TEST_F(SchemaTest, ATouchedListIsDecodedWhole) {
+  Json object = json("{'status':{'conditions':[{'type':'A'},{'type':1}]}}");
+  JsonObject patch = json("{'status':{'conditions':[{'type':'A'}]}}").as_object();
+  EXPECT_NE(decode_error(pod(), object, TouchedFields::by(patch)), std::nullopt);
 }
 
 }  // namespace

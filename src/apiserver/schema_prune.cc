@@ -23,12 +23,13 @@ class UnknownWalk {
   using Value = std::conditional_t<removing, Json, const Json>;
   using Object = std::conditional_t<removing, JsonObject, const JsonObject>;
 
-  explicit UnknownWalk(const TouchedFields& touched) : touched_(&touched) {}
+  explicit UnknownWalk(const TouchedFields& touched) : touched_(touched) {}
 
   void visit(const Schema& schema, Value& value) {
     if (auto* object = value.if_object()) return visit_object(schema, *object);
     auto* array = value.if_array();
     if (array == nullptr || schema.items == nullptr || schema.type != Schema::Type::array) return;
+    touched_ = {};
     for (size_t i = 0; i < array->size(); ++i) {
       if ((*array)[i].is_primitive()) continue;
       path_.push_back({{}, i});
@@ -53,7 +54,7 @@ class UnknownWalk {
     if (schema.type != Schema::Type::object) return;
     for (auto it = object.begin(); it != object.end();) {
       std::string_view name = it->key();
-      if (touched_ != nullptr && !touched_->contains(name)) {
+      if (!touched_.contains(name)) {
         ++it;
         continue;
       }
@@ -104,6 +105,7 @@ class UnknownWalk {
     }();
     const Schema& items = schema.items == nullptr ? nothing : *schema.items;
     for (auto& entry : object) {
+      if (!touched_.contains(entry.key())) continue;
       if (schema.typed && entry.value().is_null() && items.type == Schema::Type::string) {
         null_found = true;
         if constexpr (removing) entry.value() = "";
@@ -115,7 +117,8 @@ class UnknownWalk {
   void descend(const Schema& schema, std::string_view name, Value& value) {
     if (value.is_primitive()) return;
     path_.push_back({name});
-    const TouchedFields* touched = std::exchange(touched_, nullptr);
+    const TouchedFields touched = touched_;
+    touched_ = touched.below(name);
     visit(schema, value);
     touched_ = touched;
     path_.pop_back();
@@ -135,7 +138,7 @@ class UnknownWalk {
   }
 
   std::vector<Step> path_;
-  const TouchedFields* touched_;  // at the top only
+  TouchedFields touched_;
 };
 
 }  // namespace

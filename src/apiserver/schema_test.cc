@@ -50,6 +50,27 @@ TEST(TouchedFieldsTest, AreThoseThatThePatchNamesAndTheMetadata) {
   EXPECT_FALSE(TouchedFields::by(of_spec).only_status());
 }
 
+TEST(TouchedFieldsTest, BelowAFieldAreThoseThatThePatchNamesThere) {
+  JsonObject patch =
+      json("{'metadata':{'labels':{'a':'b'}},'status':{'list':[{}]},'spec':{'$patch':'replace'}}")
+          .as_object();
+  TouchedFields touched = TouchedFields::by(patch);
+  TouchedFields metadata = touched.below("metadata");
+  EXPECT_TRUE(metadata.contains("labels"));
+  EXPECT_FALSE(metadata.contains("annotations"));
+  EXPECT_FALSE(metadata.contains("metadata"));
+  EXPECT_TRUE(metadata.below("labels").contains("a"));
+  EXPECT_FALSE(metadata.below("labels").contains("b"));
+  // What is a list, or has a directive, may have changed anywhere.
+  EXPECT_TRUE(touched.below("status").below("list").all());
+  EXPECT_TRUE(touched.below("spec").all());
+  // The server writes name and namespace itself, whatever the patch.
+  JsonObject of_status = json("{'status':{}}").as_object();
+  EXPECT_TRUE(TouchedFields::by(of_status).contains("metadata"));
+  EXPECT_FALSE(TouchedFields::by(of_status).below("metadata").contains("labels"));
+  EXPECT_TRUE(TouchedFields().below("spec").all());
+}
+
 TEST(TouchedFieldsTest, AreAllWhenThePatchHasDirectivesOrThereIsNone) {
   for (const char* text : {"{'$patch':'replace','status':{}}", "{'$retainKeys':['status']}"}) {
     JsonObject patch = json(text).as_object();
