@@ -1,14 +1,29 @@
+#include <algorithm>
+
 #include "data/patch.h"
 
 namespace lockstep {
 
 namespace {
 
-// The value that a patch leaves where there was nothing: its nulls have nothing to remove.
-Json without_nulls(const Json& patch) {
-  Json value;
+// Nulls in objects; those in lists stay, as a patch replaces a list whole.
+bool has_nulls(const Json& patch) {
+  const JsonObject* object = patch.if_object();
+  if (object == nullptr) return false;
+  return std::any_of(object->begin(), object->end(), [](const auto& field) {
+    return field.value().is_null() || has_nulls(field.value());
+  });
+}
+
+// What a patch leaves where there was nothing: its nulls have nothing to remove.
+void add_without_nulls(JsonObject& object, std::string_view key, const Json& patch) {
+  if (!has_nulls(patch)) {
+    object.emplace(key, patch);
+    return;
+  }
+  Json value(object.storage());
   apply_merge_patch(value, patch);
-  return value;
+  object.emplace(key, std::move(value));
 }
 
 JsonObject difference(const JsonObject& before, const JsonObject& after) {
@@ -46,7 +61,7 @@ void apply_merge_patch(Json& document, const Json& patch) {
     } else if (Json* child = object.if_contains(key)) {
       apply_merge_patch(*child, value);
     } else {
-      object.emplace(key, without_nulls(value));
+      add_without_nulls(object, key, value);
     }
   }
 }

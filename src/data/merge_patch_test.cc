@@ -43,6 +43,13 @@ TEST(MergePatch, NullsInsideOfListsAreValues) {
   EXPECT_EQ(print_json(document), R"({"a":[null,{"b":null}]})");
 }
 
+TEST(MergePatch, NullsOfWhatIsNewHaveNothingToRemove) {
+  Json document = *parse_json(R"({"a":1})");
+  apply_merge_patch(document,
+                    *parse_json(R"({"b":{"c":{"d":null,"e":[null]},"f":2},"g":{"h":3}})"));
+  EXPECT_EQ(print_json(document), R"({"a":1,"b":{"c":{"e":[null]},"f":2},"g":{"h":3}})");
+}
+
 TEST(MergePatch, OfADocumentWithItself) {
   Json document = *parse_json(R"({"a":{"b":1}})");
   apply_merge_patch(document, document);

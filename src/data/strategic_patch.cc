@@ -1,5 +1,6 @@
 // What Kubernetes does, including what it does not document, is in apimachinery's
 // pkg/util/strategicpatch; strategic_patch_test.cc holds its answers.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -31,8 +32,20 @@ Result<std::string_view> field_of(std::string_view directive, std::string_view m
 // Where the patched document lies: parts that are made there are moved into it, not copied.
 using Storage = boost::json::storage_ptr;
 
+// Without null fields and directives, as nearly all patches are: it is copied as it is.
+bool is_plain(const Json& value) {
+  if (const JsonObject* object = value.if_object()) {
+    return std::all_of(object->begin(), object->end(), [](const auto& field) {
+      return !field.key().starts_with('$') && !field.value().is_null() && is_plain(field.value());
+    });
+  }
+  const JsonArray* array = value.if_array();
+  return array == nullptr || std::all_of(array->begin(), array->end(), is_plain);
+}
+
 // As Kubernetes' decoder leaves it: null fields are not there, directives are unknown fields.
 Json decoded(const Json& value, const Storage& storage) {
+  if (is_plain(value)) return Json(value, storage);
   if (const JsonObject* object = value.if_object()) {
     JsonObject result(storage);
     for (const auto& [key, child] : *object) {
@@ -57,6 +70,7 @@ bool has_directive(const Json& value) {
 // A part of the patch that meets nothing to merge with. Objects with a "$patch" are there to change
 // something, so they vanish.
 std::optional<Json> as_new(const Json& value, const Storage& storage) {
+  if (is_plain(value)) return Json(value, storage);
   if (has_directive(value)) return std::nullopt;
   if (const JsonObject* object = value.if_object()) {
     JsonObject result(storage);
@@ -162,6 +176,24 @@ Identities order_after(const Identities& before, const std::set<std::string>& de
   return after;
 }
 
+// A patch of the very items that are there, in their order, as those who write a status whole send
+// it: nothing is added, removed or moved. Only for short lists of items with names.
+bool names_same_items(const JsonArray& original, const JsonArray& patch, std::string_view key) {
+  constexpr size_t longest = 12;
+  if (original.size() != patch.size() || original.size() > longest) return false;
+  for (size_t i = 0; i < original.size(); ++i) {
+    const Json* name = find(patch[i], key);
+    const Json* held = find(original[i], key);
+    if (name == nullptr || held == nullptr || !name->is_string() || !held->is_string())
+      return false;
+    if (as_text(name) != as_text(held) || find(patch[i], directive_marker) != nullptr) return false;
+    for (size_t j = 0; j < i; ++j) {
+      if (text_at(original[j], key) == as_text(held)) return false;
+    }
+  }
+  return true;
+}
+
 JsonArray plain_items(const JsonArray& patch) {
   JsonArray items;
   for (const Json& item : patch) {
@@ -191,7 +223,12 @@ class StrategicMerger {
 };
 
 std::string child_path(const std::string& path, std::string_view key) {
-  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+  std::string child;
+  child.reserve(path.size() + 1 + key.size());
+  child += path;
+  if (!path.empty()) child += '.';
+  child += key;
+  return child;
 }
 
 Result<void> StrategicMerger::merge(JsonObject& original, const JsonObject& patch,
@@ -339,6 +376,12 @@ Result<JsonArray> StrategicMerger::merge_set(const JsonArray& original, const Js
 
 Result<JsonArray> StrategicMerger::merge_by_key(JsonArray original, const JsonArray& patch,
                                                 const std::string& key, const std::string& path) {
+  if (names_same_items(original, patch, key)) {
+    for (size_t i = 0; i < original.size(); ++i) {
+      LOCKSTEP_CHECK(merge(original[i].get_object(), patch[i].get_object(), path));
+    }
+    return original;
+  }
   LOCKSTEP_TRY(const ListPatch list_patch, take_apart(patch, key));
   LOCKSTEP_TRY(const Identities wanted, identities_of(list_patch.items, key));
   if (list_patch.replaces) {

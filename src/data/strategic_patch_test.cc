@@ -92,6 +92,13 @@ TEST(StrategicPatch, ListsByKey) {
       {R"({"spec":{"containers":[{"name":"a","ports":[{"containerPort":80}]}]}})",
        R"({"spec":{"containers":[{"name":"a","ports":[{"containerPort":80,"name":"http"}]}]}})",
        R"({"spec":{"containers":[{"name":"a","ports":[{"containerPort":80,"name":"http"}]}]}})"},
+      // The same items in the same order; and the same with one of them twice.
+      {R"({"spec":{"containers":[{"name":"a","image":"1","tty":true},{"name":"b","image":"2"}]}})",
+       R"({"spec":{"containers":[{"name":"a","image":"3"},{"name":"b","image":null}]}})",
+       R"({"spec":{"containers":[{"name":"a","image":"3","tty":true},{"name":"b"}]}})"},
+      {R"({"spec":{"containers":[{"name":"a","image":"1"},{"name":"a","image":"2"}]}})",
+       R"({"spec":{"containers":[{"name":"a","tty":true},{"name":"a","image":"3"}]}})",
+       R"({"spec":{"containers":[{"name":"a","image":"3","tty":true},{"name":"a","image":"2"}]}})"},
       {R"({"spec":{}})", R"({"spec":{"containers":[{"name":"a","$setElementOrder/env":[]}]}})",
        R"({"spec":{"containers":[{"name":"a"}]}})"},
       {R"({"spec":{"containers":[]}})", R"({"spec":{"containers":[]}})",
