@@ -43,10 +43,12 @@ bool field_is_selectable(const ResourceInfo& info, std::string_view path) {
          std::find(found->second.begin(), found->second.end(), path) != found->second.end();
 }
 
-// A continue token: the version of the first page's snapshot and the last key handed out.
+// A continue token: the version of the first page's snapshot, the last key handed out, and how many
+// objects come after it.
 struct Position {
   uint64_t version = 0;
   ObjectKey after;
+  int64_t remaining = -1;  // not known
 };
 
 std::string write_token(const Position& position) {
@@ -55,6 +57,7 @@ std::string write_token(const Position& position) {
   token["rv"] = position.version;
   token["ns"] = position.after.ns;
   token["name"] = position.after.name;
+  token["left"] = position.remaining;
   return base64_encode(print_json(token));
 }
 
@@ -70,7 +73,8 @@ Outcome<Position> read_token(const std::string& text) {
   if (version == nullptr || !version->is_number()) return refuse();
   return Position{
       static_cast<uint64_t>(as_integer(version)),
-      ObjectKey{std::string(text_at(*token, "ns")), std::string(text_at(*token, "name"))}};
+      ObjectKey{std::string(text_at(*token, "ns")), std::string(text_at(*token, "name"))},
+      as_integer(find(*token, "left"), -1)};
 }
 
 Outcome<int64_t> read_limit(const kube::Request& request) {
@@ -201,6 +205,8 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
 
   const Shelf& shelf = backend.store.shelf(info.storage);
   std::optional<ObjectKey> after;
+  // Of all that are to be shown, when that is known without counting them.
+  int64_t total = -1;
   uint64_t snapshot = backend.store.version();
   std::string token = query(request, "continue");
   if (!token.empty()) {
@@ -208,6 +214,7 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
     if (!position) return Refusal(position.error());
     snapshot = position->version;
     after = position->after;
+    total = position->remaining;
   } else if (*wanted) {
     if (**wanted > snapshot) return Refusal(future_version(**wanted, snapshot));
     if (query(request, "resourceVersionMatch") == "Exact") snapshot = **wanted;
@@ -217,6 +224,8 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
     auto changed = shelf.changed_since(snapshot);
     if (!changed) return Refusal(snapshot_gone(!token.empty()));
     then = std::move(*changed);
+  } else if (token.empty() && request.ns.empty()) {
+    total = static_cast<int64_t>(shelf.objects().size());
   }
 
   ListResult result;
@@ -226,10 +235,10 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
     if (!selection->matches(*stored)) return true;
     if (*limit > 0 && result.items.size() == static_cast<size_t>(*limit)) {
       more = true;
-      // Only a list without selectors tells how many are left: counting them costs nothing to be
-      // exact.
+      // Only a list without selectors tells how many are left. They are counted on the first page
+      // at most: a list in many pages would else walk through everything for each.
       ++result.remaining;
-      return selection->everything();
+      return selection->everything() && total < 0;
     }
     result.items.push_back(present(info, stored));
     return true;
@@ -242,8 +251,13 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
   } else {
     walk(shelf, then, request.ns, after, visit);
   }
-  if (more) result.continue_token = write_token(Position{snapshot, result.items.back()->key()});
+  if (more && total >= 0) result.remaining = total - static_cast<int64_t>(result.items.size());
   if (!selection->everything()) result.remaining = 0;
+  if (more) {
+    result.continue_token =
+        write_token(Position{snapshot, result.items.back()->key(),
+                             selection->everything() ? result.remaining : int64_t{-1}});
+  }
   Answer answer;
   answer.info = &info;
   answer.body = std::move(result);

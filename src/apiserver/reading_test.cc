@@ -65,11 +65,29 @@ TEST(Reading, PagesAreOneSnapshotWhateverHappensBetweenThem) {
                                   .with("continue", first.continue_token));
   EXPECT_EQ(names(second), "c2 c3 c4 ");
   EXPECT_EQ(second.version, first.version);
+  EXPECT_EQ(second.remaining, 1);
   auto third =
       list(cluster,
            kube::list(resource::config_maps, "default").with("continue", second.continue_token));
   EXPECT_EQ(names(third), "c5 ");
   EXPECT_TRUE(third.continue_token.empty());
+}
+
+TEST(Reading, HowManyAreLeftIsToldOfAllNamespacesTooAndNotOfASelection) {
+  TestCluster cluster;
+  auto all = static_cast<int64_t>(list(cluster, kube::list(resource::namespaces)).items.size());
+  ASSERT_GT(all, 2);
+  auto first = list(cluster, kube::list(resource::namespaces).with("limit", "1"));
+  EXPECT_EQ(first.remaining, all - 1);
+  auto second = list(
+      cluster,
+      kube::list(resource::namespaces).with("limit", "1").with("continue", first.continue_token));
+  EXPECT_EQ(second.remaining, all - 2);
+  auto selected = list(cluster, kube::list(resource::namespaces)
+                                    .with("limit", "1")
+                                    .with("fieldSelector", "metadata.name!=x"));
+  EXPECT_EQ(selected.remaining, 0);
+  EXPECT_FALSE(selected.continue_token.empty());
 }
 
 TEST(Reading, AContinueTokenFromBeforeACompactionIsExpired) {

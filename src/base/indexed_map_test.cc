@@ -22,6 +22,10 @@ TEST(IndexedMap, IsWalkedInOrderAndSearchedByKey) {
   EXPECT_TRUE(map.contains(std::string_view("a")));
   EXPECT_EQ(map.at("c"), 3);
   EXPECT_THROW(map.at("d"), std::out_of_range);
+  const std::string* key = map.key_of(std::string_view("b"));
+  map["0"] = 0;
+  EXPECT_EQ(map.key_of(std::string_view("b")), key) << "it stays where it is";
+  EXPECT_EQ(map.key_of(std::string_view("d")), nullptr);
 }
 
 TEST(IndexedMap, MakesAValueOnce) {
