@@ -123,8 +123,9 @@ InProcessApi::InProcessApi(Backend& backend, Caller caller)
 InProcessApi::~InProcessApi() { backend_.store.remove_listener(listener_); }
 
 void InProcessApi::call(kube::Request request, kube::ReplyCallback done) {
-  backend_.loop.post(scope_.bind([this, request = std::move(request), done = std::move(done)] {
-    done(response_of(handle(backend_, request, caller_)));
+  auto held = std::make_shared<const kube::Request>(std::move(request));
+  backend_.loop.post(scope_.bind([this, held = std::move(held), done = std::move(done)] {
+    done(response_of(handle(backend_, *held, caller_)));
   }));
 }
 

@@ -256,25 +256,26 @@ void FaultApi::forward(Request request, CallPlan plan, ReplyCallback done) {
       if (key == "limit") value = std::to_string(plan.page_size);
     }
   }
-  auto send = [this, plan, request = std::move(request), done = std::move(done)]() mutable {
+  // Held, not moved along: it is a large thing to carry through three closures.
+  auto held = std::make_shared<const Request>(std::move(request));
+  auto send = [this, plan, held = std::move(held), done = std::move(done)]() mutable {
     if (away_) {
       ++injected_[Fault::away];
-      return done(fail(unreachable("connection refused", request.describe())));
+      return done(fail(unreachable("connection refused", held->describe())));
     }
-    std::string place = request.describe();
-    Duration limit = request.limit;
-    auto on_reply = [this, plan, limit, place, done = std::move(done)](Reply reply) mutable {
+    const Request& sent = *held;
+    auto on_reply = [this, plan, held = std::move(held),
+                     done = std::move(done)](Reply reply) mutable {
       if (away_ && reply) {
         ++injected_[Fault::away];
-        reply = fail(unreachable("connection reset", place));
+        reply = fail(unreachable("connection reset", held->describe()));
       }
       if (plan.fault != Fault::reply_lost) {
         return answer(plan.reply_delay, std::move(reply), std::move(done));
       }
-      Error lost{ErrorKind::timed_out, "no answer (injected)", std::move(place)};
-      answer(limit, fail(std::move(lost)), std::move(done));
+      answer(held->limit, fail(no_answer(*held)), std::move(done));
     };
-    inner_.call(std::move(request), scope_.bind(std::move(on_reply)));
+    inner_.call(sent, scope_.bind(std::move(on_reply)));
   };
   loop_.after(plan.request_delay, scope_.bind(std::move(send)));
 }

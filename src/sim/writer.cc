@@ -29,20 +29,19 @@ bool is_passing(const Error& error) {
 }  // namespace
 
 void Writer::send(kube::Request request, Done done, uint32_t tries) {
-  attempt(std::move(request), std::move(done), 0, tries);
+  attempt(std::make_shared<const kube::Request>(std::move(request)), std::move(done), 0, tries);
 }
 
-void Writer::attempt(kube::Request request, Done done, uint32_t failures, uint32_t tries) {
+void Writer::attempt(SharedRequest request, Done done, uint32_t failures, uint32_t tries) {
   ++counts_.sent;
-  kube::Request again = request;
-  auto answered = [this, again = std::move(again), done = std::move(done), failures,
+  auto answered = [this, request, done = std::move(done), failures,
                    tries](kube::Reply reply) mutable {
     Result<Document> document = kube::document_of(std::move(reply));
     if (document || !is_passing(document.error()) || failures + 1 >= tries) {
       if (!document && is_passing(document.error())) {
         ++counts_.gave_up;
         parts_.log.warning("gave up a write",
-                           {{"request", again.describe()}, {"error", document.error().text()}});
+                           {{"request", request->describe()}, {"error", document.error().text()}});
       }
       if (done) done(std::move(document));
       return;
@@ -50,12 +49,12 @@ void Writer::attempt(kube::Request request, Done done, uint32_t failures, uint32
     ++counts_.retried;
     Duration wait = kube::jittered(kube::backoff_delay(retry_policy, failures + 1),
                                    retry_policy.jitter, parts_.random);
-    parts_.loop.after(wait, scope_.bind([this, again = std::move(again), done = std::move(done),
+    parts_.loop.after(wait, scope_.bind([this, request = std::move(request), done = std::move(done),
                                          failures, tries]() mutable {
-      attempt(std::move(again), std::move(done), failures + 1, tries);
+      attempt(std::move(request), std::move(done), failures + 1, tries);
     }));
   };
-  parts_.api.call(std::move(request), scope_.bind(std::move(answered)));
+  parts_.api.call(*request, scope_.bind(std::move(answered)));
 }
 
 kube::Request merge_patch(const ResourceType& type, const ObjectKey& key, Json patch) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "base/result.h"
 #include "data/json.h"
@@ -37,7 +38,8 @@ class Writer {
   const WriterCounts& counts() const { return counts_; }
 
  private:
-  void attempt(kube::Request request, Done done, uint32_t failures, uint32_t tries);
+  using SharedRequest = std::shared_ptr<const kube::Request>;
+  void attempt(SharedRequest request, Done done, uint32_t failures, uint32_t tries);
 
   Parts parts_;
   WriterCounts counts_;
