@@ -93,12 +93,15 @@ bool GpuOperator::apply(const DriverConfig& config, const ResourceType& type,
   ObjectKey key{std::string(operator_namespace), config.daemon_set};
   std::string token = "daemonset/" + config.daemon_set;
   if (in_flight_.contains(token)) return false;
-  Json wanted = driver_daemon_set(config);
+  Wanted& made = wanted_[config.daemon_set];
+  if (made.of != owner.document) made = {owner.document, driver_daemon_set(config)};
+  const Json& wanted = made.daemon_set;
   Object live = view_.of(resource::daemon_sets).find(key);
   kube::Request request;
   if (!live) {
-    wanted.as_object()["metadata"].as_object()["ownerReferences"] = owned_by(type, owner);
-    request = kube::create(resource::daemon_sets, key.ns, std::move(wanted));
+    Json object = wanted;
+    object.as_object()["metadata"].as_object()["ownerReferences"] = owned_by(type, owner);
+    request = kube::create(resource::daemon_sets, key.ns, std::move(object));
   } else {
     std::string_view applied = live->meta.annotations.get(applied_hash_annotation);
     if (applied == text_at(wanted, "metadata", "annotations", applied_hash_annotation)) return true;

@@ -3,6 +3,7 @@
 // around it to restart the DRA plugin after an upgrade, with the gaps that those ways have.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -47,6 +48,12 @@ class GpuOperator {
   Writer writer_;
   bool upgrade_seen_ =
       false;  // a driver DaemonSet was changed and the DRA plugins not restarted since
+  // What each policy or driver asks for, by DaemonSet: made anew when its object has changed.
+  struct Wanted {
+    Document of;
+    Json daemon_set;
+  };
+  std::map<std::string, Wanted> wanted_;
   std::set<std::string> in_flight_;
   kube::WorkQueue queue_;
   Scope scope_;

@@ -26,8 +26,14 @@ class View {
   // The cache of a type, made on first use; begins to fill with start(). Index "owner": by the uid
   // of the controlling owner. Pods also have "node": by spec.nodeName, "" while there is none.
   ObjectCache& of(const ResourceType& type);
-  ObjectCache& pods() { return of(resource::pods); }
-  ObjectCache& nodes() { return of(resource::nodes); }
+  ObjectCache& pods() {
+    if (pods_ == nullptr) pods_ = &of(resource::pods);
+    return *pods_;
+  }
+  ObjectCache& nodes() {
+    if (nodes_ == nullptr) nodes_ = &of(resource::nodes);
+    return *nodes_;
+  }
 
   void start();
   bool synced() const;
@@ -36,6 +42,8 @@ class View {
   Parts parts_;
   DecodeContext context_;
   std::map<ResourceType, std::unique_ptr<kube::CachedResource<GenericObject>>> resources_;
+  ObjectCache* pods_ = nullptr;  // asked for all the time
+  ObjectCache* nodes_ = nullptr;
   bool started_ = false;
 };
 
