@@ -9,8 +9,9 @@ namespace lockstep::sim {
 
 namespace {
 
-// What watchers may still ask for. The log of a large fleet would otherwise be most of its memory.
-constexpr Duration changes_kept_for = minutes(5);
+// What watchers may still ask for. The log of a large fleet would otherwise be most of its memory;
+// a real server keeps the last 75 seconds for them.
+constexpr Duration changes_kept_for = minutes(2);
 constexpr size_t changes_kept_at_least = 10'000;
 constexpr uint64_t milestone_every = 1024;
 
