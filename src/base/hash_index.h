@@ -4,9 +4,8 @@
 // comparison.
 #pragma once
 
-#include <bit>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
