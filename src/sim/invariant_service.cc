@@ -53,7 +53,7 @@ void FitForService::check_renewal(const std::string& node) const {
   const Machine& machine = kubelets.machine(node);
   for (const auto& [key, pod] : truth().pods_on(node)) {
     if (!is_plugin_pod(key, *pod.object) || is_terminating(*pod.object)) continue;
-    const PodRun* run = kubelets.find_run(key);
+    const PodRun* run = kubelets.find_run(node, key);
     // Not yet, where the module is on its way out or in: but it will be.
     bool is_stale =
         run != nullptr && (run->nvml.generation < machine.generation() || !machine.loaded());

@@ -312,7 +312,7 @@ void WorldFaults::renew_clients(const std::string& node) {
   for (const Document& pod : cluster_.pods_of(dra_daemon_set_name, node)) {
     ObjectKey key{std::string(text_at(*pod, "metadata", "namespace")),
                   std::string(text_at(*pod, "metadata", "name"))};
-    const PodRun* run = cluster_.kubelets().find_run(key);
+    const PodRun* run = cluster_.kubelets().find_run(node, key);
     if (run == nullptr || is_terminating(*pod)) continue;
     bool fits = run->nvml.generation == machine.generation() && !run->nvml.opened_in_migration;
     if (!fits) (void)cluster_.call(kube::remove(resource::pods, key));

@@ -203,7 +203,7 @@ TEST_F(WorldFaultsTest, CalmRebootsAMachineWithAnotherDriverThanItsPodSays) {
 TEST_F(WorldFaultsTest, CalmRenewsTheClientsOfADriverThatCrashed) {
   auto fits = [&](const std::string& node) {
     Pod pod = pod_of(cluster, dra_daemon_set_name, node);
-    const PodRun* run = cluster.kubelets().find_run(pod.meta.key());
+    const PodRun* run = cluster.kubelets().find_run(node, pod.meta.key());
     return run != nullptr && run->nvml.generation == cluster.kubelets().machine(node).generation();
   };
   Text other = pod_of(cluster, dra_daemon_set_name, "gpu-2").meta.uid;

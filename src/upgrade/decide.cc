@@ -71,7 +71,9 @@ Decision take_back(const Situation& situation) {
                             situation.view.driver.newest_revision.view()),
                 ""};
   if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
-  return leave_upgrade(situation, std::move(reason));
+  Decision decision = leave_upgrade(situation, std::move(reason));
+  decision.needs_fresh_view = situation.in_state() < suspicious;
+  return decision;
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ struct Decision {
   std::optional<Duration> look_again;  // besides when something changes
   // Events on the node, once the write has been done; or, without a write, once per reason.
   std::vector<Announcement> events;
-  // What is written cannot be taken back: a driver that goes, an upgrade that is given up. It is to
+  // What is written cannot be taken back: a driver that goes, an upgrade that is given up, a node
+  // that returns to service; or it undoes what was done only just. It is to
   // be decided again on what the cluster itself says of the node and its pods, not on what was last
   // heard of them, and only written if that leads to such a step too.
   bool needs_fresh_view = false;

@@ -132,6 +132,8 @@ Decision decide_idle(const Situation& situation) {
   } else if (fleet::is_requested(situation.node(), keys) ||
              fleet::waits_for_safe_load(situation.node(), keys) || view.driver.is_out_of_sync()) {
     decision = require(situation, why_required(situation));
+    decision.needs_fresh_view =
+        situation.state() == State::done && situation.in_state() < suspicious;
   } else if (view.driver.is_orphan()) {
     decision = hold({"Orphan", "the driver pod's DaemonSet is gone; the pod is left as it is",
                      fmt::format("to replace it: kubectl annotate node {} {}=true", view.name(),

@@ -38,6 +38,11 @@ Decision enter(const Situation& situation, State to, Reason reason);
 // one sees less would otherwise send the node to and fro as fast as they can write. Nothing: go.
 std::optional<Decision> before_step_back(const Situation& situation, const Reason& reason);
 
+// A change of mind this soon may be ours alone: one of two leaders that has not seen the newest
+// revision would begin anew what the other has ended. The cluster itself is asked first. Not for
+// every node: when a version changes, ten thousand are required at once.
+inline constexpr Duration suspicious = minutes(10);
+
 // Into upgrade-failed: reason and sentence stay on the node while it is failed.
 Decision fail_node(const Situation& situation, Reason reason);
 

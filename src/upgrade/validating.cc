@@ -138,8 +138,11 @@ Decision decide_validation(const Situation& situation) {
     findings.waiting.text += fmt::format("; it is given {} more", human_duration(left));
     return hold(std::move(findings.waiting), left);
   }
-  return leave_upgrade(situation,
-                       {"Validated", "the driver, its clients and the validators are ready", ""});
+  Decision decision = leave_upgrade(
+      situation, {"Validated", "the driver, its clients and the validators are ready", ""});
+  // Work comes to it as soon as it is in service.
+  decision.needs_fresh_view = true;
+  return decision;
 }
 
 }  // namespace lockstep::upgrade

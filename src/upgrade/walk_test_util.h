@@ -81,6 +81,7 @@ class Walk {
     Time reborn = scene.now + seconds(1);
     if (scene.driver && scene.driver->meta.name == pod.meta.name) {
       scene.driver = next_driver(make_driver_pod(scene.newest, reborn));
+      scene.driver->meta.uid = Text(fmt::format("uid-{}-{}", scene.newest.view(), writes));
       scene.driver->ready_since = reborn + seconds(1);
       scene.now = scene.now + seconds(5);
     } else if (name == "plugin") {
