@@ -117,7 +117,7 @@ TEST(FreshView, APodThatTheWatchHasNotShownKeepsTheDriver) {
   UpgradeScene scene({1, 1, R"({"maxUnavailable":"100%","podDeletion":{"timeoutSeconds":0}})"});
   see_late(scene.one, resource::pods, minutes(1));
   scene.start();
-  scene.fleet.loop.run_for(minutes(2));
+  scene.fleet.loop.run_for(minutes(12));
   scene.fleet.add_work("late", "gpu-1");
   scene.upgrade();
   ASSERT_TRUE(scene.fleet.run_until(
@@ -131,7 +131,8 @@ TEST(FreshView, APodThatTheWatchHasNotShownKeepsTheDriver) {
       << "as long as the watch has not shown it, asking again tells nothing new";
   ASSERT_TRUE(scene.finish());
   EXPECT_FALSE(scene.fleet.exists(resource::pods, {"default", "late"})) << "it was evicted";
-  EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 1U);
+  EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 2U)
+      << "before the driver went, and before the node returned";
 }
 
 // Changed and changed back, and one of us has not seen the last: what it would restart is right.
@@ -159,6 +160,8 @@ TEST(FreshView, ADaemonSetThatTheWatchHasNotShownKeepsTheDriver) {
 TEST(FreshView, ANodeIsReadBeforeItsDriverGoesAndBeforeItReturnsToService) {
   UpgradeScene scene;
   scene.start();
+  // Not only just done.
+  scene.fleet.loop.run_for(minutes(12));
   uint64_t lists = scene.one.api.total("list", "pods");
   uint64_t gets = scene.one.api.total("get", "nodes");
   scene.upgrade();
@@ -168,9 +171,19 @@ TEST(FreshView, ANodeIsReadBeforeItsDriverGoesAndBeforeItReturnsToService) {
   EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 6U);
 }
 
+// A change of mind within minutes may be that of one who has not seen the newest revision.
+TEST(FreshView, ANodeThatIsOnlyJustDoneIsReadBeforeItIsBegunAgain) {
+  UpgradeScene scene({1, 1});
+  scene.start();
+  scene.upgrade();
+  ASSERT_TRUE(scene.finish());
+  EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 3U);
+}
+
 TEST(FreshView, ReadsThatFailAreTriedAgainAndTheNodeSaysSo) {
   UpgradeScene scene({1, 1});
   scene.start();
+  scene.fleet.loop.run_for(minutes(12));
   scene.one.faults.on_call(reads_of_pods(), failing(kube::Fault::server_error), 6);
   scene.upgrade();
   ASSERT_TRUE(scene.fleet.run_until(
@@ -192,7 +205,8 @@ TEST(FreshView, AFailureIsNotBelievedOfAWatchThatIsBehind) {
   scene.one.drop_watches();
   ASSERT_TRUE(scene.finish());
   EXPECT_EQ(scene.one.controller->counts().failures, 0U);
-  EXPECT_GE(scene.one.controller->counts().fresh_views.at("overturned"), 1U);
+  EXPECT_FALSE(scene.one.controller->counts().fresh_views.contains("overturned"))
+      << "what was read lets it go on at once";
 }
 
 TEST(FreshView, WhoWasCutOffLooksForAsLongAsTheDeadlineBeforeItGivesUp) {

@@ -138,7 +138,7 @@ TEST(Metrics, AFinishedUpgradeShowsInHistogramsRemovalsAndCalls) {
   EXPECT_EQ(scene.value(name + "_bucket" + state + R"(,le="+Inf"})"), "1");
   EXPECT_GT(std::stod(scene.value(name + "_sum" + state + "}")), 3);
   EXPECT_EQ(scene.value(R"(lockstep_pod_removals_total{how="evict",outcome="done"})"), "1");
-  EXPECT_EQ(scene.value(R"(lockstep_fresh_views_total{outcome="confirmed"})"), "1");
+  EXPECT_EQ(scene.value(R"(lockstep_fresh_views_total{outcome="confirmed"})"), "3");
   EXPECT_EQ(scene.value("lockstep_transitions_total"), "9");
   EXPECT_EQ(
       scene.value(
