@@ -391,7 +391,10 @@ void UpgradeController::give_slots() {
     slots_due_ = false;
     if (!leading_) return;
     ledger_.update([this](const Ledger& current) { return plan_slots(current); },
-                   [this](const Ledger& written) { take_slots(written); });
+                   [this](const Ledger& written) {
+                     take_slots(written);
+                     give_again();
+                   });
   }));
 }
 
@@ -407,6 +410,7 @@ std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
   }
   // What looked spent when the ledger was read, because we were behind, may be valid now.
   take_slots(current);
+  given_.clear();
   Ledger wanted;
   wanted.seen = current.seen;
   for (const auto& [node, version] : current.slots) {
@@ -418,6 +422,7 @@ std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
       auto node = watch_.nodes_watch.cache.find(kube::KeyView("", name));
       if (node == nullptr || !watch_.is_current(name)) continue;
       wanted.slots[name] = node->meta.resource_version.str();
+      given_[name] = node->meta.resource_version.str();
       starts = true;
     }
   }
@@ -425,6 +430,15 @@ std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
   if (!starts) return std::nullopt;
   wanted.seen = seen.str();
   return wanted;
+}
+
+// A node that changed while its slot was being written has none, and may have nothing more to say.
+void UpgradeController::give_again() {
+  bool lost = std::any_of(given_.begin(), given_.end(), [this](const auto& slot) {
+    return is_spent(slot.first, slot.second) && !granted_.contains(slot.first);
+  });
+  given_.clear();
+  if (lost) give_slots();
 }
 
 void UpgradeController::wait_for_news() {

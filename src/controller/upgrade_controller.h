@@ -70,6 +70,7 @@ class UpgradeController {
   upgrade::Decision decide(fleet::NodeView& view, Duration began);
   void warn_about_policy();
   void give_slots();
+  void give_again();
   void wait_for_news();
   std::optional<Ledger> plan_slots(const Ledger& current);
   void take_slots(const Ledger& ledger);
@@ -92,6 +93,8 @@ class UpgradeController {
   bool slots_due_ = false;
   bool waits_for_news_ = false;
   std::map<std::string, std::string> granted_;  // node -> its version, as in the ledger
+  // Slots of the last plan, until the ledger holds them.
+  std::map<std::string, std::string> given_;
   std::map<std::string, upgrade::Reason> reasons_;
   std::map<std::string, Backlog> backlogs_;  // of nodes of which more was read than is shown
   std::string policy_warning_;               // the last that was announced
