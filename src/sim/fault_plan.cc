@@ -225,7 +225,7 @@ class Drawer {
                                   {"for", format_duration(between(seconds(30), minutes(10)))}});
       case 20:
       case 21: {
-        JsonObject crash{{"afterWrite", 1 + random_.below(30)}};
+        JsonObject crash{{"afterWrite", static_cast<int64_t>(1 + random_.below(30))}};
         if (chance(0.5)) crash["away"] = format_duration(between(seconds(10), minutes(10)));
         return step_of("crash", std::move(crash));
       }
