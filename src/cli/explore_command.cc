@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "cli/exit_codes.h"
 #include "cli/simulate_command.h"
+#include "sim/calm_twin.h"
 #include "sim/exhaustive.h"
 #include "sim/random_run.h"
 #include "sim/scenario_text.h"
@@ -48,14 +49,14 @@ void print_shrunk(const sim::Scenario& scenario, const std::string& wrong, uint6
   fmt::print("made smaller in {} runs; as a file it fails too, with --seed {}:\n{}", shrunk.tries,
              seed, sim::print_scenario(shrunk.smallest.scenario));
   print_wrong(result.wrong);
-  for (const auto& line : result.summary.last_events) fmt::print("  {}\n", line);
+  for (const auto& line : result.last_events) fmt::print("  {}\n", line);
 }
 
 int report_random(const sim::Scenario& scenario, const sim::RandomResult& result, uint64_t seed,
                   bool shrinks) {
   fmt::print("FAILED: {}\n", sim::random_command(seed));
   print_wrong(result.wrong);
-  for (const auto& line : result.summary.last_events) fmt::print("  {}\n", line);
+  for (const auto& line : result.last_events) fmt::print("  {}\n", line);
   std::fflush(stdout);
   if (shrinks) print_shrunk(scenario, result.wrong.front(), seed);
   return ExitCode::failed;
@@ -78,7 +79,8 @@ Result<sim::Disturbances> disturbances_of(const ExploreFlags& flags) {
 
 int run_random_mode(const ExploreFlags& flags, uint64_t first_seed) {
   if (flags.print) {
-    fmt::print("{}", sim::print_scenario(sim::random_scenario(first_seed)));
+    sim::Scenario scenario = sim::random_scenario(first_seed);
+    fmt::print("{}", sim::print_scenario(flags.calm ? sim::calm_twin(scenario) : scenario));
     return ExitCode::ok;
   }
   Progress progress;

@@ -164,6 +164,10 @@ void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
                     "Of --random: try all seeds, and print two lines for each that fails");
   command->add_flag("--print", explore.print,
                     "Of --random: print the scenario of --seed as a file, and run nothing");
+  command->add_flag("--calm", explore.calm, "Of --print: the same without faults, its calm twin");
+  command->add_option(
+      "--events", flags.events,
+      "Of a scenario: print as many, the last before a violation or before the end");
   command->add_flag("--exhaustive", explore.exhaustive,
                     "Kill the controller after every write of the scenario, and show it an old "
                     "view from every event on");

@@ -46,7 +46,7 @@ Json to_json(const sim::RunSummary& summary, double wall_seconds) {
                     {"expectations_not_met", texts(summary.disappointments)}};
 }
 
-void print_table(const sim::RunSummary& summary, double wall_seconds) {
+void print_table(const sim::RunSummary& summary, double wall_seconds, bool shows_events) {
   fmt::print("{} with seed {}: {}\n", summary.scenario, summary.seed,
              summary.ok() ? "as expected" : "NOT as expected");
   fmt::print("  nodes {}  done {}  failed {}\n", summary.nodes, summary.done, summary.failed);
@@ -63,6 +63,8 @@ void print_table(const sim::RunSummary& summary, double wall_seconds) {
   fmt::print("  digest {}\n", summary.digest);
   for (const auto& text : summary.violations) fmt::print("  VIOLATION {}\n", text);
   for (const auto& text : summary.disappointments) fmt::print("  NOT MET {}\n", text);
+  if (summary.ok() && !shows_events) return;
+  for (const auto& line : summary.last_events) fmt::print("  {}\n", line);
 }
 
 }  // namespace
@@ -88,10 +90,12 @@ int run_simulate(const SimulateFlags& flags) {
   auto enough = sim::check_nodes(*scenario, flags.nodes);
   if (!enough) return report(enough.error().at("--nodes"));
   auto began = std::chrono::steady_clock::now();
-  sim::RunSummary summary = sim::run_scenario(*scenario, {flags.seed, flags.nodes, {}});
+  sim::RunOptions options{.seed = flags.seed, .nodes = flags.nodes};
+  if (flags.events > 0) options.events = flags.events;
+  sim::RunSummary summary = sim::run_scenario(*scenario, options);
   double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (flags.output == "table") {
-    print_table(summary, wall);
+    print_table(summary, wall, flags.events > 0);
   } else {
     print_document(to_json(summary, wall), flags.output);
   }

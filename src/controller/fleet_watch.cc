@@ -144,6 +144,11 @@ Duration FleetWatch::sees_since() const {
   return latest;
 }
 
+Duration FleetWatch::acts_since(const std::string& pool) const {
+  auto idle = idle_until_.find(policies_.contains(pool) ? pool : "");
+  return idle == idle_until_.end() ? sees_since() : std::max(sees_since(), idle->second);
+}
+
 void FleetWatch::on_node(std::function<void(const std::string&)> listener) {
   node_listeners_.push_back(std::move(listener));
 }
@@ -255,7 +260,15 @@ void FleetWatch::read_revision(const ControllerRevision& revision) {
   }
 }
 
+// Of the policies and the rival as they were until now.
+void FleetWatch::note_idle_pools() {
+  for (const auto& [pool, policy] : policies_) {
+    if (!acts(policy)) idle_until_[pool] = loop_.uptime();
+  }
+}
+
 void FleetWatch::read_policies() {
+  note_idle_pools();
   std::map<std::string, upgrade::Policy> policies;
   policies[""] = upgrade::Policy::none();
   bool own_switch = options_.key_domain != "nvidia.com";
@@ -295,6 +308,7 @@ void FleetWatch::look_for_rival() {
     }
   }
   if (found == rival_) return;
+  note_idle_pools();
   rival_ = found;
   touch_all();
 }

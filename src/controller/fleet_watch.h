@@ -58,6 +58,9 @@ class FleetWatch {
   Time last_heard() const;
   // Since when, on the loop's uptime, everything has been seen, but for moments.
   Duration sees_since() const;
+  // Since when this pool's nodes could be acted upon, too: nobody had switched upgrades off, and no
+  // rival was there.
+  Duration acts_since(const std::string& pool) const;
   // What is still missing, for messages.
   std::string missing() const;
 
@@ -121,6 +124,8 @@ class FleetWatch {
   void read_revision(const ControllerRevision& revision);
   void read_policies();
   void look_for_rival();
+  bool acts(const upgrade::Policy& policy) const { return policy.auto_upgrade && !rival_; }
+  void note_idle_pools();
   // The one that counts; null when there is none.
   std::shared_ptr<const GenericObject> cluster_policy() const;
   std::shared_ptr<const DaemonSet> driver_set_of(const Node& node, const Pod* pod) const;
@@ -137,6 +142,7 @@ class FleetWatch {
 
   fleet::Tally tally_;
   std::map<std::string, upgrade::Policy> policies_;  // by pool; "" is the ClusterPolicy's
+  std::map<std::string, Duration> idle_until_;       // by pool, by the loop's uptime
   // Uid of a driver DaemonSet -> its newest revision.
   struct Newest {
     Text hash;

@@ -223,5 +223,20 @@ TEST(FreshView, WhoWasCutOffLooksForAsLongAsTheDeadlineBeforeItGivesUp) {
   EXPECT_EQ(scene.one.controller->counts().failures, 0U);
 }
 
+// Also one that may not act: what it was to wait for may have changed meanwhile.
+TEST(FreshView, TimeInWhichUpgradesAreSwitchedOffIsNoTimeOfADeadline) {
+  UpgradeScene scene({1, 1});
+  scene.start();
+  scene.upgrade();
+  ASSERT_TRUE(scene.fleet.run_until(
+      [&] { return scene.fleet.state("gpu-1") == "validation-required"; }, minutes(2)));
+  scene.fleet.set_policy(R"({"autoUpgrade":false,"maxUnavailable":"100%"})");
+  scene.fleet.loop.run_for(hours(2));
+  ASSERT_EQ(scene.fleet.state("gpu-1"), "validation-required");
+  scene.fleet.set_policy(R"({"autoUpgrade":true,"maxUnavailable":"100%"})");
+  ASSERT_TRUE(scene.finish());
+  EXPECT_EQ(scene.one.controller->counts().failures, 0U);
+}
+
 }  // namespace
 }  // namespace lockstep::controller

@@ -131,6 +131,7 @@ void UpgradeController::look(const std::string& node) {
 
 void UpgradeController::forget(const std::string& node) {
   reasons_.erase(node);
+  sightings_.erase(node);
   granted_.erase(node);
   backlogs_.erase(node);
   queue_.cancel_delay(node);
@@ -230,9 +231,25 @@ void UpgradeController::wait_for_watches(const std::string& name, const FreshNod
   queue_.done(name);
 }
 
+Duration UpgradeController::seen_since(const fleet::NodeView& view) {
+  fleet::State state = fleet::state_of(*view.node, watch_.rules().keys);
+  Duration acts_since = watch_.acts_since(view.pool);
+  if (!fleet::is_active(state)) {
+    if (auto at = sightings_.find(view.name()); at != sightings_.end()) sightings_.erase(at);
+    return acts_since;
+  }
+  Time since = fleet::state_since(*view.node);
+  auto [at, is_new] = sightings_.try_emplace(std::string(view.name()));
+  Sighting& sighting = at->second;
+  if (is_new || sighting.state != state || sighting.since != since) {
+    sighting = {state, since, loop_.uptime()};
+  }
+  return std::max(acts_since, sighting.first);
+}
+
 upgrade::Decision UpgradeController::decide(fleet::NodeView& view, Duration began) {
   // By the time that passes, not by a clock that people set.
-  view.seen_since = loop_.now() - (loop_.uptime() - watch_.sees_since());
+  view.seen_since = loop_.now() - (loop_.uptime() - seen_since(view));
   auto decision = upgrade::decide(view, watch_.pool(view.pool), watch_.rules(), loop_.now());
   ++counts_.decisions;
   if (options_.stopwatch) counts_.decision_time += options_.stopwatch() - began;

@@ -96,6 +96,15 @@ class UpgradeController {
   // Slots of the last plan, until the ledger holds them.
   std::map<std::string, std::string> given_;
   std::map<std::string, upgrade::Reason> reasons_;
+  // When each active node was first seen in the state it is in, by the loop's uptime: a clock that
+  // somebody sets forward ends no deadline.
+  struct Sighting {
+    fleet::State state = fleet::State::unknown;
+    Time since;  // as the node says
+    Duration first{0};
+  };
+  Duration seen_since(const fleet::NodeView& view);
+  std::map<std::string, Sighting, std::less<>> sightings_;
   std::map<std::string, Backlog> backlogs_;  // of nodes of which more was read than is shown
   std::string policy_warning_;               // the last that was announced
   Scope scope_;

@@ -43,7 +43,8 @@ void FitForService::on_node(const NodeStep& step) {
 
 void FitForService::on_pod_end(const PodEnd& end) {
   if (!is_driver_pod(end.pod) || end.node.empty()) return;
-  restarts_[end.node] = {end.ours, truth().cluster().kubelets().machine(end.node).generation()};
+  restarts_[end.node] = {end.ours, truth().cluster().kubelets().machine(end.node).generation(),
+                         truth().cluster().loop.uptime()};
 }
 
 void FitForService::check_renewal(const std::string& node) const {
@@ -57,7 +58,10 @@ void FitForService::check_renewal(const std::string& node) const {
     // Not yet, where the module is on its way out or in: but it will be.
     bool is_stale =
         run != nullptr && (run->nvml.generation < machine.generation() || !machine.loaded());
-    bool is_from_before = is_stale && run->nvml.generation <= restart->second.generation;
+    // One that came later is stale by a driver that crashed since: a restart that finds its module
+    // loaded already keeps it, and so that client opened the same load.
+    bool is_from_before = is_stale && run->nvml.generation <= restart->second.generation &&
+                          pod.bound <= restart->second.at;
     if (!is_from_before) continue;
     accuse(
         fmt::format("{} is to return to service without a validation, and its client {} is from "

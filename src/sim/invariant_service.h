@@ -39,6 +39,7 @@ class FitForService final : public Invariant {
   struct Restart {
     bool ours = false;
     uint64_t generation = 0;  // that was loaded when the driver pod was made to go
+    Duration at{0};
   };
   std::map<std::string, Restart> restarts_;  // by node, the last
 };

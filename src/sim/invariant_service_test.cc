@@ -151,6 +151,23 @@ TEST_F(ServiceTest, SeesAStaleClientThatReturnsWithoutAValidation) {
       << witness->violations().back();
 }
 
+// A client from after our restart is stale only because the driver crashed later, by itself.
+TEST_F(ServiceTest, AClientFromAfterTheRestartIsNotOursToRenew) {
+  start();
+  go_to_validation("gpu-1");
+  cluster->loop.run_for(seconds(2));
+  restart_client("gpu-1");
+  restart_validator("gpu-1");
+  cluster->loop.run_for(minutes(3));
+  go("gpu-1", {State::uncordon, State::done});
+  cluster->kubelets().crash_driver("gpu-1");
+  cluster->loop.run_for(minutes(5));
+  go("gpu-1", {State::required, State::done});
+  for (const auto& violation : witness->violations()) {
+    EXPECT_EQ(violation.find("its client"), std::string::npos) << violation;
+  }
+}
+
 TEST_F(ServiceTest, AChangeThatWasTakenBackBeforeTheRestartNeedsNoValidation) {
   start();
   change_driver();

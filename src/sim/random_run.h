@@ -18,6 +18,8 @@ Scenario random_scenario(uint64_t seed);
 struct RandomResult {
   RunSummary summary;              // of the run with faults
   std::vector<std::string> wrong;  // the first broken invariant first; empty: all is well
+  // Those before what is wrong: of the run, or of its calm twin where only that one failed.
+  std::vector<std::string> last_events;
 };
 // Runs a scenario of that kind and its calm twin; also one that has been made smaller.
 RandomResult run_random(const Scenario& scenario, const RunOptions& options);

@@ -61,7 +61,7 @@ class Run {
       : scenario_(scenario),
         disturbances_(options.disturbances),
         cluster_(cluster_options(scenario, options)),
-        events_(cluster_),
+        events_(cluster_, options.events),
         nodes_(options.nodes > 0 ? options.nodes : scenario.fleet.nodes),
         controller_random_(options.seed * 7 + 5),
         fault_random_(options.seed * 11 + 3),

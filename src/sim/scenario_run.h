@@ -31,6 +31,7 @@ struct RunOptions {
   Disturbances disturbances = {};
   // Puts an Api of the caller's between the controllers and theirs: to see every call and watch.
   std::function<std::unique_ptr<kube::Api>(kube::Api&)> wrap = {};
+  size_t events = 50;  // how many are kept for RunSummary::last_events
 };
 
 struct RunSummary {
