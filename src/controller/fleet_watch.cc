@@ -362,21 +362,23 @@ bool FleetWatch::is_evicting(const Node& node) const {
   return state == fleet::State::pod_deletion || state == fleet::State::drain;
 }
 
-void FleetWatch::add_clients(const Node& node, fleet::NodeView& view) const {
+std::vector<fleet::ClientView> FleetWatch::clients_on(const fleet::NodeView& view) const {
+  std::vector<fleet::ClientView> clients;
   for (const auto& name : options_.clients) {
     auto slash = name.find('/');
     auto set = daemon_sets.cache.find(
         ObjectKey{name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1)});
     if (!set) continue;
-    fleet::ClientView client{name, fleet::wants_pod_on(*set, node), nullptr};
+    fleet::ClientView client{name, fleet::wants_pod_on(*set, *view.node), nullptr};
     for (const auto& entry : view.pods) {
       const OwnerReference* owner = entry.pod->meta.controller();
       if (owner == nullptr || owner->uid != set->meta.uid) continue;
       // The one that stays, where an old one is still ending.
       if (!client.pod || client.pod->meta.is_deleting()) client.pod = entry.pod;
     }
-    if (client.wanted || client.pod) view.clients.push_back(std::move(client));
+    if (client.wanted || client.pod) clients.push_back(std::move(client));
   }
+  return clients;
 }
 
 std::optional<fleet::NodeView> FleetWatch::view(const std::string& name) const {
@@ -446,7 +448,7 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
   // Slices are what clients publish: whoever is told of no clients does not wait for slices either.
   bool looks_at_clients = !options_.clients.empty();
   if (looks_at_clients && fleet::state_of(*node, rules_.keys) == fleet::State::validation) {
-    add_clients(*node, view);
+    view.clients = clients_on(view);
     slices.cache.for_each("node", node->meta.name, [&](const auto& slice) {
       for (const auto& device : slice->devices) {
         const Text* version = device.find_attribute("driverVersion");

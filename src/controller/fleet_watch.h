@@ -73,6 +73,8 @@ class FleetWatch {
   std::optional<fleet::NodeView> view(const std::string& node) const;
   // The same of a node and pods that were read from the cluster itself. The node must be there.
   fleet::NodeView view(const FreshNode& fresh) const;
+  // The node's pods of those DaemonSets that hold the driver open, whatever its state.
+  std::vector<fleet::ClientView> clients_on(const fleet::NodeView& view) const;
   // The driver's template has changed, and perhaps back: until the watches show it, which revision
   // is the newest is not known.
   static bool is_behind_on_driver(const FreshNode& fresh, const fleet::NodeView& view);
@@ -138,7 +140,6 @@ class FleetWatch {
   // What follows from the pods.
   void end_view(fleet::NodeView& view) const;
   bool is_evicting(const Node& node) const;
-  void add_clients(const Node& node, fleet::NodeView& view) const;
 
   fleet::Tally tally_;
   std::map<std::string, upgrade::Policy> policies_;  // by pool; "" is the ClusterPolicy's

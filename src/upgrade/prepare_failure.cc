@@ -1,0 +1,170 @@
+#include "upgrade/prepare_failure.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::upgrade {
+
+namespace {
+
+// The driver must have been up for so long: while it comes up, a mismatch passes by itself.
+constexpr Duration driver_settles = seconds(30);
+
+// Our own plugin ends its message with what kind of failure it is; the others are known by their
+// words.
+constexpr std::array stale_words = {
+    std::string_view("driver/library version mismatch"),
+    std::string_view("empty device edits"),
+};
+constexpr std::array bad_config_words = {
+    std::string_view("the request is wrong"),
+    std::string_view("error decoding config parameters"),
+    std::string_view("error getting opaque device configs"),
+    std::string_view("strict decoding error"),
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+template <typename Words>
+bool has_one_of(const std::string& text, const Words& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
+// The driver that is up now, and since when: another one after each restart.
+std::string generation_of(const Pod& driver) {
+  return fmt::format("{}@{}", driver.meta.uid.view(), driver.ready_since.unix_seconds());
+}
+
+std::string names_of(const std::vector<const HeldPod*>& pods) {
+  constexpr size_t most = 3;
+  std::string names;
+  for (size_t i = 0; i < std::min(pods.size(), most); ++i) {
+    names += (i == 0 ? "" : ", ") + pods[i]->pod->meta.key().text();
+  }
+  if (pods.size() > most) names += fmt::format(" and {} more", pods.size() - most);
+  return names;
+}
+
+Healing nothing(Reason reason = {}) { return {Healing::Step::none, std::move(reason), {}, {}}; }
+Healing wait_for(Reason reason, std::optional<Duration> again = {}) {
+  return {Healing::Step::wait, std::move(reason), again, {}};
+}
+
+const Condition* condition_of(const Pod& pod) {
+  for (const Condition& condition : pod.conditions) {
+    if (condition.type == bad_config_condition) return &condition;
+  }
+  return nullptr;
+}
+
+JsonArray condition_patch(std::string_view status, std::string_view reason,
+                          std::string_view message, Time now) {
+  return {JsonObject{{"type", bad_config_condition},
+                     {"status", status},
+                     {"reason", reason},
+                     {"message", message},
+                     {"lastTransitionTime", format_rfc3339(now)}}};
+}
+
+}  // namespace
+
+PrepareFailure classify_prepare_failure(std::string_view message) {
+  std::string text = lower(message);
+  // A request that is wrong is so with any driver.
+  if (has_one_of(text, bad_config_words)) return PrepareFailure::bad_config;
+  if (has_one_of(text, stale_words)) return PrepareFailure::stale_plugin;
+  return PrepareFailure::passing;
+}
+
+bool is_held(const Pod& pod) {
+  return pod.phase == PodPhase::pending && !pod.node_name.empty() && !pod.meta.is_deleting();
+}
+
+Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plugin,
+                       const std::vector<HeldPod>& held, const fleet::Keys& keys, Time now) {
+  if (!plugin.pod || plugin.pod->meta.is_deleting()) return nothing();
+  std::vector<const HeldPod*> stale;
+  for (const HeldPod& one : held) {
+    // What was said of a plugin before this one is over. Both times are this node's own.
+    bool is_of_this_plugin = plugin.pod->started.is_set() && one.last > plugin.pod->started;
+    if (is_of_this_plugin && is_held(*one.pod) &&
+        classify_prepare_failure(one.message) == PrepareFailure::stale_plugin) {
+      stale.push_back(&one);
+    }
+  }
+  if (stale.empty()) return nothing();
+
+  std::string who = plugin.pod->meta.key().text();
+  State state = fleet::state_of(*view.node, keys);
+  bool upgrading = fleet::is_active(state) || state == State::failed ||
+                   view.node->meta.annotations.find(fleet::unvalidated_annotation) != nullptr;
+  if (upgrading) {
+    return wait_for(
+        {"UpgradeInProgress", fmt::format("the upgrade of this node restarts {} itself", who), ""});
+  }
+  const fleet::PodPtr& driver = view.driver.pod;
+  if (!driver || !fleet::is_running_and_ready(*driver) || !driver->ready_since.is_set()) {
+    return wait_for({"DriverNotReady", "the driver of this node is not ready", ""});
+  }
+  Duration up = std::max(now - driver->ready_since, Duration::zero());
+  if (up < driver_settles) {
+    return wait_for({"DriverSettles", "the driver of this node came up a moment ago", ""},
+                    driver_settles - up);
+  }
+
+  std::string generation = generation_of(*driver);
+  std::string wanted = generation + " " + plugin.pod->meta.uid.str();
+  std::string_view noted = view.node->meta.annotations.get(healing_annotation);
+  Reason reason{
+      "StalePlugin",
+      fmt::format("{} still has an earlier driver open; it holds up {}", who, names_of(stale)), ""};
+  if (noted == wanted) return {Healing::Step::restart, std::move(reason), {}, {}};
+  if (noted.substr(0, noted.find(' ')) == generation) {
+    reason.text += "; it was restarted once for this driver already, and that did not help";
+    reason.remedy = fmt::format("look at its log: kubectl -n {} logs {}",
+                                plugin.pod->meta.ns.view(), plugin.pod->meta.name.view());
+    reason.name = "PluginStaysStale";
+    return nothing(std::move(reason));
+  }
+  return {Healing::Step::note, std::move(reason), {}, std::move(wanted)};
+}
+
+std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig policy, Time now) {
+  const Pod& pod = *held.pod;
+  const Condition* condition = condition_of(pod);
+  bool said = condition != nullptr && condition->is_true();
+  if (pod.phase == PodPhase::running) {
+    if (!said) return std::nullopt;
+    Reason reason{"Prepared", "its claims were prepared after all", ""};
+    Json status =
+        JsonObject{{"conditions", condition_patch("False", reason.name, reason.text, now)}};
+    return PodVerdict{std::move(status), std::move(reason), false, true};
+  }
+  bool wrong = is_held(pod) && classify_prepare_failure(held.message) == PrepareFailure::bad_config;
+  if (!wrong) return std::nullopt;
+  bool fails = policy == OnBadConfig::fail;
+  if (said && condition->message == held.message && !fails) return std::nullopt;
+  Reason reason{"BadConfig", held.message,
+                "mend the parameters of its ResourceClaim (or of the template or DeviceClass they "
+                "come from) and create the pod anew"};
+  JsonObject status{{"conditions", condition_patch("True", reason.name, reason.text, now)}};
+  if (fails) {
+    status["phase"] = "Failed";
+    status["reason"] = "PrepareFailedPermanently";
+    status["message"] = held.message;
+  }
+  return PodVerdict{std::move(status), std::move(reason), fails, false};
+}
+
+}  // namespace lockstep::upgrade

@@ -1,0 +1,79 @@
+// Pods that cannot start because a DRA driver does not prepare their claims: which of them wait for
+// something that nobody brings about, and what is done for them. By what the kubelet's events say,
+// so it holds for any DRA driver and any kubelet of today:
+//
+//   * a stale plugin still has the driver open that was there before: its node's plugin pod is
+//     restarted, once for each time that the driver came up, and never while the node is upgraded;
+//   * a request that is wrong will be wrong for ever: the pod says so, and by policy it fails;
+//   * everything else passes by itself, or is a broken device, which Kubernetes evicts by its
+//   taint.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/node_view.h"
+#include "objects/meta.h"
+#include "objects/pod.h"
+#include "upgrade/decision.h"
+#include "upgrade/reason.h"
+
+namespace lockstep::upgrade {
+
+enum class PrepareFailure { passing, stale_plugin, bad_config };
+
+// `message`: of the kubelet's event, with the driver's own words in it.
+PrepareFailure classify_prepare_failure(std::string_view message);
+
+// The reason of these events.
+inline constexpr std::string_view prepare_failed = "FailedPrepareDynamicResources";
+// On the node: for which driver its plugin was restarted, and which pod that plugin was.
+inline constexpr std::string_view healing_annotation = "lockstep.dev/plugin-healing";
+inline constexpr std::string_view bad_config_condition = "lockstep.dev/PrepareFailedPermanently";
+
+// A pod and the newest event about its claims.
+struct HeldPod {
+  fleet::PodPtr pod;
+  std::string message;
+  Time last;  // by the clock of its node's kubelet
+};
+
+// It has a node and has not started, and nobody is taking it away.
+bool is_held(const Pod& pod);
+
+struct Healing {
+  enum class Step {
+    none,     // nothing to do, or nothing that we may do: the reason says why, if there is one
+    wait,     // look again when something changed, or after `again`
+    note,     // write `annotation` onto the node, then decide again
+    restart,  // delete the plugin's pod: its annotation stands
+  };
+  Step step = Step::none;
+  Reason reason;
+  std::optional<Duration> again;
+  std::string annotation;
+};
+
+// `plugin`: the DRA plugin of this node. Two steps, so that a crash between them neither restarts a
+// plugin twice nor forgets that it was done.
+Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plugin,
+                       const std::vector<HeldPod>& held, const fleet::Keys& keys, Time now);
+
+enum class OnBadConfig {
+  leave,  // a ReplicaSet would make the same pod again for ever
+  fail,   // so that a Job's podFailurePolicy can stop
+};
+
+// The patch of a pod's status that its wrong request asks for, or that it started after all; none:
+// it says already what is to be said.
+struct PodVerdict {
+  Json status;
+  Reason reason;
+  bool fails = false;   // the pod is ended by it
+  bool clears = false;  // it started after all
+};
+std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig policy, Time now);
+
+}  // namespace lockstep::upgrade
