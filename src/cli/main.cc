@@ -17,6 +17,7 @@
 #include "cli/apiserver_command.h"
 #include "cli/controller_command.h"
 #include "cli/demo_command.h"
+#include "cli/driver_manager_command.h"
 #include "cli/exit_codes.h"
 #include "cli/fleet_command.h"
 #include "cli/install_command.h"
@@ -292,6 +293,63 @@ void add_reroll(CLI::App& app, RerollFlags& flags, int& result) {
   command->callback([&] { result = run_reroll(flags); });
 }
 
+// Flag and variable have the names that NVIDIA's manager has, so that one takes the other's place.
+void add_driver_manager(CLI::App& app, DriverManagerFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "driver-manager", "What has to happen on a node before its driver is loaded anew");
+  add_cluster_flags(command, flags.cluster);
+  command->add_option("action", flags.action, "What NVIDIA's manager is told; may be left out")
+      ->check(CLI::IsMember({"uninstall_driver"}));
+  command->add_option("--node-name", flags.node, "The node")->envname("NODE_NAME");
+  command
+      ->add_option("--operator-namespace", flags.operator_namespace, "Where the GPU operator runs")
+      ->envname("OPERATOR_NAMESPACE")
+      ->capture_default_str();
+  command
+      ->add_option("--enable-gpu-pod-eviction", flags.evict_gpu_pods,
+                   "Cordon the node and evict GPU pods, where no controller does")
+      ->envname("ENABLE_GPU_POD_EVICTION")
+      ->capture_default_str();
+  command->add_option("--enable-auto-drain", flags.drain, "Drain the node where that failed")
+      ->envname("ENABLE_AUTO_DRAIN")
+      ->capture_default_str();
+  command->add_option("--drain-use-force", flags.force, "Also pods that nobody would make again")
+      ->envname("DRAIN_USE_FORCE")
+      ->capture_default_str();
+  command->add_option("--drain-pod-selector-label", flags.drain_pods, "Drain only pods that match")
+      ->envname("DRAIN_POD_SELECTOR_LABEL");
+  command
+      ->add_option("--drain-timeout-seconds", flags.drain_timeout,
+                   "Of evicting and of draining, as 300 or 5m; 0s: for ever")
+      ->envname("DRAIN_TIMEOUT_SECONDS")
+      ->capture_default_str();
+  command
+      ->add_option("--drain-delete-emptydir-data", flags.delete_empty_dir,
+                   "Also pods with data in an emptyDir")
+      ->envname("DRAIN_DELETE_EMPTYDIR_DATA")
+      ->capture_default_str();
+  command
+      ->add_option("--driver-config-digest", flags.digest,
+                   "Configuration of the driver to be loaded: the same one is not loaded anew")
+      ->envname("DRIVER_CONFIG_DIGEST");
+  command->add_option("--force-reinstall", flags.force_reinstall, "Also the same one")
+      ->envname("FORCE_REINSTALL")
+      ->capture_default_str();
+  command
+      ->add_option("--node-label-for-gpu-pod-eviction", flags.plugin_label,
+                   "One more node label by which a DRA plugin is sent away")
+      ->envname("NODE_LABEL_FOR_GPU_POD_EVICTION");
+  command
+      ->add_option("--wait-timeout", flags.wait_timeout,
+                   "For operands and plugins to go, claims to be given back, devices to be closed")
+      ->capture_default_str();
+  command
+      ->add_option("--root", flags.root,
+                   "A directory that looks like a machine, to try it out: nothing is unloaded")
+      ->capture_default_str();
+  command->callback([&] { result = run_driver_manager(flags); });
+}
+
 void add_release_flags(CLI::App* command, ClusterFlags& cluster,
                        lockstep::deploy::ReleaseName& release) {
   command->add_option("--kubeconfig", cluster.kubeconfig, "Path to the kubeconfig file");
@@ -356,6 +414,7 @@ struct Flags {
   LookingFlags looking;
   SteeringFlags steering;
   RerollFlags reroll;
+  DriverManagerFlags driver_manager;
   OwnFlags own;
   RecipesFlags recipes;
 };
@@ -375,6 +434,7 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
        [&] { add_steering(app, flags.steering, result); }},
       {{"install", "uninstall"}, [&] { add_install(app, flags.own, result); }},
       {{"reroll"}, [&] { add_reroll(app, flags.reroll, result); }},
+      {{"driver-manager"}, [&] { add_driver_manager(app, flags.driver_manager, result); }},
       {{"recipe"}, [&] { add_recipe(app, flags.recipes, result); }},
       {{"query"}, [&] { add_query(app, flags.recipes, result); }},
       {{"bundle"}, [&] { add_bundle(app, flags.recipes, result); }},
@@ -398,6 +458,7 @@ int run(int argc, char** argv) {
     fmt::print("lockstep {}\n", LOCKSTEP_VERSION);
     return ExitCode::ok;
   }
+  if (argc > 1 && std::string_view(argv[1]) == "enter-root") return enter_root(argc, argv);
   CLI::App app(
       "Lockstep upgrades the GPU drivers of a Kubernetes fleet without breaking what runs on it.",
       "lockstep");
@@ -419,11 +480,26 @@ int run(int argc, char** argv) {
   return result;
 }
 
+// Under the name that the GPU operator calls it by, it is that command.
+std::vector<char*> words_of(int argc, char** argv, std::string& program, std::string& command) {
+  std::vector<char*> words(argv, argv + argc);
+  std::string_view name = argc > 0 ? std::string_view(argv[0]) : std::string_view();
+  if (name.substr(name.rfind('/') + 1) == command) {
+    words[0] = program.data();
+    words.insert(words.begin() + 1, command.data());
+  }
+  words.push_back(nullptr);
+  return words;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    int result = run(argc, argv);
+    std::string program = "lockstep";
+    std::string command = "driver-manager";
+    std::vector<char*> words = words_of(argc, argv, program, command);
+    int result = run(static_cast<int>(words.size()) - 1, words.data());
     // A full disk or a closed pipe behind ">" shows only now.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       fmt::print(stderr, "lockstep: cannot write the output: {}\n",
