@@ -16,6 +16,7 @@
 #include "cluster.h"
 #include "data/yaml.h"
 #include "kube/leader_election.h"
+#include "node/manager_scene_test_util.h"
 #include "sim/cluster.h"
 #include "sim/scenario_run.h"
 
@@ -161,6 +162,39 @@ TEST(ControllersAccess, IsExactlyWhatItUses) {
       << "the controller does, and may not:" << list(result.missing);
   EXPECT_TRUE(result.superfluous.empty())
       << "the controller may, and does not:" << list(result.superfluous);
+}
+
+// Every step at least once: operands, an eviction, a claim, a plugin with and one without a label.
+std::set<Access> calls_of_driver_manager() {
+  std::set<Access> calls;
+  node::ManagerScene scene;
+  scene.add_daemon_set("nvidia-dra-driver", "plugin");
+  scene.add_claim("gpu", "gpu.nvidia.com");
+  scene.add_work("claims", {.claim = "gpu"});
+  scene.add_work("asks");
+  scene.loop.run_for(seconds(5));
+  RecordingApi api(scene.api(), calls);
+  node::DriverManager manager(api, scene.loop, scene.random, scene.log, scene.host, scene.settings);
+  manager.start();
+  scene.loop.run_until([&] { return manager.is_finished(); }, hours(1));
+  if (!manager.outcome() || manager.outcome()->error) {
+    throw std::runtime_error("the driver-manager did not finish: " + scene.last_line());
+  }
+  return calls;
+}
+
+TEST(DriverManagersAccess, IsExactlyWhatItUsesAndOnlyOnRequest) {
+  auto grants_of = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"install", "--dry-run"});
+    auto manifests = parse_yaml_stream(commands::run_lockstep(flags).output);
+    if (!manifests) throw std::runtime_error(manifests.error().text());
+    return granted_by(*manifests, "gpu-operator", "nvidia-driver");
+  };
+  EXPECT_TRUE(grants_of({}).empty());
+  Comparison result =
+      compare(grants_of({"--set", "driverManager.enabled=true"}), calls_of_driver_manager());
+  EXPECT_TRUE(result.missing.empty()) << "it does, and may not:" << list(result.missing);
+  EXPECT_TRUE(result.superfluous.empty()) << "it may, and does not:" << list(result.superfluous);
 }
 
 // The program with its wiring, alone with a server that counts what it is asked for. It counts no
