@@ -319,6 +319,48 @@ TEST_F(DriverManagerTest, ToldToStopAtAnyMomentItPutsTheNodeBack) {
   EXPECT_GT(stopped, 15) << "the run is too short to be stopped";
 }
 
+// A write that is under way when the end comes arrives later: the way back must come after it.
+TEST_F(DriverManagerTest, WhatIsUnderWayIsWaitedForBeforeTheNodeIsPutBack) {
+  kube::CallPlan slow;
+  slow.request_delay = seconds(3);
+  for (int moment = 0; moment <= 20; ++moment) {
+    ManagerScene one(static_cast<uint64_t>(moment) + 1);
+    one.faults.on_call(node_patches(), slow, 100);
+    one.begin();
+    one.loop.run_for(milliseconds(500) * moment);
+    one.manager->stop();
+    one.finish(minutes(2));
+    one.loop.run_for(seconds(10));
+    EXPECT_TRUE(one.is_put_back()) << moment;
+  }
+}
+
+TEST_F(DriverManagerTest, TheWayBackIsTriedUntilItSucceeds) {
+  use(scene.host.view);
+  scene.begin();
+  scene.loop.run_for(seconds(20));
+  ASSERT_TRUE(scene.unschedulable());
+  scene.faults.on_call(ScriptedFaults::calls(Verb::get, resource::nodes),
+                       plan_of(Fault::server_error), 2);
+  scene.faults.on_call(node_patches(), plan_of(Fault::server_error), 2);
+  scene.faults.on_call(node_patches(), plan_of(Fault::conflict), 2);
+  scene.manager->stop();
+  EXPECT_EQ(scene.finish().error->kind, ErrorKind::cancelled);
+  EXPECT_EQ(scene.faults.unused(), 0u);
+  EXPECT_TRUE(scene.is_put_back());
+}
+
+// An answer may be older than the news that came while it was on its way.
+TEST_F(DriverManagerTest, NewsThatComeDuringAReadAreNotForgotten) {
+  kube::CallPlan slow;
+  slow.reply_delay = seconds(4);
+  scene.faults.on_call(ScriptedFaults::calls(Verb::list, resource::pods), slow, 1000);
+  scene.add_work("train", {.grace = 3});
+  Duration began = scene.loop.uptime();
+  EXPECT_TRUE(ends_well(scene.run()));
+  EXPECT_LT(scene.loop.uptime() - began, minutes(1)) << "it slept until the next heartbeat";
+}
+
 TEST_F(DriverManagerTest, KilledAtAnyMomentTheNextOneGoesOn) {
   int paused = 0;
   int cordoned = 0;
