@@ -105,13 +105,18 @@ Result<std::string> find_program(const std::string& name) {
   return failf(ErrorKind::not_found, "program {} not found in PATH", name);
 }
 
-std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
+std::vector<std::string> merged_environment(const ProcessSpec& spec) {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    if (!added.contains(std::string(text.substr(0, text.find('='))))) entries.emplace_back(text);
+    const std::string name(text.substr(0, text.find('=')));
+    const bool taken_away =
+        std::find(spec.unset.begin(), spec.unset.end(), name) != spec.unset.end();
+    if (!taken_away && !spec.environment.contains(name)) entries.emplace_back(text);
   }
-  for (const auto& [name, value] : added) entries.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : spec.environment) {
+    entries.push_back(fmt::format("{}={}", name, value));
+  }
   return entries;
 }
 
@@ -179,7 +184,7 @@ Result<pid_t> spawn(const ProcessSpec& spec, int input, int output, int error) {
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
   std::vector<std::string> arguments = spec.command;
-  std::vector<std::string> environment = merged_environment(spec.environment);
+  std::vector<std::string> environment = merged_environment(spec);
   pid_t child = 0;
   const int failure = posix_spawn(&child, file.c_str(), &settings.actions, &settings.attributes,
                                   pointers(arguments).data(), pointers(environment).data());

@@ -73,6 +73,16 @@ TEST(Process, EnvironmentIsAddedToOurs) {
   unsetenv("LOCKSTEP_TEST_CHANGED");
 }
 
+TEST(Process, WhatIsUnsetOfOursIsNotInherited) {
+  setenv("LOCKSTEP_TEST_TAKEN", "ours", 1);
+  SystemProcesses processes;
+  ProcessSpec spec = shell("echo ${LOCKSTEP_TEST_TAKEN-none}");
+  EXPECT_EQ(processes.run(spec).value().output, "ours\n");
+  spec.unset = {"LOCKSTEP_TEST_TAKEN"};
+  EXPECT_EQ(processes.run(spec).value().output, "none\n");
+  unsetenv("LOCKSTEP_TEST_TAKEN");
+}
+
 TEST(Process, RunsInTheGivenDirectory) {
   const Folder folder;
   SystemProcesses processes;

@@ -1,0 +1,201 @@
+#include "git/program.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "git/names.h"
+
+namespace lockstep::git {
+
+namespace {
+
+// Those of `git rev-parse --local-env-vars` that bind git to a repository: inside a hook they are
+// set, and our clone would be mistaken for the hook's repository. The user's configuration by
+// environment (GIT_CONFIG_*) stays.
+const std::vector<std::string>& repository_variables() {
+  static const std::vector<std::string> names = {"GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                                                 "GIT_CONFIG",
+                                                 "GIT_OBJECT_DIRECTORY",
+                                                 "GIT_DIR",
+                                                 "GIT_WORK_TREE",
+                                                 "GIT_IMPLICIT_WORK_TREE",
+                                                 "GIT_GRAFT_FILE",
+                                                 "GIT_INDEX_FILE",
+                                                 "GIT_NO_REPLACE_OBJECTS",
+                                                 "GIT_REPLACE_REF_BASE",
+                                                 "GIT_PREFIX",
+                                                 "GIT_SHALLOW_FILE",
+                                                 "GIT_COMMON_DIR",
+                                                 "GIT_INTERNAL_SUPER_PREFIX",
+                                                 "GIT_NAMESPACE",
+                                                 "GIT_CEILING_DIRECTORIES",
+                                                 "GIT_GLOB_PATHSPECS",
+                                                 "GIT_NOGLOB_PATHSPECS",
+                                                 "GIT_ICASE_PATHSPECS",
+                                                 "GIT_TRACE",
+                                                 "LANGUAGE"};
+  return names;
+}
+
+Environment never_asking(const Environment& ours) {
+  Environment added = {
+      {"LC_ALL", "C"},  // what git says is read by explain()
+      {"GIT_TERMINAL_PROMPT", "0"},
+      // ssh asks on the terminal behind our back; with this it asks a program, and that says no.
+      {"SSH_ASKPASS_REQUIRE", "force"},
+      // "ext::" in a remote's configuration would run a program.
+      {"GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh"},
+      {"GIT_EDITOR", "false"},
+      {"GIT_SEQUENCE_EDITOR", "false"},
+      {"GIT_PAGER", "cat"},
+      {"GIT_LITERAL_PATHSPECS", "1"},  // a file called "*.yaml" is that file and no other
+      {"GIT_OPTIONAL_LOCKS", "0"},
+      // Large files are of no interest to whoever edits one line.
+      {"GIT_LFS_SKIP_SMUDGE", "1"},
+  };
+  if (!ours.contains("SSH_ASKPASS")) added["SSH_ASKPASS"] = "/bin/false";
+  return added;
+}
+
+struct Meaning {
+  std::string_view said;
+  ErrorKind kind;
+  std::string_view advice;
+};
+
+// The first that git said wins.
+constexpr std::array<Meaning, 26> meanings = {{
+    {"Please tell me who you are", ErrorKind::invalid,
+     "git does not know who commits: git config --global user.name and user.email"},
+    {"empty ident name", ErrorKind::invalid,
+     "git does not know who commits: git config --global user.name and user.email"},
+    {"no email was given", ErrorKind::invalid,
+     "git does not know who commits: git config --global user.email"},
+    {"no name was given", ErrorKind::invalid,
+     "git does not know who commits: git config --global user.name"},
+    {"gpg failed to sign", ErrorKind::cancelled,
+     "the commit could not be signed as commit.gpgsign asks; nothing was committed"},
+    {"failed to sign the data", ErrorKind::cancelled,
+     "the commit could not be signed as commit.gpgsign asks; nothing was committed"},
+    {"user.signingkey needs to be set", ErrorKind::cancelled,
+     "the commit could not be signed as commit.gpgsign asks; nothing was committed"},
+    {"dubious ownership", ErrorKind::forbidden,
+     "the repository belongs to somebody else; git config --global safe.directory allows it"},
+    {"hook declined", ErrorKind::forbidden, "a hook of the other side refused the push"},
+    {"protected branch", ErrorKind::forbidden, "the branch is protected: push to another one"},
+    {"refusing to update checked out branch", ErrorKind::conflict,
+     "somebody works on that branch in that directory, and its files would no longer fit: give a "
+     "bare repository, an address, or another --branch"},
+    {"branch is currently checked out", ErrorKind::conflict,
+     "somebody works on that branch in that directory, and its files would no longer fit: give a "
+     "bare repository, an address, or another --branch"},
+    {"could not read Username", ErrorKind::unauthorized,
+     "no credential helper gave a name and password, and nobody is asked"},
+    {"could not read Password", ErrorKind::unauthorized,
+     "no credential helper gave a password, and nobody is asked"},
+    {"Authentication failed", ErrorKind::unauthorized, "the credentials were refused"},
+    {"Permission denied (", ErrorKind::unauthorized, "ssh offered no key that is accepted"},
+    {"Host key verification failed", ErrorKind::unauthorized,
+     "the host's key is not known to ssh, and nobody is asked: add it to known_hosts"},
+    {"The requested URL returned error: 403", ErrorKind::forbidden, "access is not allowed"},
+    {"insufficient permission", ErrorKind::forbidden, "the repository may not be written"},
+    {"Remote branch", ErrorKind::not_found, "there is no such branch: --branch names another"},
+    {"does not appear to be a git repository", ErrorKind::not_found,
+     "there is no git repository at that place"},
+    {"does not exist", ErrorKind::not_found, "there is no git repository at that place"},
+    {"not found", ErrorKind::not_found, "there is no git repository at that place"},
+    {"Could not resolve host", ErrorKind::unreachable, "the host is not known"},
+    {"unable to access", ErrorKind::unreachable, "the host does not answer"},
+    {"Could not read from remote repository", ErrorKind::unreachable,
+     "the other side cannot be reached, or is not allowed"},
+}};
+
+// What a person needs of it: without the hints and the progress, and not the whole log of a hook.
+std::string essence(std::string_view text) {
+  constexpr size_t most_lines = 12;
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view kept = trim(line.substr(line.rfind('\r') + 1));
+    if (kept.empty() || kept.starts_with("hint:") || kept.starts_with("Cloning into")) continue;
+    lines.emplace_back(kept);
+  }
+  if (lines.size() > most_lines) {
+    lines.erase(lines.begin(), lines.end() - static_cast<ptrdiff_t>(most_lines));
+    lines.insert(lines.begin(), "...");
+  }
+  return redact(join(lines, "\n  "));
+}
+
+}  // namespace
+
+Error explain(std::string_view command, const ProcessOutput& output) {
+  // Some of it is on standard output: push --porcelain, and hooks that print.
+  const std::string said = essence(output.error + "\n" + output.output);
+  for (const Meaning& meaning : meanings) {
+    if (said.find(meaning.said) == std::string::npos) continue;
+    return {meaning.kind, fmt::format("{} (git {}: {})", meaning.advice, command, said), {}};
+  }
+  const std::string words =
+      said.empty() ? fmt::format("it ended with {} and said nothing", output.exit_code) : said;
+  return {ErrorKind::cancelled, fmt::format("git {} failed: {}", command, words), {}};
+}
+
+Program::Program(Processes& processes, Environment environment, Limits limits)
+    : processes_(processes), environment_(std::move(environment)), limits_(limits) {
+  // Git guesses a name from the account and the host; a commit of root@localhost helps nobody.
+  // And a clone that lives for seconds needs nobody to tidy it up in the background.
+  add_config({{"user.useConfigOnly", "true"}, {"maintenance.auto", "false"}, {"gc.auto", "0"}});
+}
+
+void Program::add_config(const Config& config) {
+  config_.insert(config_.end(), config.begin(), config.end());
+}
+
+Result<ProcessOutput> Program::run(Call call) {
+  ProcessSpec spec;
+  spec.command = {"git"};
+  spec.command.insert(spec.command.end(), call.arguments.begin(), call.arguments.end());
+  spec.environment = environment_;
+  for (const std::string& name : repository_variables()) spec.environment.erase(name);
+  for (auto& [name, value] : never_asking(environment_)) spec.environment[name] = value;
+  spec.unset = repository_variables();
+  spec.directory = std::move(call.directory);
+  spec.input = std::move(call.input);
+  spec.limit = call.limit;
+  // Behind those that the user's environment already has.
+  const auto theirs = environment_.find("GIT_CONFIG_COUNT");
+  uint64_t count = theirs == environment_.end() ? 0 : parse_unsigned(theirs->second).value_or(0);
+  for (const auto& [key, value] : config_) {
+    spec.environment[fmt::format("GIT_CONFIG_KEY_{}", count)] = key;
+    spec.environment[fmt::format("GIT_CONFIG_VALUE_{}", count)] = value;
+    ++count;
+  }
+  spec.environment["GIT_CONFIG_COUNT"] = std::to_string(count);
+  auto result = processes_.run(spec);
+  if (result) return result;
+  Error error = result.error();
+  error.message = redact(error.message);
+  if (error.kind == ErrorKind::not_found &&
+      error.message.find("not found in PATH") != std::string::npos) {
+    error.message += ": install git";
+  }
+  return fail(std::move(error));
+}
+
+Result<std::string> Program::output(Call call) {
+  const std::string command = call.arguments.empty() ? std::string() : call.arguments.front();
+  LOCKSTEP_TRY(ProcessOutput result, run(std::move(call)));
+  if (result.exit_code != 0) return fail(explain(command, result));
+  return std::move(result.output);
+}
+
+Result<std::string> Program::output(const std::string& directory,
+                                    std::vector<std::string> arguments) {
+  return output(Call{directory, std::move(arguments), {}, limits_.local});
+}
+
+}  // namespace lockstep::git

@@ -1,0 +1,60 @@
+// The git program, run without a shell: bounded in time, never asking anybody anything, and with
+// the user's own settings (hooks, signing, credential helpers, identity) as git finds them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "world/process.h"
+
+namespace lockstep::git {
+
+using Environment = std::map<std::string, std::string>;
+// In order, as git's --list shows them: a key may come more than once.
+using Config = std::vector<std::pair<std::string, std::string>>;
+
+struct Limits {
+  Duration local = minutes(1);    // what only touches this machine
+  Duration network = minutes(3);  // clone, fetch, push
+  Duration commit = minutes(5);   // hooks run, and a signature may need a finger on a key
+};
+
+class Program {
+ public:
+  // `environment` is ours, as a value: what git would inherit.
+  Program(Processes& processes, Environment environment, Limits limits = {});
+
+  // Settings that lie over the user's own, for every command from now on. By environment and not by
+  // command line: they may be passwords.
+  void add_config(const Config& config);
+
+  struct Call {
+    std::string directory;
+    std::vector<std::string> arguments;
+    std::string input;
+    Duration limit = minutes(1);
+  };
+  // Whatever its exit code; an error when it could not run or not in time.
+  Result<ProcessOutput> run(Call call);
+  // Its standard output; a failure of git is an error with what git said.
+  Result<std::string> output(Call call);
+  Result<std::string> output(const std::string& directory, std::vector<std::string> arguments);
+
+  const Limits& limits() const { return limits_; }
+  const Environment& environment() const { return environment_; }
+
+ private:
+  Processes& processes_;
+  Environment environment_;
+  Limits limits_;
+  Config config_;
+};
+
+// What git's standard error means: which kind, and in one or two lines what to do.
+Error explain(std::string_view command, const ProcessOutput& output);
+
+}  // namespace lockstep::git
