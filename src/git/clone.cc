@@ -57,6 +57,7 @@ LoggedCommit parse_commit(std::string_view entry) {
   return commit;
 }
 
+constexpr size_t short_id = 12;
 constexpr std::string_view log_format = "--format=%H%n%P%n%B";
 
 }  // namespace
@@ -243,6 +244,15 @@ Result<bool> Clone::has_staged() {
   return !is_same;
 }
 
+Result<std::string> Clone::staged(const std::string& path) {
+  LOCKSTEP_CHECK(check_path(path));
+  LOCKSTEP_TRY(const bool is_there, is_quiet({"rev-parse", "--verify", "--quiet", ":0:" + path}));
+  if (!is_there) {
+    return fail(ErrorKind::not_found, fmt::format("{} would be gone", path), place());
+  }
+  return git({"cat-file", "blob", ":0:" + path});
+}
+
 Result<std::string> Clone::staged_diff() {
   return git({"diff", "--cached", "--no-color", "--no-ext-diff", "--no-textconv"});
 }
@@ -289,18 +299,20 @@ Result<PushOutcome> Clone::push() {
   LOCKSTEP_CHECK(check_not_checked_out());
   LOCKSTEP_TRY(const std::string ours, head());
   const std::string target = "refs/heads/" + branch_;
-  LOCKSTEP_TRY(const ProcessOutput result,
-               program_.run({work_,
-                             {"push", "--porcelain", "origin", "HEAD:" + target},
-                             {},
-                             program_.limits().network}));
-  if (result.exit_code == 0) return PushOutcome::pushed;
-  if (is_outrun(result.output) || is_outrun(result.error)) return PushOutcome::outrun;
+  const auto run = program_.run(
+      {work_, {"push", "--porcelain", "origin", "HEAD:" + target}, {}, program_.limits().network});
+  if (run && run->exit_code == 0) return PushOutcome::pushed;
+  if (run && (is_outrun(run->output) || is_outrun(run->error))) return PushOutcome::outrun;
   // The answer may be lost and the push done.
   const auto there =
       program_.output({work_, {"ls-remote", "origin", target}, {}, program_.limits().network});
   if (there && there->starts_with(ours)) return PushOutcome::pushed;
-  return fail(explain("push", result).at(place()));
+  Error error = run ? explain("push", *run) : run.error();
+  if (!there) {
+    error.message += fmt::format("; whether commit {} arrived is not known: look at the branch",
+                                 ours.substr(0, short_id));
+  }
+  return fail(error.at(place()));
 }
 
 Result<void> Clone::catch_up() {

@@ -46,6 +46,8 @@ class Clone {
   // Puts the opposite of a commit into the next one. A conflict is an error, and nothing is staged.
   Result<void> stage_revert(const std::string& commit);
   Result<bool> has_staged();
+  // A file as the next commit will have it; not_found when that commit removes it.
+  Result<std::string> staged(const std::string& path);
   Result<std::string> staged_diff();
 
   // With hooks and signing as the user has set them up. Gives the commit's id. Fails when a hook

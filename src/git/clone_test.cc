@@ -307,6 +307,20 @@ TEST(Clone, ARevertTakesBackOneCommitAndKeepsTheOthers) {
   EXPECT_EQ(places.sh("git -C remote.git rev-list --count main"), "4");
 }
 
+TEST(Clone, WhatIsStagedCanBeReadAndAFileThatWouldGoIsSaid) {
+  const Repositories places;
+  places.make_remote();
+  places.sh("cd work; echo late > late.yaml; git add .; git commit -qm late; git push -q");
+  Session session(places);
+  auto clone = session.open(places / "remote.git");
+  ASSERT_TRUE(clone);
+  ASSERT_TRUE((*clone)->stage(matrix_path, "driver: 565\n"));
+  EXPECT_EQ((*clone)->staged(matrix_path).value(), "driver: 565\n");
+  ASSERT_TRUE((*clone)->catch_up());
+  ASSERT_TRUE((*clone)->stage_revert((*clone)->history("late.yaml", 1).value().at(0).id));
+  EXPECT_EQ((*clone)->staged("late.yaml").error().kind, ErrorKind::not_found);
+}
+
 TEST(Clone, AConflictOfARevertIsAnErrorAndNothingIsStaged) {
   const Repositories places;
   places.make_remote();

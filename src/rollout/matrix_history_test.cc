@@ -1,0 +1,88 @@
+#include "rollout/matrix_history.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "rollout/matrix_message.h"
+
+namespace lockstep::rollout {
+namespace {
+
+std::string matrix(const std::string& current, const std::string& canary,
+                   const std::string& status = "production") {
+  return "versions:\n  current: {driver: \"" + current + "\", status: " + status +
+         "}\n  canary: {driver: \"" + canary + "\"}\n";
+}
+
+// The newest first, as git log has them.
+struct History {
+  std::vector<MatrixCommit> commits;
+  std::map<std::string, MatrixTexts> texts;
+  int reads = 0;
+
+  void add(const std::string& id, const std::string& message, const std::string& text) {
+    const std::string before = commits.empty() ? "" : texts[commits.front().id].after;
+    commits.insert(commits.begin(), {id, message});
+    texts[id] = {before, text};
+  }
+  Result<BringingCommit> find(std::string_view version = "") {
+    return find_bringing_commit(
+        commits,
+        [this](const MatrixCommit& commit) -> Result<MatrixTexts> {
+          ++reads;
+          return texts.at(commit.id);
+        },
+        version);
+  }
+};
+
+History usual() {
+  History history;
+  history.add("a1", "first", matrix("560", ""));
+  history.add("a2", "canary", matrix("560", "570"));
+  history.add("a3", "promote", matrix("570", ""));
+  history.add("a4", "status only", matrix("570", "", "stable"));
+  history.add("a5", "a comment", "# more\n" + matrix("570", "", "stable"));
+  return history;
+}
+
+TEST(MatrixHistory, TheLastChangeOfAVersionIsTakenBack) {
+  History history = usual();
+  const BringingCommit found = history.find().value();
+  EXPECT_EQ(found.commit.id, "a3");
+  EXPECT_EQ(found.changes.size(), 2U);
+  EXPECT_EQ(history.reads, 3) << "no more than needed is read";
+}
+
+TEST(MatrixHistory, AVersionMayBeNamed) {
+  History history = usual();
+  EXPECT_EQ(history.find("570").value().commit.id, "a3");
+  EXPECT_EQ(history.find("560").value().commit.id, "a1");
+  EXPECT_EQ(history.find("999").error().kind, ErrorKind::not_found);
+}
+
+TEST(MatrixHistory, ARevertIsNotRevertedUnlessAPersonNamesTheVersion) {
+  History history = usual();
+  history.add("a6", revert_message("a3", "promote", {}, {}), matrix("560", "570"));
+  const auto again = history.find();
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind, ErrorKind::conflict);
+  EXPECT_NE(again.error().text().find("--version"), std::string::npos);
+  EXPECT_EQ(history.find("570").value().commit.id, "a6") << "which brought it back to the canary";
+}
+
+TEST(MatrixHistory, AFileThatWasNoMatrixCountsAsEmpty) {
+  History history;
+  history.add("b1", "broken", "versions: [\n");
+  history.add("b2", "mended", matrix("560", ""));
+  EXPECT_EQ(history.find().value().commit.id, "b2");
+}
+
+TEST(MatrixHistory, WithoutAnyChangeThereIsNothingToTakeBack) {
+  History history;
+  EXPECT_EQ(history.find().error().kind, ErrorKind::not_found);
+}
+
+}  // namespace
+}  // namespace lockstep::rollout

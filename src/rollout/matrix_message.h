@@ -1,0 +1,33 @@
+// The messages of the matrix's commits: what changed, why it may, and who said so. Git is the
+// memory: whoever reads the log a year later must find the evidence in it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rollout/matrix_file.h"
+
+namespace lockstep::rollout {
+
+struct Evidence {
+  // One line each: "gate training: Passed, 8 GPUs, 0.99 of baseline", "bake: 48h, 312 GPU-hours".
+  std::vector<std::string> lines = {};
+  std::string approved_by = {};
+  std::string rollout = {};  // the DriverRollout that asks for it
+  std::string reason = {};   // why, in words
+};
+
+std::string set_message(const std::vector<MatrixChange>& changes, const Evidence& evidence);
+std::string promote_message(const std::vector<MatrixChange>& changes, const Evidence& evidence);
+// `commit` and `subject` are of the commit that is taken back.
+std::string revert_message(std::string_view commit, std::string_view subject,
+                           const std::vector<MatrixChange>& changes, const Evidence& evidence);
+
+// The commit that this message says it takes back; empty when it is no revert.
+std::string reverted_commit(std::string_view message);
+
+// The first line.
+std::string_view subject_of(std::string_view message);
+
+}  // namespace lockstep::rollout
