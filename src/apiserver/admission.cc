@@ -15,7 +15,7 @@ namespace {
 
 bool has_generation(const ResourceInfo& info) {
   if (info.custom) return true;
-  static const std::array<std::string_view, 10> counted = {
+  static const std::array<std::string_view, 20> counted = {
       "pods",
       "daemonsets.apps",
       "deployments.apps",
@@ -25,7 +25,17 @@ bool has_generation(const ResourceInfo& info) {
       "cronjobs.batch",
       "poddisruptionbudgets.policy",
       "customresourcedefinitions.apiextensions.k8s.io",
-      "replicationcontrollers"};
+      "replicationcontrollers",
+      "resourceslices.resource.k8s.io",
+      "deviceclasses.resource.k8s.io",
+      "networkpolicies.networking.k8s.io",
+      "endpointslices.discovery.k8s.io",
+      "podtemplates",
+      "priorityclasses.scheduling.k8s.io",
+      "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+      "validatingwebhookconfigurations.admissionregistration.k8s.io",
+      "validatingadmissionpolicies.admissionregistration.k8s.io",
+      "validatingadmissionpolicybindings.admissionregistration.k8s.io"};
   return std::find(counted.begin(), counted.end(), info.storage) != counted.end();
 }
 

@@ -1,5 +1,6 @@
 #include "apiserver/writing.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "apiserver/admission.h"
@@ -314,11 +315,15 @@ Outcome<Answer> bind_pod(Backend& backend, const ResourceInfo& info, const kube:
   ensure_object(object.as_object(), "spec")["nodeName"] = node;
   JsonObject& status = ensure_object(object.as_object(), "status");
   if (!status["conditions"].is_array()) status["conditions"] = JsonArray{};
-  status["conditions"].as_array().push_back(
-      JsonObject{{"type", "PodScheduled"},
-                 {"status", "True"},
-                 {"lastProbeTime", nullptr},
-                 {"lastTransitionTime", format_rfc3339(backend.loop.now())}});
+  JsonArray& conditions = status["conditions"].as_array();
+  // Whoever could not place it before has said so there.
+  auto said = std::find_if(conditions.begin(), conditions.end(),
+                           [](const Json& one) { return text_at(one, "type") == "PodScheduled"; });
+  if (said != conditions.end()) conditions.erase(said);
+  conditions.push_back(JsonObject{{"type", "PodScheduled"},
+                                  {"status", "True"},
+                                  {"lastProbeTime", nullptr},
+                                  {"lastTransitionTime", format_rfc3339(backend.loop.now())}});
   rewrite(backend, info.storage, live, std::move(object));
   Answer answer;
   answer.code = 201;

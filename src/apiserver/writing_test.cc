@@ -238,6 +238,40 @@ TEST(Writing, APodIsBoundOnce) {
   EXPECT_EQ(cluster.refused(bind).code, 409);
 }
 
+TEST(Writing, ABoundPodNoLongerSaysWhyItCouldNotBePlaced) {
+  TestCluster cluster;
+  cluster.create(resource::pods, "default",
+                 R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  kube::Request status =
+      kube::patch(resource::pods, {"default", "p"}, kube::PatchType::merge,
+                  from_text(R"({"status":{"conditions":[{"type":"PodScheduled","status":"False",
+                    "reason":"Unschedulable","message":"no node"}]}})"));
+  status.subresource = "status";
+  cluster.ok(status);
+  kube::Request bind =
+      kube::create(resource::pods, "default",
+                   from_text(R"({"kind":"Binding","target":{"kind":"Node","name":"gpu-1"}})"));
+  bind.name = "p";
+  bind.subresource = "binding";
+  cluster.ok(bind);
+  Json pod = cluster.get(resource::pods, {"default", "p"});
+  const JsonArray& conditions = pod.at("status").at("conditions").as_array();
+  ASSERT_EQ(conditions.size(), 1u);
+  EXPECT_EQ(text_at(conditions[0], "status"), "True");
+  EXPECT_EQ(text_at(conditions[0], "reason"), "");
+}
+
+TEST(Writing, GenerationsOfResourceSlicesAreCounted) {
+  TestCluster cluster;
+  Json slice = cluster.create(resource::resource_slices, "",
+                              R"({"metadata":{"name":"s"},"spec":{"driver":"d","nodeName":"n",
+      "pool":{"name":"n","generation":1,"resourceSliceCount":1},"devices":[{"name":"gpu-0"}]}})");
+  EXPECT_EQ(as_integer(find(slice, "metadata", "generation")), 1);
+  slice = cluster.ok(kube::patch(resource::resource_slices, {"", "s"}, kube::PatchType::merge,
+                                 from_text(R"({"spec":{"pool":{"generation":2}}})")));
+  EXPECT_EQ(as_integer(find(slice, "metadata", "generation")), 2);
+}
+
 TEST(Writing, RemovingTheLastFinalizerOfATerminatingObjectEndsIt) {
   TestCluster cluster;
   cluster.create(resource::config_maps, "default",

@@ -12,6 +12,18 @@
 
 namespace lockstep::cli {
 
+namespace {
+
+void say_what_was_harmed(const std::vector<sim::Accident>& accidents) {
+  for (const sim::Accident& accident : accidents) {
+    fmt::print("{} {} on {}: {}\n", format_rfc3339(accident.at), accident.pod.text(), accident.node,
+               accident.what);
+  }
+  fmt::print("GPU pods that lost their driver while they ran: {}\n", accidents.size());
+}
+
+}  // namespace
+
 int run_fleet(const FleetFlags& flags) {
   block_signals();
   auto session = ClusterSession::open(flags.cluster, LogLevel::info);
@@ -26,6 +38,7 @@ int run_fleet(const FleetFlags& flags) {
   options.fleet.workloads.deployment_replicas = flags.work;
   options.kubelets.latencies.speed = flags.speed;
   options.kubelets.lease_interval = seconds(10);
+  if (flags.genuine_control_plane) options.actors = sim::Actors::beside_controllers();
   if (flags.nodes_only) options.actors = sim::Actors::nodes_only();
   sim::SimulatedFleet fleet({*parts.api, parts.loop, parts.random, *parts.log}, options);
   fleet.start();
@@ -37,6 +50,7 @@ int run_fleet(const FleetFlags& flags) {
   std::fflush(stdout);
   stop_at_signal(parts.loop);
   parts.loop.run();
+  say_what_was_harmed(fleet.kubelets().accidents());
   return ExitCode::ok;
 }
 

@@ -10,8 +10,9 @@ struct FleetFlags {
   int nodes = 12;
   std::string driver_version = "580.105.08";
   double speed = 1;
-  bool nodes_only = false;  // a genuine control plane has its own controllers
-  int work = 0;             // GPU pods of a Deployment
+  bool nodes_only = false;             // no objects, no operator: somebody else has them
+  bool genuine_control_plane = false;  // it has its own controllers and scheduler
+  int work = 0;                        // GPU pods of a Deployment
 };
 int run_fleet(const FleetFlags& flags);
 

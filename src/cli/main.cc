@@ -143,8 +143,11 @@ void add_fleet(CLI::App& app, FleetFlags& flags, int& result) {
       ->capture_default_str();
   command->add_option("--work", flags.work, "GPU pods of a Deployment to run on them")
       ->capture_default_str();
+  command->add_flag("--genuine-control-plane", flags.genuine_control_plane,
+                    "The cluster has its own controllers and scheduler: DaemonSets, Deployments, "
+                    "Jobs and claims are left to them");
   command->add_flag("--nodes-only", flags.nodes_only,
-                    "Only nodes: for a control plane that has its own controllers and scheduler");
+                    "Nodes and nothing else: no objects, no GPU operator, no controllers");
   command->callback([&] { result = run_fleet(flags); });
 }
 

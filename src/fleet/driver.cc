@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "fleet/keys.h"
 
 namespace lockstep::fleet {
@@ -105,6 +106,18 @@ std::string version_of_image(std::string_view image) {
   }
   if (!dotted || end == 0 || tag[0] == '.' || (end < tag.size() && tag[end] != '-')) return {};
   return std::string(tag.substr(0, end));
+}
+
+bool is_same_version(std::string_view one, std::string_view other) {
+  auto parts_of = [](std::string_view version) {
+    std::vector<std::string_view> parts = split(version, '.');
+    for (std::string_view& part : parts) {
+      part.remove_prefix(std::min(part.find_first_not_of('0'), part.size()));
+    }
+    while (!parts.empty() && parts.back().empty()) parts.pop_back();
+    return parts;
+  };
+  return parts_of(one) == parts_of(other);
 }
 
 }  // namespace lockstep::fleet

@@ -50,6 +50,10 @@ struct DriverView {
 // The same for any image reference.
 std::string version_of_image(std::string_view image);
 
+// The same version, though one may be written as a semantic one: 580.105.08, as NVIDIA names it,
+// stands in a ResourceSlice as 580.105.8, because the API takes no other.
+bool is_same_version(std::string_view one, std::string_view other);
+
 bool is_running_and_ready(const Pod& pod);
 
 }  // namespace lockstep::fleet

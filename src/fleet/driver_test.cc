@@ -188,5 +188,17 @@ TEST(DriverVersion, OfPodAndTemplateComeFromTheFirstContainerThatSays) {
   EXPECT_EQ(view.newest_version(), "580.1.2");
 }
 
+TEST(Driver, VersionsAreTheSameWithAndWithoutTheZerosThatSemanticVersionsForbid) {
+  EXPECT_TRUE(is_same_version("580.105.8", "580.105.08"));
+  EXPECT_TRUE(is_same_version("580.65.6", "580.65.06"));
+  EXPECT_TRUE(is_same_version("580.126.20", "580.126.20"));
+  EXPECT_TRUE(is_same_version("580.95.0", "580.95"));
+  EXPECT_TRUE(is_same_version("580.0.0", "580.00"));
+  EXPECT_FALSE(is_same_version("580.105.8", "580.105.80"));
+  EXPECT_FALSE(is_same_version("580.105.8", "580.15.8"));
+  EXPECT_FALSE(is_same_version("580.105", "580.105.8"));
+  EXPECT_FALSE(is_same_version("", "580"));
+}
+
 }  // namespace
 }  // namespace lockstep::fleet

@@ -203,6 +203,11 @@ Error Response::error() const {
     if (auto kind = kind_of_reason(reason)) error.kind = *kind;
     error.message = text_at(**status, "message");
     if (error.message.empty()) error.message = reason;
+    // What the admission of a server that has just started says of whatever it is asked.
+    if (error.kind == ErrorKind::forbidden &&
+        error.message.ends_with("not yet ready to handle request")) {
+      error.kind = ErrorKind::unreachable;
+    }
   } else if (const auto* bytes = std::get_if<std::string>(&body); bytes && !trim(*bytes).empty()) {
     error.message = fmt::format("HTTP {}: {}", code, first_line(*bytes));
   }

@@ -120,6 +120,17 @@ TEST(ResponseTest, ErrorKindComesFromReasonThenCode) {
   }
 }
 
+TEST(ResponseTest, AServerThatHasJustStartedForbidsNothingItIsNotReady) {
+  Response response;
+  response.code = 403;
+  response.body = std::string(
+      R"({"kind":"Status","reason":"Forbidden","message":"nodes \"gpu-1\" is forbidden: not yet ready to handle request"})");
+  EXPECT_EQ(response.error().kind, ErrorKind::unreachable);
+  response.body = std::string(
+      R"({"kind":"Status","reason":"Forbidden","message":"nodes \"gpu-1\" is forbidden: User \"x\" cannot patch"})");
+  EXPECT_EQ(response.error().kind, ErrorKind::forbidden);
+}
+
 TEST(ResponseTest, ErrorOfAProxyShowsItsFirstLine) {
   Response response;
   response.code = 502;

@@ -80,7 +80,7 @@ TEST(ClusterTest, AfterANewDriverClaimsFailUntilTheDraPluginIsRestarted) {
   auto slice_text = [&] {
     return print_json(*cluster.get(resource::resource_slices, {"", slice_name(node)}));
   };
-  EXPECT_NE(slice_text().find(old_version), std::string::npos);
+  EXPECT_NE(slice_text().find(semantic_version(old_version)), std::string::npos);
 
   Time restarted = cluster.loop.now();
   ASSERT_TRUE(delete_pod_of(cluster, dra_daemon_set_name, node));
@@ -88,7 +88,7 @@ TEST(ClusterTest, AfterANewDriverClaimsFailUntilTheDraPluginIsRestarted) {
   // At most one attempt falls between the old plugin and the new.
   EXPECT_LE(preparations.failed_after(node, restarted).size(), 1u);
   EXPECT_EQ(preparations.succeeded(node), 2u);
-  EXPECT_EQ(slice_text().find(old_version), std::string::npos);
+  EXPECT_EQ(slice_text().find(semantic_version(old_version)), std::string::npos);
   EXPECT_NE(slice_text().find(new_version), std::string::npos);
 }
 

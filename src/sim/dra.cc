@@ -38,6 +38,18 @@ std::vector<Preparation> Preparations::failed_after(std::string_view node, Time 
   return found;
 }
 
+// The API takes semantic versions only, and NVIDIA's plugin makes one of what NVML says: 580.105.08
+// is 580.105.8.
+std::string semantic_version(std::string_view version) {
+  std::vector<std::string> parts;
+  for (std::string_view part : split(version, '.')) {
+    const size_t digit = part.find_first_not_of('0');
+    parts.emplace_back(digit == std::string_view::npos ? "0" : part.substr(digit));
+  }
+  while (parts.size() < 3) parts.emplace_back("0");
+  return join(parts, ".");
+}
+
 std::string slice_name(std::string_view node) {
   return fmt::format("{}-{}", node, dra_driver_name);
 }
@@ -46,10 +58,11 @@ Json slice_object(const Machine& machine, const NvmlHandle& handle, std::string_
                   int64_t pool_generation) {
   JsonArray devices;
   for (int i = 0; i < machine.gpus(); ++i) {
-    JsonObject attributes{{"driverVersion", JsonObject{{"version", handle.version}}},
-                          {"productName", JsonObject{{"string", "NVIDIA H100 80GB HBM3"}}},
-                          {"uuid", JsonObject{{"string", machine.gpu_uuid(i)}}},
-                          {"type", JsonObject{{"string", "gpu"}}}};
+    JsonObject attributes{
+        {"driverVersion", JsonObject{{"version", semantic_version(handle.version)}}},
+        {"productName", JsonObject{{"string", "NVIDIA H100 80GB HBM3"}}},
+        {"uuid", JsonObject{{"string", machine.gpu_uuid(i)}}},
+        {"type", JsonObject{{"string", "gpu"}}}};
     devices.push_back(
         JsonObject{{"name", fmt::format("gpu-{}", i)},
                    {"attributes", std::move(attributes)},

@@ -42,6 +42,8 @@ class Preparations {
   std::map<std::string, std::vector<size_t>, std::less<>> by_node_;
 };
 
+// "580.105.8" for "580.105.08".
+std::string semantic_version(std::string_view version);
 // The ResourceSlice of a node as a plugin with this handle publishes it.
 std::string slice_name(std::string_view node);
 Json slice_object(const Machine& machine, const NvmlHandle& handle, std::string_view node_uid,

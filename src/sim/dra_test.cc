@@ -49,9 +49,16 @@ TEST(DraTest, ASliceTellsWhatThePluginSaw) {
   const JsonArray& devices = slice.at("spec").at("devices").as_array();
   ASSERT_EQ(devices.size(), 2u);
   EXPECT_EQ(text_at(devices[1], "name"), "gpu-1");
-  EXPECT_EQ(text_at(devices[1], "attributes", "driverVersion", "version"), "580.1");
+  EXPECT_EQ(text_at(devices[1], "attributes", "driverVersion", "version"), "580.1.0");
   EXPECT_EQ(text_at(devices[1], "attributes", "uuid", "string"), machine.gpu_uuid(1));
   EXPECT_EQ(as_integer(find(slice, "spec", "pool", "generation")), 4);
+}
+
+TEST(DraTest, AVersionIsPublishedAsASemanticOne) {
+  EXPECT_EQ(semantic_version("580.105.08"), "580.105.8");
+  EXPECT_EQ(semantic_version("580.126.20"), "580.126.20");
+  EXPECT_EQ(semantic_version("580.00.0"), "580.0.0");
+  EXPECT_EQ(semantic_version("580"), "580.0.0");
 }
 
 TEST(DraTest, FailuresAreFoundByNodeAndTime) {

@@ -26,7 +26,12 @@ Kubelets::Kubelets(Parts parts, View& view, KubeletOptions options)
       writer_(parts),
       agent_(parts, writer_, options_.lease_interval),
       events_(parts.api, parts.loop, parts.random, parts.log, event_options()) {
-  view_.nodes();
+  ObjectCache& nodes = view_.nodes();
+  if (options_.lease_interval > Duration(0)) {
+    nodes.on_change(scope_.bind([this](const ObjectCache::Change& change) {
+      if (change.after) agent_.see(*change.after->document);
+    }));
+  }
   view_.pods().on_change(
       scope_.bind([this](const ObjectCache::Change& change) { on_pod(change); }));
   view_.of(resource::resource_claims)

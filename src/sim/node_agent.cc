@@ -20,6 +20,15 @@ std::string address_in(const Json& node) {
   return {};
 }
 
+bool is_shown_ready(const Json& node) {
+  const Json* conditions = find(node, "status", "conditions");
+  if (conditions == nullptr || !conditions->is_array()) return false;
+  for (const Json& condition : conditions->get_array()) {
+    if (text_at(condition, "type") == "Ready") return text_at(condition, "status") == "True";
+  }
+  return false;
+}
+
 }  // namespace
 
 NodeAgent::NodeAgent(Parts parts, Writer& writer, Duration lease_interval)
@@ -28,7 +37,8 @@ NodeAgent::NodeAgent(Parts parts, Writer& writer, Duration lease_interval)
 void NodeAgent::add(Json node) {
   std::string name(text_at(node, "metadata", "name"));
   std::string address = address_in(node);
-  nodes_[name] = Entry{std::make_shared<const Json>(std::move(node)), true, std::move(address)};
+  nodes_[name] =
+      Entry{std::make_shared<const Json>(std::move(node)), true, std::move(address), true};
 }
 
 void NodeAgent::start() {
@@ -66,6 +76,11 @@ void NodeAgent::set_ready(const std::string& node, bool ready) {
   if (entry == nullptr || entry->ready == ready) return;
   entry->ready = ready;
   write_ready(node);
+}
+
+void NodeAgent::see(const Json& node) {
+  Entry* entry = nodes_.find(text_at(node, "metadata", "name"));
+  if (entry != nullptr) entry->shown_ready = is_shown_ready(node);
 }
 
 // What the node controller writes when a kubelet is silent, and the kubelet when it is back.
@@ -110,6 +125,7 @@ void NodeAgent::renew_later(const std::string& name, Duration delay) {
 
 void NodeAgent::renew(const std::string& name) {
   if (!nodes_.at(name).ready) return;
+  if (!nodes_.at(name).shown_ready) write_ready(name);
   ObjectKey key{std::string(lease_namespace), name};
   std::string now = format_rfc3339_micro(parts_.loop.now());
   JsonObject spec{

@@ -29,6 +29,9 @@ class NodeAgent {
   void register_again(const std::string& node);
 
   void set_ready(const std::string& node, bool ready);
+  // How the node stands in the API. A genuine node controller says Unknown of a node whose lease it
+  // has not seen for a while, and only the kubelet says otherwise: with its next lease.
+  void see(const Json& node);
   void set_label(const std::string& node, std::string_view key, std::string_view value);
   // Of the node's InternalIP; empty when it has none.
   std::string_view address(const std::string& node) const;
@@ -38,6 +41,7 @@ class NodeAgent {
     Document object;
     bool ready = true;
     std::string address;
+    bool shown_ready = true;  // what the API last said of it
   };
 
   void register_node(const std::string& name);

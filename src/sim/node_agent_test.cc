@@ -77,5 +77,31 @@ TEST_F(NodeAgentTest, RenewsALeasePerNodeAsLongAsItIsReady) {
             text_at(cluster.get(resource::leases, key), "spec", "renewTime"));
 }
 
+TEST_F(NodeAgentTest, ANodeThatSomebodyCalledUnreadyIsReadyAgainWithItsNextLease) {
+  NodeAgent agent(parts, writer, seconds(10));
+  agent.add(node_object(0, {}, cluster.loop.now()));
+  agent.start();
+  cluster.loop.run_for(seconds(15));
+  auto say_unknown = [&] {
+    kube::Request request = kube::patch(
+        resource::nodes, {"", "gpu-1"}, kube::PatchType::strategic,
+        parse_json(R"({"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}})").value());
+    request.subresource = "status";
+    writer.send(std::move(request));
+    cluster.loop.run_for(seconds(1));
+    ASSERT_EQ(ready_of("gpu-1"), "Unknown");
+    agent.see(cluster.get(resource::nodes, {"", "gpu-1"}));
+  };
+  say_unknown();
+  cluster.loop.run_for(seconds(11));
+  EXPECT_EQ(ready_of("gpu-1"), "True");
+  // One that is not ready itself does not contradict.
+  agent.set_ready("gpu-1", false);
+  cluster.loop.run_for(seconds(1));
+  say_unknown();
+  cluster.loop.run_for(seconds(30));
+  EXPECT_EQ(ready_of("gpu-1"), "Unknown");
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -48,7 +48,7 @@ void look_at_slices(const Situation& situation, Findings& findings) {
   std::string version = situation.view.driver.version();
   if (version.empty() || !findings.waiting.name.empty()) return;
   for (const auto& published : situation.view.slice_versions) {
-    if (published == version) continue;
+    if (fleet::is_same_version(published, version)) continue;
     findings.waiting = {
         "StaleResourceSlice",
         fmt::format("the node's ResourceSlices still say driver version {}, and {} is loaded",

@@ -206,6 +206,15 @@ TEST(ResourceSlices, MustSayTheNewDriversVersion) {
   EXPECT_EQ(entered(scene.decide()), State::uncordon);
 }
 
+TEST(ResourceSlices, SayTheVersionWithoutItsZeros) {
+  Scene scene = validating();
+  scene.driver->spec.containers[0].image = "nvcr.io/nvidia/driver:580.105.08-ubuntu24.04";
+  scene.slice_versions = {"580.105.8"};
+  EXPECT_EQ(entered(scene.decide()), State::uncordon);
+  scene.slice_versions = {"580.105.80"};
+  EXPECT_EQ(scene.decide().reason.name, "StaleResourceSlice");
+}
+
 TEST(ResourceSlices, AreNotComparedWithAnImageThatDoesNotSayItsVersion) {
   Scene scene = validating();
   scene.driver->spec.containers[0].image = "driver:latest";
