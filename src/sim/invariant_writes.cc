@@ -52,4 +52,16 @@ void BoundedWrites::on_request(const kube::Request& request) {
   if (count == limit + 1) accuse(fmt::format("{}: {} times within a minute", call, count));
 }
 
+void NamedByUid::on_request(const kube::Request& request) {
+  if (request.type.plural != "pods") return;
+  bool evicts = request.verb == kube::Verb::create && request.subresource == "eviction";
+  if (!evicts && request.verb != kube::Verb::remove) return;
+  const Json* options = request.body.get();
+  if (evicts && options != nullptr) options = find(*options, "deleteOptions");
+  const Json* uid = options == nullptr ? nullptr : find(*options, "preconditions", "uid");
+  if (uid == nullptr || as_text(uid).empty()) {
+    accuse(fmt::format("{}: by its name alone", request.describe()));
+  }
+}
+
 }  // namespace lockstep::sim

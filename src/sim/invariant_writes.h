@@ -31,4 +31,11 @@ class BoundedWrites final : public Invariant {
   std::map<std::string, std::deque<Duration>> removals_;  // by node and DaemonSet
 };
 
+// A pod is removed by its uid, for another may bear its name by the time the call arrives.
+class NamedByUid final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_request(const kube::Request& request) override;
+};
+
 }  // namespace lockstep::sim

@@ -79,6 +79,35 @@ TEST_F(WritesTest, SeesPodsThatAreRemovedAsSoonAsTheyAreMade) {
   EXPECT_TRUE(says());
 }
 
+TEST_F(WritesTest, SeesAPodThatIsRemovedByItsNameAlone) {
+  start();
+  kube::Request removal = kube::remove(resource::pods, {"ml", "train"});
+  ask(removal, 1);
+  expect_violation("delete pods.ml/train: by its name alone");
+}
+
+TEST_F(WritesTest, SeesAnEvictionByNameAlone) {
+  start();
+  kube::Request eviction = request(kube::Verb::create, resource::pods);
+  eviction.ns = "ml";
+  eviction.subresource = "eviction";
+  eviction.body = std::make_shared<const Json>(
+      JsonObject{{"deleteOptions", JsonObject{{"preconditions", JsonObject{}}}}});
+  ask(eviction, 1);
+  EXPECT_EQ(witness->violations().size(), 1U);
+}
+
+TEST_F(WritesTest, APodMayBeRemovedByItsUid) {
+  start();
+  JsonObject options{{"preconditions", JsonObject{{"uid", "u-1"}}}};
+  ask(kube::remove(resource::pods, {"ml", "train"}, options), 1);
+  kube::Request eviction = request(kube::Verb::create, resource::pods);
+  eviction.subresource = "eviction";
+  eviction.body = std::make_shared<const Json>(JsonObject{{"deleteOptions", options}});
+  ask(eviction, 1);
+  expect_innocent();
+}
+
 TEST_F(WritesTest, WhatPeopleDoIsAnotherCause) {
   start();
   for (int i = 0; i <= 2 * BoundedWrites::most_changes; ++i) {

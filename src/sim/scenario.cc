@@ -53,6 +53,7 @@ void read_workloads(const Json& json, Scenario& scenario, Errors& error) {
   reader.number("jobGpus", workloads.job_gpus);
   reader.number("jobSeconds", workloads.job_seconds, 1);
   reader.flag("barePod", workloads.bare_pod);
+  reader.flag("keptPod", workloads.kept_pod);
   reader.flag("emptyDirPod", workloads.empty_dir_pod);
   reader.flag("daemonSetPods", workloads.daemon_set_pods);
 }

@@ -51,6 +51,7 @@ Json json_of(const WorkloadOptions& work) {
     if (value) json[key] = true;
   };
   flag("barePod", work.bare_pod);
+  flag("keptPod", work.kept_pod);
   flag("emptyDirPod", work.empty_dir_pod);
   flag("daemonSetPods", work.daemon_set_pods);
   return json;

@@ -196,7 +196,7 @@ class Shrinker {
             any;
     }
     for (bool WorkloadOptions::* flag :
-         {&WorkloadOptions::bare_pod, &WorkloadOptions::empty_dir_pod,
+         {&WorkloadOptions::bare_pod, &WorkloadOptions::kept_pod, &WorkloadOptions::empty_dir_pod,
           &WorkloadOptions::daemon_set_pods}) {
       if (!(best_.scenario.fleet.workloads.*flag)) continue;
       any =

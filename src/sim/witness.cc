@@ -54,6 +54,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<AdminCordon>();
   add<FitForService>(options.clients_renewed);
   add<BoundedWrites>();
+  add<NamedByUid>();
   accidents_ = &add<NoAccident>();
   reasons_ = &add<TrueReasons>();
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "fleet/keys.h"
 #include "sim/claim_controller.h"
 #include "sim/fleet_objects.h"
 
@@ -82,6 +83,16 @@ Json bare_pod() {
       {"spec", JsonObject{{"containers", JsonArray{container("notebook", 1)}}}}};
 }
 
+Json kept_pod() {
+  return JsonObject{
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       JsonObject{{"name", "kept"},
+                  {"labels", JsonObject{{"app", "kept"}, {fleet::Keys().drain_skip, "true"}}}}},
+      {"spec", JsonObject{{"containers", JsonArray{container("kept", 1)}}}}};
+}
+
 Json budget(int min_available) {
   return JsonObject{
       {"apiVersion", "policy/v1"},
@@ -130,6 +141,7 @@ std::vector<kube::Request> workload_requests(const WorkloadOptions& workloads) {
     add(resource::deployments, deployment("dra-inference", workloads.claim_pods, claim_pod_spec()));
   }
   if (workloads.bare_pod) add(resource::pods, bare_pod());
+  if (workloads.kept_pod) add(resource::pods, kept_pod());
   if (workloads.empty_dir_pod) {
     JsonObject spec{
         {"containers", JsonArray{container("scratch", 1)}},
