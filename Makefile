@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 TOOLS := tests/tools/node_modules/.ready-with-helm
 
-.PHONY: all build test demo image bench fuzz lint format debug clang clean soak mutants packages tools definitions real-tools
+.PHONY: all build test demo image bench fuzz lint format debug clang clean soak mutants packages tools definitions real-tools real bench-upstream
 
 all: build
 
@@ -35,6 +35,14 @@ test: packages tools definitions
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j 2
 
+# The same program on a genuine Kubernetes, which is built once (minutes) and kept outside of this folder. Needs Go,
+# and says so.
+real: packages tools
+	@scripts/real-cluster build
+	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build --preset release -j $(JOBS) --target real_test
+	@ctest --preset real
+
 demo: build tools
 	@build/lockstep demo --kubectl tests/tools/bin/kubectl-1.36
 
@@ -47,6 +55,19 @@ bench: packages
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	@bench/run build
+
+# NVIDIA's upgrade library and Lockstep, one after the other, on a genuine API server with the same simulated nodes.
+# IDLE: seconds of rest that are watched at the end. ONLY=lockstep, ONLY=upstream: one of them.
+NODES ?= 100
+PARALLEL ?= 10
+IDLE ?= 300
+bench-upstream: packages
+	@scripts/real-cluster build
+	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build --preset release -j $(JOBS) --target lockstep compare_upstream
+	@upstream=$$(scripts/upstream-controller) && LOCKSTEP_PROGRAM=build/lockstep UPSTREAM_CONTROLLER=$$upstream \
+	  LOCKSTEP_REAL_CLUSTER=$$(scripts/real-cluster path) NODES=$(NODES) PARALLEL=$(PARALLEL) IDLE=$(IDLE) \
+	  ONLY=$(ONLY) build/bench/upstream/compare_upstream
 
 fuzz: packages
 	@cmake --preset fuzz > /dev/null

@@ -78,7 +78,7 @@ std::string http_get(const std::string& port, const std::string& path) {
   return answer;
 }
 
-Cluster::Cluster() {
+Cluster::Cluster(Waiting waiting) : waiting_(waiting) {
   std::string pattern = std::filesystem::temp_directory_path() / "lockstep-commands-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
   directory_ = pattern;
@@ -104,6 +104,10 @@ Cluster::~Cluster() {
 void Cluster::serve() {
   start("apiserver", {"apiserver", "--kubeconfig-out", kubeconfig_});
   require("kubeconfig", [&] { return files_.exists(kubeconfig_); });
+}
+
+void Cluster::use(const std::string& kubeconfig) {
+  std::filesystem::copy_file(kubeconfig, kubeconfig_);
 }
 
 void Cluster::add_fleet(int nodes, int speed, const std::vector<std::string>& flags) {
@@ -241,11 +245,13 @@ bool Cluster::is_everyone(const std::string& state, const std::string& version) 
   return !all.empty();
 }
 
+bool Cluster::wait(const std::function<bool()>& done) { return wait(done, waiting_.limit); }
+
 bool Cluster::wait(const std::function<bool()>& done, Duration limit) {
   Duration end = loop_.uptime() + limit;
   while (!done()) {
     if (loop_.uptime() > end) return false;
-    loop_.run_until([] { return false; }, milliseconds(10));
+    loop_.run_until([] { return false; }, waiting_.pace);
   }
   return true;
 }

@@ -44,16 +44,24 @@ ProcessOutput run_lockstep(std::vector<std::string> words,
 // The answer to "GET path", with its head; empty when there is none.
 std::string http_get(const std::string& port, const std::string& path);
 
+// How a test waits: how often it looks, and when it gives up.
+struct Waiting {
+  Duration pace = milliseconds(10);
+  Duration limit = patience;
+};
+
 class Cluster {
  public:
-  Cluster();
+  explicit Cluster(Waiting waiting = {});
   // Ends every program; shows what they said when the test has failed.
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // The API server, and a fleet that has come up.
+  // The embedded API server; or one that is there already.
   void serve();
+  void use(const std::string& kubeconfig);
+  // A fleet that has come up.
   void add_fleet(int nodes, int speed, const std::vector<std::string>& flags = {});
   // Any command of lockstep, left running. `name` is that of its log.
   Child& start(const std::string& name, std::vector<std::string> words);
@@ -79,8 +87,8 @@ class Cluster {
   std::map<std::string, Json> driver_pods();
   bool is_everyone(const std::string& state, const std::string& version = "");
 
-  // Looks every few milliseconds.
-  bool wait(const std::function<bool()>& done, Duration limit = patience);
+  bool wait(const std::function<bool()>& done);
+  bool wait(const std::function<bool()>& done, Duration limit);
   // For that long at least.
   bool stays(const std::function<bool()>& holds, Duration time);
   void require(const std::string& what, const std::function<bool()>& done);
@@ -93,6 +101,7 @@ class Cluster {
   kube::SyncApi api();
   std::map<std::string, std::string> environment() const;
 
+  Waiting waiting_;
   std::string directory_;
   std::string kubeconfig_;
   EventLoop loop_;

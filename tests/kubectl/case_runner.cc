@@ -107,9 +107,12 @@ class CaseRunner {
   void clean_up() {
     for (const std::string& command : transcript_.clean_up) (void)processes_.run(spec(command));
     (void)processes_.run(
-        spec("kubectl delete deployments,daemonsets,replicasets,statefulsets,jobs,cronjobs,pods,"
+        spec("for pod in $(kubectl get pods -o name); do kubectl patch $pod --type=merge "
+             "-p '{\"metadata\":{\"finalizers\":null}}'; done; "
+             "kubectl delete deployments,daemonsets,replicasets,statefulsets,jobs,cronjobs,pods,"
              "configmaps,secrets,poddisruptionbudgets,resourcequotas,roles,rolebindings,events "
-             "--all --grace-period=0 --force; kubectl delete services -l '!provider'"));
+             "--all --grace-period=0 --force --timeout=20s; kubectl delete services -l '!provider' "
+             "--timeout=20s"));
   }
 
   bool give_up(std::string command, std::string message) {

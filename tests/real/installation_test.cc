@@ -26,7 +26,7 @@ struct RealInstallation : testing::Test {
     if (std::string why = ControlPlane::missing(); !why.empty()) GTEST_SKIP() << why;
     if (!std::filesystem::exists(LOCKSTEP_HELM))
       GTEST_SKIP() << "there is no " << LOCKSTEP_HELM << ": make tools";
-    cluster.emplace(std::vector<User>{{account, {}}});
+    cluster.emplace(ControlPlaneOptions{.users = {{account, {}}}});
   }
   std::string must(const std::string& script) {
     ProcessOutput run = cluster->sh(script);
