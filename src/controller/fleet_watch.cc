@@ -70,6 +70,9 @@ void for_each_watch(const FleetWatch& fleet, Visit visit) {
   visit(fleet.budgets, "poddisruptionbudgets");
   visit(fleet.cluster_policy_objects, "clusterpolicies");
   visit(fleet.nvidia_driver_objects, "nvidiadrivers");
+  if (!fleet.rollouts.enabled()) return;
+  visit(fleet.rollouts.rollouts, "driverrollouts");
+  visit(fleet.rollouts.waves, "configmaps");
 }
 
 }  // namespace
@@ -90,6 +93,7 @@ FleetWatch::FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
               budget_indexes()),
       cluster_policy_objects(api, loop, random, log, context_, watch_of(cluster_policies)),
       nvidia_driver_objects(api, loop, random, log, context_, watch_of(nvidia_drivers)),
+      rollouts(api, loop, random, log, context_, options_.rollouts),
       loop_(loop) {
   policies_[""] = upgrade::Policy::none();
   listen();
@@ -105,6 +109,7 @@ void FleetWatch::start() {
   budgets.reflector.start();
   cluster_policy_objects.reflector.start();
   nvidia_driver_objects.reflector.start();
+  rollouts.start();
 }
 
 std::string FleetWatch::missing() const {
@@ -162,6 +167,7 @@ void FleetWatch::listen() {
     const Node& node = change.object();
     if (!change.after) {
       tally_.release(node.meta.name.str());
+      driver_facts_.erase(node.meta.name.str());
       if (tally_.remove(node.meta.name.str())) {
         for (const auto& listener : pool_listeners_) listener();
       }
@@ -218,6 +224,7 @@ void FleetWatch::listen() {
   auto on_policy = [this](const kube::Cache<GenericObject>::Change&) { read_policies(); };
   cluster_policy_objects.cache.on_change(on_policy);
   nvidia_driver_objects.cache.on_change(on_policy);
+  rollouts.on_gates([this] { read_policies(); });
 }
 
 void FleetWatch::touch(std::string_view node) {
@@ -274,10 +281,14 @@ void FleetWatch::read_policies() {
   bool own_switch = options_.key_domain != "nvidia.com";
   if (auto object = cluster_policy()) {
     policies[""] = upgrade::policy_of_cluster_policy(*object->document, own_switch);
+    rollouts.change_policy("", *object->document, own_switch, {}, policies[""]);
   }
   nvidia_driver_objects.cache.for_each([&](const auto& object) {
-    policies[object->meta.name.str()] =
+    std::string pool = object->meta.name.str();
+    upgrade::Policy policy =
         upgrade::policy_of_nvidia_driver(*object->document, policies[""], own_switch);
+    rollouts.change_policy(pool, *object->document, own_switch, policies[""], policy);
+    policies[pool] = std::move(policy);
   });
   policies_ = std::move(policies);
   look_for_rival();
@@ -445,6 +456,12 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
       view.driver.newest_revision = newest->second.hash;
     }
   }
+  rollouts.add_to(view);
+  if (!view.group.empty() && fleet::state_of(*node, rules_.keys) == fleet::State::required) {
+    if (auto held = upgrade::holds_group(tally_, view.pool, view.group, policy(view.pool))) {
+      view.held_by_group = fleet::RolloutHold{held->name, held->text, held->remedy};
+    }
+  }
   // Slices are what clients publish: whoever is told of no clients does not wait for slices either.
   bool looks_at_clients = !options_.clients.empty();
   if (looks_at_clients && fleet::state_of(*node, rules_.keys) == fleet::State::validation) {
@@ -478,6 +495,7 @@ fleet::NodeFacts FleetWatch::facts_of(const fleet::NodeView& view) const {
   facts.state = fleet::state_of(*view.node, rules_.keys);
   facts.unschedulable = view.node->unschedulable;
   facts.ready = view.node->ready();
+  facts.group = view.group;
   facts.cordoned_by_others =
       view.node->unschedulable && fleet::was_cordoned_by_others(*view.node, rules_.keys);
   if (facts.state != fleet::State::required && facts.state != fleet::State::failed) return facts;
@@ -504,6 +522,12 @@ void FleetWatch::count_changed() {
 void FleetWatch::count(const fleet::NodeView& view) {
   std::string name(view.name());
   uncounted_.erase(name);
+  if (rollouts.enabled() && view.driver.set) {
+    driver_facts_[name] = {view.driver.set->meta.key().text(), view.driver.is_settled(),
+                           view.driver.is_out_of_sync()};
+  } else {
+    driver_facts_.erase(name);
+  }
   // A node in the middle of its upgrade keeps its place while its DaemonSet and its pod are gone
   // for a moment, as when somebody creates the DaemonSet anew.
   fleet::State state = fleet::state_of(*view.node, rules_.keys);
@@ -515,6 +539,32 @@ void FleetWatch::count(const fleet::NodeView& view) {
   bool changed = counts ? tally_.update(name, facts_of(view)) : tally_.remove(name);
   if (!changed) return;
   for (const auto& listener : pool_listeners_) listener();
+}
+
+std::optional<FleetWatch::SetRevisions> FleetWatch::revisions_of(const std::string& key) const {
+  auto slash = key.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  auto set = daemon_sets.cache.find(ObjectKey{key.substr(0, slash), key.substr(slash + 1)});
+  if (!set) return std::nullopt;
+  auto known = newest_.find(set->meta.uid.view());
+  // As in a node's view: as long as the two watches do not agree, nothing is known.
+  if (known == newest_.end() || known->second.digest != digest_of(set->pod_template)) {
+    return std::nullopt;
+  }
+  SetRevisions found;
+  found.newest = known->second.hash.str();
+  found.newest_version = fleet::DriverView{set, {}, {}}.newest_version();
+  auto all = revisions.cache.find_all("owner", set->meta.uid);
+  const ControllerRevision* newest = fleet::newest_revision(all);
+  std::erase_if(all, [&](const auto& each) { return each->hash() == newest->hash(); });
+  if (const ControllerRevision* previous = fleet::newest_revision(all)) {
+    found.previous = std::string(previous->hash());
+    for (const Container& container : previous->pod_template.spec.containers) {
+      if (!found.previous_version.empty()) break;
+      found.previous_version = fleet::version_of_image(container.image);
+    }
+  }
+  return found;
 }
 
 upgrade::PoolView FleetWatch::pool(const std::string& name) const {

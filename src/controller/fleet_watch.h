@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "controller/fresh_reader.h"
+#include "controller/rollout_watch.h"
 #include "fleet/gpu_pods.h"
 #include "fleet/node_view.h"
 #include "fleet/tally.h"
@@ -42,6 +43,14 @@ struct FleetWatchOptions {
   // DaemonSets whose pods hold the driver open, as "namespace/name".
   std::vector<std::string> clients = {"nvidia-dra-driver/nvidia-dra-driver-gpu-kubelet-plugin"};
   std::string validator_app = "nvidia-operator-validator";
+  RolloutWatchOptions rollouts;
+};
+
+// A node's driver, as a rollout looks at it.
+struct DriverFacts {
+  std::string set;  // "namespace/name"
+  bool in_sync = false;
+  bool out_of_sync = false;
 };
 
 class FleetWatch {
@@ -89,6 +98,18 @@ class FleetWatch {
   // Names of the nodes that have a driver or should, in natural order.
   std::vector<std::string> nodes() const;
 
+  // Of each node that is counted, while rollouts are looked at.
+  const std::map<std::string, DriverFacts>& driver_facts() const { return driver_facts_; }
+  // The newest revision of a driver's DaemonSet and the one before it, with the versions that their
+  // images name. Not set: it is not known at this moment.
+  struct SetRevisions {
+    std::string newest;
+    std::string newest_version;
+    std::string previous;
+    std::string previous_version;
+  };
+  std::optional<SetRevisions> revisions_of(const std::string& set) const;
+
   // NVIDIA's own upgrade controller would fight with us; what to do about it.
   const std::optional<upgrade::Reason>& rival() const { return rival_; }
   // The object to which pool-wide events belong.
@@ -117,6 +138,7 @@ class FleetWatch {
   kube::CachedResource<PodDisruptionBudget> budgets;
   kube::CachedResource<GenericObject> cluster_policy_objects;
   kube::CachedResource<GenericObject> nvidia_driver_objects;
+  RolloutWatch rollouts;
 
  private:
   void listen();
@@ -155,6 +177,7 @@ class FleetWatch {
   };
   static bool is_of_later_revision(const fleet::DriverView& driver, const Newest& newest);
   std::map<std::string, Newest, std::less<>> newest_;
+  std::map<std::string, DriverFacts> driver_facts_;
   std::set<std::string> uncounted_;
   std::set<ObjectKey> driver_sets_;
   std::set<ObjectKey> operator_pods_;

@@ -4,6 +4,8 @@ namespace lockstep::fleet {
 
 const ResourceType cluster_policies{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", false};
 const ResourceType nvidia_drivers{"nvidia.com", "v1alpha1", "NVIDIADriver", "nvidiadrivers", false};
+const ResourceType driver_rollouts{"lockstep.dev", "v1alpha1", "DriverRollout", "driverrollouts",
+                                   false};
 
 Keys::Keys(std::string_view key_domain) : domain(key_domain) {
   std::string prefix = domain + "/gpu-driver-upgrade";

@@ -54,6 +54,11 @@ inline constexpr std::string_view auto_upgrade_annotation = "lockstep.dev/auto-u
 // Where the rules of an upgrade are written.
 extern const ResourceType cluster_policies;  // nvidia.com/v1
 extern const ResourceType nvidia_drivers;    // nvidia.com/v1alpha1
+// How a fleet is upgraded in waves; ours (src/rollout).
+extern const ResourceType driver_rollouts;  // lockstep.dev/v1alpha1
+
+// On the ConfigMaps that hold a rollout's waves: the rollout's name.
+inline constexpr std::string_view rollout_label = "lockstep.dev/rollout";
 
 // Whose driver a node runs: the name of its NVIDIADriver. Pools of nodes are made by it.
 inline constexpr std::string_view driver_owner_label = "nvidia.com/gpu-operator.driver.owner";

@@ -46,6 +46,15 @@ struct ClientView {
   PodPtr pod;
 };
 
+// What a rollout, or the group that the node belongs to, keeps it from beginning.
+struct RolloutHold {
+  std::string name;  // "WaveNotOpen"
+  std::string text;
+  std::string remedy;
+
+  bool operator==(const RolloutHold&) const = default;
+};
+
 struct NodeView {
   std::shared_ptr<const Node> node;
   std::string pool;
@@ -59,6 +68,11 @@ struct NodeView {
   Time seen_since;
   // It was given a slot (see upgrade/slots.h) at just this version of the node.
   bool granted = false;
+  // Its wave is not open, or no maintenance window is.
+  std::optional<RolloutHold> held_by_rollout;
+  // Nodes of one group begin together or not at all; empty: the node is by itself.
+  std::string group;
+  std::optional<RolloutHold> held_by_group;
 
   const std::string_view name() const { return node->meta.name.view(); }
 };

@@ -80,6 +80,14 @@ const std::set<Waiting>& Tally::recovering_in_service(const std::string& pool) c
   return line(pool, &Pool::recovering_in_service);
 }
 
+const std::set<std::string>& Tally::group(const std::string& pool, const std::string& name) const {
+  static const std::set<std::string> nobody;
+  auto at = pools_.find(pool);
+  if (at == pools_.end()) return nobody;
+  auto members = at->second.groups.find(name);
+  return members == at->second.groups.end() ? nobody : members->second;
+}
+
 std::set<Waiting>& Tally::Pool::line_of(const NodeFacts& facts) {
   if (facts.state == State::failed) {
     return facts.unschedulable ? recovering : recovering_in_service;
@@ -116,6 +124,14 @@ void Tally::count(const std::string& node, const NodeFacts& facts, int64_t sign)
   if (facts.state == State::required) counts.waiting += sign;
   if (facts.state == State::done) counts.done += sign;
   if ((counts.by_state[facts.state] += sign) == 0) counts.by_state.erase(facts.state);
+  if (!facts.group.empty()) {
+    auto& members = pool.groups[facts.group];
+    if (sign > 0) {
+      members.insert(node);
+    } else if (members.erase(node) > 0 && members.empty()) {
+      pool.groups.erase(facts.group);
+    }
+  }
   if (!facts.startable || reserved) return;
   if (sign > 0) {
     pool.line_of(facts).insert(Waiting{facts.gpu_pods, node});

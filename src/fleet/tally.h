@@ -25,6 +25,8 @@ struct NodeFacts {
   // Cordoned by a person: upgrading it takes nothing more out of service.
   bool cordoned_by_others = false;
   int gpu_pods = 0;
+  // Those of one group are given slots together or not at all; empty: by itself.
+  std::string group;
 
   bool operator==(const NodeFacts&) const = default;
 };
@@ -70,6 +72,8 @@ class Tally {
   // Failed ones that may be validated: out of service as they are, or put into service by somebody.
   const std::set<Waiting>& recovering(const std::string& pool) const;
   const std::set<Waiting>& recovering_in_service(const std::string& pool) const;
+  // Everybody in the group, whatever their state.
+  const std::set<std::string>& group(const std::string& pool, const std::string& name) const;
   // Every pool that has a node, in order.
   std::vector<std::string> pools() const;
   // Null when the node is not counted.
@@ -84,6 +88,7 @@ class Tally {
     std::set<Waiting> startable_again;
     std::set<Waiting> recovering;
     std::set<Waiting> recovering_in_service;
+    std::map<std::string, std::set<std::string>> groups;
 
     std::set<Waiting>& line_of(const NodeFacts& facts);
   };

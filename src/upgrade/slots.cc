@@ -51,6 +51,10 @@ std::optional<Reason> held_by_node(const fleet::NodeView& view, const Policy& po
                               ready == nullptr ? "" : ready->reason.view()),
                   "bring the node back, or skip it"};
   }
+  if (view.held_by_rollout) {
+    const fleet::RolloutHold& hold = *view.held_by_rollout;
+    return Reason{hold.name, hold.text, hold.remedy};
+  }
   if (view.driver.pod == nullptr) {
     return Reason{"DriverPodMissing", "the node has no driver pod at the moment",
                   "look at the driver's DaemonSet"};
@@ -132,6 +136,10 @@ std::optional<Reason> held_back(const fleet::NodeView& view, const PoolView& poo
                                 const Rules& rules) {
   if (auto reason = held_by_switch(pool.policy)) return reason;
   if (auto reason = held_by_node(view, pool.policy, rules)) return reason;
+  if (view.held_by_group) {
+    const fleet::RolloutHold& hold = *view.held_by_group;
+    return Reason{hold.name, hold.text, hold.remedy};
+  }
   return held_by_limits(pool, place_of(*view.node, rules));
 }
 
@@ -145,6 +153,84 @@ bool is_startable(const fleet::NodeView& view, const Policy& policy, const Rules
   if (fleet::state_of(*view.node, rules.keys) == State::failed) return has_recovered(view, rules);
   return fleet::state_of(*view.node, rules.keys) == State::required &&
          !is_no_longer_needed(view, rules) && !held_by_node(view, policy, rules);
+}
+
+namespace {
+
+Place place_of(const fleet::NodeFacts& facts) {
+  if (!facts.unschedulable) return Place::in_service;
+  return facts.cordoned_by_others ? Place::cordoned_by_person : Place::cordoned_by_us;
+}
+
+void count_start(PoolView& pool, Place place) {
+  ++pool.counts.active;
+  if (takes_out_of_service(place)) ++pool.counts.unavailable;
+}
+
+// Those of a group that wait and have no slot yet.
+std::vector<std::string> waiting_members(const fleet::Tally& tally, const std::string& pool,
+                                         const std::string& group) {
+  std::vector<std::string> members;
+  for (const std::string& name : tally.group(pool, group)) {
+    if (tally.facts(name)->state == State::required && !tally.is_reserved(name)) {
+      members.push_back(name);
+    }
+  }
+  return members;
+}
+
+// The first rule that keeps one of them back when they start one after another.
+std::optional<Reason> held_together(const fleet::Tally& tally,
+                                    const std::vector<std::string>& members, PoolView pool) {
+  for (const std::string& name : members) {
+    Place place = place_of(*tally.facts(name));
+    if (auto reason = held_by_limits(pool, place)) return reason;
+    count_start(pool, place);
+  }
+  return std::nullopt;
+}
+
+enum class GroupStart { now, later, not_by_itself };
+
+GroupStart group_start(const fleet::Tally& tally, const std::vector<std::string>& members,
+                       const PoolView& pool) {
+  for (const std::string& name : members) {
+    if (!tally.facts(name)->startable) return GroupStart::not_by_itself;
+  }
+  if (!held_together(tally, members, pool)) return GroupStart::now;
+  PoolView empty = pool;
+  empty.counts.active = empty.counts.unavailable = empty.counts.failed = 0;
+  // What would not fit into an empty pool is not worth waiting for.
+  return held_together(tally, members, empty) ? GroupStart::not_by_itself : GroupStart::later;
+}
+
+}  // namespace
+
+std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& pool_name,
+                                  const std::string& group, const Policy& policy) {
+  PoolView pool{pool_name, policy, tally.counts(pool_name), {}};
+  std::vector<std::string> members = waiting_members(tally, pool_name, group);
+  for (const std::string& name : members) {
+    if (tally.facts(name)->startable) continue;
+    return Reason{"GroupIncomplete",
+                  fmt::format("group {} is upgraded together or not at all, and {} may not start",
+                              group, name),
+                  fmt::format("see lockstep why {}", name)};
+  }
+  GroupStart start = group_start(tally, members, pool);
+  if (start == GroupStart::now) return std::nullopt;
+  Reason limit = *held_together(tally, members, pool);
+  if (start == GroupStart::later) {
+    return Reason{"GroupWaits",
+                  fmt::format("group {} needs {} slots at once: {}", group, members.size(),
+                              limit.text),
+                  limit.remedy};
+  }
+  return Reason{"GroupTooLarge",
+                fmt::format("group {} needs {} slots at once, and the limits never allow as many: "
+                            "{}",
+                            group, members.size(), limit.text),
+                "raise maxParallelUpgrades and maxUnavailable to the size of the group"};
 }
 
 std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::string& pool_name,
@@ -164,6 +250,7 @@ std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::str
   if (policy.cordoned_nodes != CordonedNodes::ignore) {
     lines.push_back({tally.startable_cordoned(pool_name), Place::cordoned_by_person});
   }
+  std::set<std::string> groups_done;
   while (true) {
     // A cordoned node may go where one in service may not.
     Line* first = nullptr;
@@ -172,10 +259,23 @@ std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::str
       if (first == nullptr || *line.next < *first->next) first = &line;
     }
     if (first == nullptr) break;
-    chosen.push_back(first->next->name);
+    const std::string& name = first->next->name;
+    const std::string& group = tally.facts(name)->group;
     ++first->next;
-    ++pool.counts.active;
-    if (takes_out_of_service(first->place)) ++pool.counts.unavailable;
+    if (group.empty() || is_recovery(first->place)) {
+      chosen.push_back(name);
+      count_start(pool, first->place);
+      continue;
+    }
+    if (!groups_done.insert(group).second) continue;
+    std::vector<std::string> members = waiting_members(tally, pool_name, group);
+    GroupStart start = group_start(tally, members, pool);
+    if (start == GroupStart::later) break;
+    if (start == GroupStart::not_by_itself) continue;
+    for (const std::string& member : members) {
+      chosen.push_back(member);
+      count_start(pool, place_of(*tally.facts(member)));
+    }
   }
   return chosen;
 }

@@ -42,8 +42,13 @@ std::optional<Reason> holds_recovery(const fleet::NodeView& view, const PoolView
 // from taking a slot.
 bool is_startable(const fleet::NodeView& view, const Policy& policy, const Rules& rules);
 
+// What keeps a whole group from starting: one of them that may not, or a limit that is too small for
+// all of them, now or ever. Nothing: it may start.
+std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& pool,
+                                  const std::string& group, const Policy& policy);
+
 // The next nodes to start, in order. Each counts against those after it; nobody starts in place of
-// a node before it that is only held by a limit.
+// a node before it that is only held by a limit. A group starts whole or not at all.
 std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::string& pool,
                                        const Policy& policy);
 

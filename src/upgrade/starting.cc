@@ -173,9 +173,10 @@ Decision decide_idle(const Situation& situation) {
 
 Decision decide_required(const Situation& situation) {
   // A slot that was given just before a pause is kept, and used after it.
-  if (situation.view.granted && !held_by_switch(situation.policy())) return begin(situation);
-  auto held = held_back(situation.view, situation.pool, situation.rules);
-  if (held) return hold(*held);
+  bool held = held_by_switch(situation.policy()) || situation.view.held_by_rollout;
+  if (situation.view.granted && !held) return begin(situation);
+  auto reason = held_back(situation.view, situation.pool, situation.rules);
+  if (reason) return hold(*reason);
   return hold({"NextInLine",
                fmt::format("{} waiting and a slot is free: it is given to nodes with the fewest "
                            "GPU pods first",

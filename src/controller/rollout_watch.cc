@@ -1,0 +1,230 @@
+#include "controller/rollout_watch.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::controller {
+
+namespace {
+
+constexpr std::string_view revision_annotation = "lockstep.dev/revision";
+
+kube::ReflectorOptions watch_of(const ResourceType& type, std::string ns = {}) {
+  kube::ReflectorOptions options;
+  options.type = type;
+  options.ns = std::move(ns);
+  return options;
+}
+
+kube::ReflectorOptions watch_of_waves(const std::string& ns) {
+  kube::ReflectorOptions options = watch_of(resource::config_maps, ns);
+  options.query.emplace_back("labelSelector", std::string(fleet::rollout_label));
+  return options;
+}
+
+rollout::RecordedWave read_wave(const ConfigMap& map) {
+  rollout::RecordedWave wave;
+  wave.revision = std::string(map.meta.annotations.get(revision_annotation));
+  for (std::string_view name : split(map.data.get("nodes"), '\n')) {
+    if (!name.empty()) wave.nodes.emplace_back(name);
+  }
+  return wave;
+}
+
+Result<rollout::TimeZone> no_zones(const std::string&) {
+  return fail(ErrorKind::unsupported, "no time zones but UTC are there");
+}
+
+}  // namespace
+
+std::string wave_name(const std::string& rollout, size_t wave) {
+  return fmt::format("lockstep-wave-{}-{}", rollout, wave);
+}
+
+Json wave_to_json(const ObjectKey& key, const std::string& rollout, size_t wave,
+                  const rollout::RecordedWave& record, const std::string& resource_version) {
+  JsonObject metadata{
+      {"name", key.name},
+      {"namespace", key.ns},
+      {"labels", JsonObject{{"app.kubernetes.io/managed-by", "lockstep"},
+                            {fleet::rollout_label, rollout},
+                            {"lockstep.dev/wave", std::to_string(wave)}}},
+      {"annotations", JsonObject{{revision_annotation, record.revision}}}};
+  if (!resource_version.empty()) metadata["resourceVersion"] = resource_version;
+  return JsonObject{{"apiVersion", "v1"},
+                    {"kind", "ConfigMap"},
+                    {"metadata", std::move(metadata)},
+                    {"data", JsonObject{{"nodes", join(record.nodes, "\n")}}}};
+}
+
+bool KnownRollout::is_active() const {
+  return status.phase != rollout::Phase::pending && !rollout::is_over(status.phase);
+}
+
+bool KnownRollout::covers(const std::string& pool, const std::string& set) const {
+  switch (spec.driver.kind) {
+    case rollout::DriverKind::cluster_policy:
+      return pool.empty();
+    case rollout::DriverKind::nvidia_driver:
+      return pool == spec.driver.name;
+    case rollout::DriverKind::daemon_set:
+      return set == spec.driver.name || set.ends_with("/" + spec.driver.name);
+  }
+  return false;
+}
+
+RolloutWatch::RolloutWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
+                           DecodeContext& context, RolloutWatchOptions options)
+    : rollouts(api, loop, random, log, context, watch_of(fleet::driver_rollouts)),
+      waves(api, loop, random, log, context, watch_of_waves(options.ns)),
+      loop_(loop),
+      options_(std::move(options)) {
+  if (!options_.time_zones) options_.time_zones = no_zones;
+  rollouts.cache.on_change([this](const auto&) { read(); });
+  rollouts.cache.on_settled([this](const ObjectKey&) {
+    for (const auto& listener : listeners_) listener();
+  });
+  waves.cache.on_change([this](const kube::Cache<ConfigMap>::Change& change) {
+    take_wave(change.object(), change.after != nullptr);
+    read();
+  });
+}
+
+void RolloutWatch::start() {
+  if (!options_.enabled) return;
+  rollouts.reflector.start();
+  waves.reflector.start();
+}
+
+void RolloutWatch::take_wave(const ConfigMap& map, bool is_there) {
+  std::string name = map.meta.name.str();
+  if (is_there) {
+    records_[name] = {map.meta.resource_version.str(), read_wave(map)};
+  } else {
+    records_.erase(name);
+  }
+}
+
+void RolloutWatch::read() {
+  std::map<std::string, KnownRollout> known;
+  rollouts.cache.for_each([&](const std::shared_ptr<const GenericObject>& object) {
+    KnownRollout rollout;
+    rollout.object = object;
+    rollout.spec = rollout::read_rollout_spec(*object->document);
+    rollout.status = rollout::read_rollout_status(*object->document);
+    rollout.gate.rollout = rollout.name();
+    rollout.gate.status = rollout.status;
+    rollout.gate.windows = rollout.spec.windows;
+    rollout.gate.window =
+        rollout::look_at_windows(rollout.spec.windows, options_.time_zones, loop_.now());
+    for (size_t i = 0; i < rollout.spec.waves.size(); ++i) {
+      rollout.gate.wave_names.push_back(rollout.spec.waves[i].name);
+      auto record = records_.find(wave_name(rollout.name(), i));
+      if (record == records_.end()) {
+        rollout.recorded.emplace_back();
+        continue;
+      }
+      rollout.recorded.emplace_back(record->second.second);
+      for (const std::string& node : record->second.second.nodes) {
+        rollout.gate.wave_of.try_emplace(node, i);
+      }
+    }
+    known.emplace(rollout.name(), std::move(rollout));
+  });
+  known_ = std::move(known);
+  wait_for_windows();
+  std::string now = signature();
+  if (now != signature_) {
+    signature_ = std::move(now);
+    for (const auto& listener : gate_listeners_) listener();
+  }
+  for (const auto& listener : listeners_) listener();
+}
+
+// Everything that a node's decision depends on; counts and messages are not among it.
+std::string RolloutWatch::signature() const {
+  std::string text;
+  for (const auto& [name, rollout] : known_) {
+    const rollout::RolloutStatus& status = rollout.status;
+    text += fmt::format("{} {} {} {} {} {} {} {}\n", name, rollout.object->meta.generation,
+                        rollout.is_active(), status.closed, status.open_waves,
+                        rollout::revision_id(status.open_for), rollout::revision_id(status.stable),
+                        rollout.gate.window.open);
+    text += rollout.status.phase == rollout::Phase::upgrading ? "upgrading\n" : "";
+  }
+  for (const auto& [name, record] : records_) text += name + " " + record.first + "\n";
+  return text;
+}
+
+void RolloutWatch::wait_for_windows() {
+  Time next;
+  for (const auto& [name, rollout] : known_) {
+    Time until = rollout.gate.window.until;
+    if (until.is_set() && (!next.is_set() || until < next)) next = until;
+  }
+  loop_.cancel(timer_);
+  timer_ = 0;
+  if (!next.is_set()) return;
+  // Not for days at once: the clock may be set meanwhile.
+  Duration wait = std::clamp<Duration>(next - loop_.now(), milliseconds(100), minutes(10));
+  timer_ = loop_.after(wait, scope_.bind([this] {
+    timer_ = 0;
+    read();
+  }));
+}
+
+const KnownRollout* RolloutWatch::governing(const std::string& pool, const std::string& set) const {
+  const KnownRollout* best = nullptr;
+  for (const auto& [name, rollout] : known_) {
+    if (!rollout.covers(pool, set)) continue;
+    if (best == nullptr) {
+      best = &rollout;
+      continue;
+    }
+    bool is_newer = rollout.object->meta.created > best->object->meta.created;
+    bool better = best->is_active() == rollout.is_active() ? is_newer != rollout.is_active()
+                                                           : rollout.is_active();
+    if (better) best = &rollout;
+  }
+  return best;
+}
+
+void RolloutWatch::add_to(fleet::NodeView& view) const {
+  if (known_.empty() || !view.driver.set) return;
+  std::string set = view.driver.set->meta.key().text();
+  const KnownRollout* rollout = governing(view.pool, set);
+  if (rollout == nullptr) return;
+  view.held_by_rollout = rollout::hold_of(rollout->gate, view.node->meta.name.str(), set,
+                                          view.driver.newest_revision.str());
+  if (!rollout->spec.group_by.empty()) {
+    view.group = std::string(view.node->meta.labels.get(rollout->spec.group_by));
+  }
+}
+
+void RolloutWatch::change_policy(const std::string& pool, const Json& object, bool own_switch,
+                                 const upgrade::Policy& fallback, upgrade::Policy& policy) const {
+  const KnownRollout* rollout = governing(pool, "");
+  if (rollout == nullptr) return;
+  if (rollout->spec.policy.is_object()) {
+    Json changed = object;
+    bool is_driver = !pool.empty();
+    JsonObject& spec = ensure_object(changed.as_object(), "spec");
+    JsonObject& holder = is_driver ? spec : ensure_object(spec, "driver");
+    deep_merge(holder["upgradePolicy"], rollout->spec.policy);
+    policy = is_driver ? upgrade::policy_of_nvidia_driver(changed, fallback, own_switch)
+                       : upgrade::policy_of_cluster_policy(changed, own_switch);
+  }
+  if (!rollout->is_active()) return;
+  if (rollout->spec.paused) policy.paused = "rollout " + rollout->name();
+  auto current = static_cast<size_t>(std::max<int64_t>(rollout->status.open_waves, 1) - 1);
+  if (current >= rollout->spec.waves.size()) return;
+  if (auto parallel = rollout->spec.waves[current].max_parallel) policy.max_parallel = *parallel;
+  // The canary tolerates no failed node.
+  bool is_canary = current == 0 && rollout->status.phase == rollout::Phase::upgrading;
+  if (is_canary) policy.max_failures = IntOrPercent::count(1);
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,471 @@
+#include "rollout/decide_rollout.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "rollout/membership.h"
+#include "rollout/rollout_progress.h"
+
+namespace lockstep::rollout {
+
+namespace {
+
+using upgrade::Reason;
+
+RolloutDecision hold(Reason reason, std::optional<Duration> look_again = {}) {
+  return {{}, std::move(reason), look_again};
+}
+
+// One look: the status as it is, and as it shall be.
+class Look {
+ public:
+  Look(const RolloutView& view, Time now) : view_(view), now_(now), next_(view.status) {
+    next_.generation = view.generation;
+    next_.waves.resize(view.spec.waves.size());
+    for (size_t i = 0; i < next_.waves.size(); ++i) next_.waves[i].name = view.spec.waves[i].name;
+    progress_ = measure_progress(view);
+    take_counts();
+  }
+
+  RolloutDecision decide() {
+    if (!view_.spec.problems.empty()) {
+      return rest({"InvalidSpec", join(view_.spec.problems, "; "), "correct the rollout's spec"});
+    }
+    if (auto commanded = obey()) return std::move(*commanded);
+    if (!view_.target.is_set()) {
+      return rest({"RevisionUnknown", "the driver's newest revision is not known at this moment",
+                   ""});
+    }
+    switch (phase()) {
+      case Phase::pending:
+      case Phase::complete:
+      case Phase::rolled_back:
+        return decide_idle();
+      case Phase::rolling_back:
+        return decide_rolling_back();
+      default:
+        break;
+    }
+    if (!view_.target.same_as(next_.open_for)) return on_new_target();
+    switch (phase()) {
+      case Phase::upgrading:
+        return decide_upgrading();
+      case Phase::gating:
+        return decide_gating();
+      case Phase::baking:
+        return decide_baking();
+      case Phase::awaiting_approval:
+        return rest({"AwaitingApproval",
+                     fmt::format("wave {} has passed, and its approval is required", wave().name),
+                     fmt::format("lockstep rollout promote {}", view_.name)});
+      case Phase::promoting:
+        return decide_promoting();
+      default:
+        return rest({next_.reason, next_.message, "lockstep rollout promote, retry or rollback"});
+    }
+  }
+
+ private:
+  Phase phase() const { return view_.status.phase; }
+  size_t current() const { return static_cast<size_t>(std::max<int64_t>(next_.open_waves, 1) - 1); }
+  WaveStatus& wave() { return next_.waves[std::min(current(), next_.waves.size() - 1)]; }
+  const WaveSpec& wave_spec() const {
+    return view_.spec.waves[std::min(current(), view_.spec.waves.size() - 1)];
+  }
+
+  void take_counts() {
+    next_.total = static_cast<int64_t>(view_.nodes.size());
+    next_.by_state = progress_.by_state;
+    next_.by_reason = progress_.by_reason;
+    for (size_t i = 0; i < next_.waves.size(); ++i) {
+      next_.waves[i].done = progress_.waves[i].done;
+      next_.waves[i].failed = progress_.waves[i].failed;
+      next_.waves[i].nodes = progress_.waves[i].nodes;
+    }
+  }
+
+  // Stays in its phase; only what is counted and said may change.
+  RolloutDecision rest(Reason reason, std::optional<Duration> look_again = {}) {
+    next_.reason = reason.name;
+    next_.message = reason.text;
+    if (next_ == view_.status) return hold(std::move(reason), look_again);
+    bool counts_only = next_.reason == view_.status.reason && next_.phase == view_.status.phase;
+    return {StatusWrite{next_, counts_only}, std::move(reason), look_again};
+  }
+
+  RolloutDecision enter(Phase phase, Reason reason, std::string by = {}) {
+    next_.phase = phase;
+    next_.phase_since = now_;
+    next_.reason = reason.name;
+    next_.message = reason.text;
+    next_.history.push_back(
+        {now_, phase, next_.open_waves > 0 ? wave().name : "", reason.name, reason.text, by});
+    if (next_.history.size() > most_history) next_.history.erase(next_.history.begin());
+    return {StatusWrite{next_, false}, std::move(reason), {}};
+  }
+
+  RolloutDecision enter_held(Reason reason, std::string by = {}) {
+    next_.closed = true;
+    return enter(Phase::held, std::move(reason), std::move(by));
+  }
+
+  RolloutDecision go_back(Reason reason, std::string by = {}) {
+    if (!next_.from.is_set() || !view_.no_way_back.empty()) {
+      return enter_held({"NoWayBack",
+                         fmt::format("{}; it cannot go back: {}", reason.text,
+                                     next_.from.is_set() ? view_.no_way_back
+                                                         : "the driver before is not known"),
+                         ""},
+                        std::move(by));
+    }
+    next_.closed = true;
+    next_.waves_to_return = next_.open_waves;
+    return enter(Phase::rolling_back, std::move(reason), std::move(by));
+  }
+
+  RolloutDecision fail_wave(Reason reason) {
+    wave().verdict = Outcome::failed;
+    wave().verdict_text = reason.text;
+    if (view_.spec.on_failure == OnFailure::hold) return enter_held(std::move(reason));
+    return go_back(std::move(reason));
+  }
+
+  RolloutDecision hold_wave(Reason reason) {
+    wave().verdict = Outcome::inconclusive;
+    wave().verdict_text = reason.text;
+    return enter_held(std::move(reason));
+  }
+
+  // What a person asked for, if it has not been done yet.
+  std::optional<RolloutDecision> obey() {
+    if (!view_.command || view_.command->text == next_.last_command) return std::nullopt;
+    const Command& command = *view_.command;
+    bool active = phase() != Phase::pending && !is_over(phase());
+    auto ignored = [&](std::string_view why) {
+      next_.last_command = command.text;
+      next_.history.push_back({now_, next_.phase, "", "CommandIgnored",
+                               fmt::format("{}: {}", command.verb, why), command.by});
+      return RolloutDecision{StatusWrite{next_, false}, {next_.reason, next_.message, ""}, {}};
+    };
+    if (!active) return ignored("nothing is under way");
+    if (command.verb == "abort") {
+      next_.last_command = command.text;
+      return enter_held({"Aborted",
+                         fmt::format("aborted by {}: the waves are closed, nodes stay as they are",
+                                     command.by),
+                         "lockstep rollout retry or rollback"},
+                        command.by);
+    }
+    if (command.verb == "rollback") {
+      if (phase() == Phase::rolling_back) return ignored("it is going back already");
+      next_.last_command = command.text;
+      return go_back({"RollbackAsked", fmt::format("{} asked to go back", command.by), ""},
+                     command.by);
+    }
+    if (command.verb == "retry") return retry(command, ignored);
+    if (command.verb == "promote") return promote(command, ignored);
+    return ignored("is not known");
+  }
+
+  RolloutDecision retry(const Command& command, const auto& ignored) {
+    if (phase() != Phase::held) return ignored("only what is held is tried again");
+    const auto& failed = progress_.waves[current()].failed_nodes;
+    if (!failed.empty()) {
+      return {RetryNodes{failed}, {"Retry", "failed nodes are sent back into the line", ""}, {}};
+    }
+    next_.last_command = command.text;
+    next_.closed = false;
+    wave().verdict = Outcome::running;
+    wave().verdict_text.clear();
+    wave().gates.clear();
+    bool backwards = next_.waves_to_return > 0;
+    return enter(backwards ? Phase::rolling_back : Phase::upgrading,
+                 {"Retry", fmt::format("{} tries again", command.by), ""}, command.by);
+  }
+
+  RolloutDecision promote(const Command& command, const auto& ignored) {
+    if (phase() != Phase::held && phase() != Phase::awaiting_approval) {
+      return ignored("nothing waits for an approval");
+    }
+    if (!command.wave.empty() && command.wave != wave().name) {
+      return ignored(fmt::format("the wave is {}, not {}", wave().name, command.wave));
+    }
+    if (next_.waves_to_return > 0) return ignored("it is on its way back");
+    if (progress_.waves[current()].pending > 0) {
+      return ignored("not all nodes of the wave are done");
+    }
+    next_.last_command = command.text;
+    next_.closed = false;
+    wave().approved_by = command.by;
+    wave().approved_at = now_;
+    if (wave().verdict != Outcome::passed) {
+      wave().verdict_text = fmt::format("taken upon themselves by {}: {}", command.by,
+                                        wave().verdict_text);
+      wave().verdict = Outcome::passed;
+    }
+    return enter(Phase::promoting,
+                 {"Approved", fmt::format("wave {} approved by {}", wave().name, command.by), ""},
+                 command.by);
+  }
+
+  RolloutDecision decide_idle() {
+    if (!view_.other.empty()) {
+      return rest({"AnotherRollout",
+                   fmt::format("rollout {} is under way for the same driver", view_.other), ""});
+    }
+    if (!next_.stable.is_set()) {
+      if (progress_.out_of_sync == 0) {
+        next_.stable = view_.target;
+      } else if (view_.previous.is_set()) {
+        next_.stable = view_.previous;
+      }
+    }
+    if (next_.stable.is_set() && view_.target.same_as(next_.stable)) {
+      next_.stable = view_.target;
+      if (phase() != Phase::pending) return rest({next_.reason, next_.message, ""});
+      return rest({"NothingToDo",
+                   fmt::format("every node is to run {}: waits for another version",
+                               view_.target.version),
+                   ""});
+    }
+    if (!next_.stable.is_set() && view_.spec.on_failure == OnFailure::roll_back) {
+      return rest({"NoWayBack", "the driver before this one is not known, and onFailure is RollBack",
+                   "create the rollout before the version changes, or set onFailure: Hold"});
+    }
+    if (view_.spec.on_failure == OnFailure::roll_back && !view_.no_way_back.empty()) {
+      return rest({"NoWayBack", view_.no_way_back, "set onFailure: Hold to go without it"});
+    }
+    return start();
+  }
+
+  RolloutDecision start() {
+    if (progress_.unaware > 0) {
+      return rest({"Starting",
+                   fmt::format("waits until {} nodes know of the new revision", progress_.unaware),
+                   ""});
+    }
+    next_.from = next_.stable;
+    next_.to = view_.target;
+    next_.started = now_;
+    next_.waves_to_return = 0;
+    for (WaveStatus& each : next_.waves) {
+      std::string name = each.name;
+      each = {};
+      each.name = name;
+    }
+    return open(0);
+  }
+
+  // First the wave's nodes are written down, then it is opened.
+  RolloutDecision open(size_t index) {
+    const WaveSpec& spec = view_.spec.waves[index];
+    std::string revision = revision_id(view_.target);
+    const auto& recorded = view_.recorded[index];
+    if (!recorded || recorded->revision != revision) {
+      RecordedWave record{revision, choose(index)};
+      return {WaveWrite{index, std::move(record)},
+              {"Opening", fmt::format("the nodes of wave {} are written down", spec.name), ""},
+              {}};
+    }
+    next_.open_waves = static_cast<int64_t>(index) + 1;
+    next_.open_for = view_.target;
+    next_.closed = false;
+    WaveStatus& opened = next_.waves[index];
+    opened.opened = now_;
+    opened.nodes = static_cast<int64_t>(recorded->nodes.size());
+    opened.verdict = Outcome::running;
+    return enter(Phase::upgrading,
+                 {"WaveOpen",
+                  fmt::format("wave {} is open: {} nodes ({})", spec.name, recorded->nodes.size(),
+                              spec.nodes.text()),
+                  ""});
+  }
+
+  std::vector<std::string> choose(size_t index) const {
+    std::set<std::string> taken;
+    std::string revision = revision_id(view_.target);
+    for (size_t i = 0; i < index; ++i) {
+      if (view_.recorded[i]) taken.insert(view_.recorded[i]->nodes.begin(), view_.recorded[i]->nodes.end());
+    }
+    bool is_last = index + 1 == view_.spec.waves.size();
+    std::vector<Candidate> free;
+    for (const RolloutNode& node : view_.nodes) {
+      if (taken.contains(node.name())) continue;
+      // Who came after the start falls into the last wave.
+      bool is_late = index > 0 && node.node->meta.created > next_.started;
+      if (is_late && !is_last) continue;
+      free.push_back({node.name(), node.node->meta.labels});
+    }
+    return choose_wave(view_.spec.waves[index], view_.spec.group_by, free,
+                       static_cast<int64_t>(view_.nodes.size()));
+  }
+
+  RolloutDecision on_new_target() {
+    if (view_.target.same_as(next_.from)) {
+      return go_back({"VersionTakenBack", "the version before was set again", ""});
+    }
+    next_.history.push_back({now_, phase(), "", "VersionChanged",
+                             fmt::format("{} instead of {}: from the first wave on",
+                                         view_.target.version, next_.to.version),
+                             ""});
+    return start();
+  }
+
+  RolloutDecision decide_upgrading() {
+    const WaveProgress& progress = progress_.waves[current()];
+    int64_t allowed = current() == 0 ? 0 : view_.max_failures - 1;
+    if (progress_.failed_in_open > allowed) {
+      return fail_wave({"NodesFailed",
+                        fmt::format("{} failed ({}), and {} allowed", progress_.failed_in_open,
+                                    upgrade_names(progress_.failed_names),
+                                    allowed == 0 ? "none is" : fmt::format("{} are", allowed)),
+                        ""});
+    }
+    if (progress.pending > 0) {
+      return rest({"Upgrading",
+                   fmt::format("wave {}: {} of {} nodes done", wave().name, progress.done,
+                               progress.nodes),
+                   ""});
+    }
+    if (!wave_spec().gates.empty()) {
+      return enter(Phase::gating, {"Gating", fmt::format("the gates of wave {}", wave().name), ""});
+    }
+    return after_gates();
+  }
+
+  RolloutDecision after_gates() {
+    if (!wave_spec().bake) return after_bake("");
+    wave().bake_began = now_;
+    return enter(Phase::baking,
+                 {"Baking",
+                  fmt::format("wave {} bakes for {}", wave().name,
+                              format_duration(wave_spec().bake->duration)),
+                  ""});
+  }
+
+  RolloutDecision after_bake(const std::string& text) {
+    wave().verdict = Outcome::passed;
+    wave().verdict_text =
+        text.empty() ? fmt::format("{} nodes done", progress_.waves[current()].done) : text;
+    if (wave_spec().needs_approval && wave().approved_by.empty()) {
+      return enter(Phase::awaiting_approval,
+                   {"AwaitingApproval",
+                    fmt::format("wave {} has passed, and its approval is required", wave().name),
+                    fmt::format("lockstep rollout promote {}", view_.name)});
+    }
+    return enter(Phase::promoting,
+                 {"WavePassed", fmt::format("wave {} has passed", wave().name), ""});
+  }
+
+  RolloutDecision decide_gating() {
+    wave().gates = view_.gates;
+    GateSummary gates = summarize_gates(wave_spec(), view_.gates);
+    if (!gates.missing.empty()) {
+      return {StartGates{current(), gates.missing}, {"Gating", "gates are started", ""}, {}};
+    }
+    if (gates.outcome == Outcome::failed) {
+      return fail_wave({"GateFailed", gates.text, ""});
+    }
+    if (gates.outcome == Outcome::running) return rest({"Gating", gates.text, ""});
+    if (gates.outcome != Outcome::passed) {
+      return hold_wave({"GateInconclusive", gates.text, "lockstep rollout promote or rollback"});
+    }
+    return after_gates();
+  }
+
+  RolloutDecision decide_baking() {
+    if (!view_.bake) return rest({"Baking", "the bake has not been looked at yet", ""});
+    wave().bake = view_.bake->text;
+    wave().detectable = view_.bake->detectable;
+    switch (view_.bake->outcome) {
+      case Outcome::running:
+        return rest({"Baking", view_.bake->text, ""});
+      case Outcome::passed:
+        return after_bake(view_.bake->text);
+      case Outcome::failed:
+        return view_.bake->hold ? hold_wave({"ControlFailsToo", view_.bake->text, ""})
+                                : fail_wave({"BakeFailed", view_.bake->text, ""});
+      default:
+        return hold_wave({"BakeInconclusive", view_.bake->text,
+                          "lockstep rollout promote, or rollback"});
+    }
+  }
+
+  RolloutDecision decide_promoting() {
+    if (wave().verdict != Outcome::passed) {
+      return hold_wave({"NotPassed", fmt::format("wave {} has not passed", wave().name), ""});
+    }
+    if (current() + 1 < view_.spec.waves.size()) return open(current() + 1);
+    next_.stable = next_.to;
+    return enter(Phase::complete,
+                 {"Complete", fmt::format("every wave has passed: {}", next_.to.version), ""});
+  }
+
+  RolloutDecision decide_rolling_back() {
+    if (view_.target.same_as(next_.to) && !next_.open_for.same_as(next_.from)) {
+      return {Revert{next_.to, next_.from},
+              {"Reverting", fmt::format("the driver goes back to {}", next_.from.version), ""},
+              minutes(1)};
+    }
+    bool is_back = view_.target.same_as(next_.from) || view_.target.version == next_.from.version;
+    if (!is_back) return on_new_target();
+    if (!view_.target.same_as(next_.open_for) || next_.closed) {
+      next_.open_for = view_.target;
+      next_.open_waves = std::min<int64_t>(1, next_.waves_to_return);
+      next_.closed = false;
+      return enter(Phase::rolling_back,
+                   {"ReturnOpen", fmt::format("nodes go back to {}", view_.target.version), ""});
+    }
+    if (next_.open_waves == 0) return returned();
+    const WaveProgress& progress = progress_.waves[current()];
+    if (progress.failed > 0) {
+      return enter_held({"RollbackFailed",
+                         fmt::format("{} failed on the way back: {}", progress.failed,
+                                     upgrade_names(progress.failed_nodes)),
+                         "repair them, then lockstep rollout retry"});
+    }
+    if (progress.pending > 0) {
+      return rest({"RollingBack",
+                   fmt::format("wave {}: {} of {} nodes are back", wave().name, progress.done,
+                               progress.nodes),
+                   ""});
+    }
+    GateSummary gates = summarize_gates(wave_spec(), view_.gates);
+    if (!gates.missing.empty()) {
+      return {StartGates{current(), gates.missing}, {"RollingBack", "gates are started", ""}, {}};
+    }
+    if (gates.outcome == Outcome::running) return rest({"RollingBack", gates.text, ""});
+    if (gates.outcome != Outcome::passed) {
+      return enter_held({"RollbackFailed", "on the way back: " + gates.text, ""});
+    }
+    if (next_.open_waves < next_.waves_to_return) {
+      ++next_.open_waves;
+      return enter(Phase::rolling_back,
+                   {"ReturnOpen", fmt::format("wave {} goes back", wave().name), ""});
+    }
+    return returned();
+  }
+
+  RolloutDecision returned() {
+    next_.stable = view_.target;
+    next_.waves_to_return = 0;
+    next_.open_waves = 0;
+    return enter(Phase::rolled_back,
+                 {"RolledBack", fmt::format("every node runs {} again", view_.target.version), ""});
+  }
+
+  const RolloutView& view_;
+  Time now_;
+  RolloutStatus next_;
+  Progress progress_;
+};
+
+}  // namespace
+
+RolloutDecision decide_rollout(const RolloutView& view, Time now) {
+  return Look(view, now).decide();
+}
+
+}  // namespace lockstep::rollout

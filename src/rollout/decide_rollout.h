@@ -1,0 +1,58 @@
+// A rollout's next step: at most one write, why, and when to look again. The controller, `lockstep
+// plan` and the simulator call this very function.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rollout/rollout_view.h"
+#include "upgrade/reason.h"
+
+namespace lockstep::rollout {
+
+struct StatusWrite {
+  RolloutStatus status;
+  // Only counts have changed: there is no hurry.
+  bool counts_only = false;
+};
+// Written before the status that opens the wave.
+struct WaveWrite {
+  size_t wave = 0;
+  RecordedWave record;
+};
+struct StartGates {
+  size_t wave = 0;
+  std::vector<std::string> gates;
+};
+// The driver goes back: by a commit, or by the object's own version.
+struct Revert {
+  DriverRevision from;
+  DriverRevision to;
+};
+// Failed nodes are sent back into the line.
+struct RetryNodes {
+  std::vector<std::string> nodes;
+};
+
+using RolloutWrite =
+    std::variant<std::monostate, StatusWrite, WaveWrite, StartGates, Revert, RetryNodes>;
+
+struct RolloutDecision {
+  RolloutWrite write;
+  upgrade::Reason reason;
+  std::optional<Duration> look_again;
+
+  template <typename Kind>
+  const Kind* as() const {
+    return std::get_if<Kind>(&write);
+  }
+};
+
+RolloutDecision decide_rollout(const RolloutView& view, Time now);
+
+// Which recorded wave each node is in; those in none fall into the last.
+std::map<std::string, size_t> waves_of(const RolloutView& view);
+
+}  // namespace lockstep::rollout

@@ -1,0 +1,153 @@
+#include "rollout/membership.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace lockstep::rollout {
+
+namespace {
+
+// What goes into a wave as a whole: a node, or a group of nodes.
+struct Unit {
+  std::vector<const Candidate*> nodes;
+  std::set<std::vector<std::string>> strata;
+  size_t place = 0;  // of those that the wave is spread over
+};
+
+std::vector<std::string> stratum_of(const WaveSpec& wave, const Candidate& node) {
+  std::vector<std::string> values;
+  for (const std::string& label : wave.stratify) values.emplace_back(node.labels.get(label));
+  return values;
+}
+
+std::vector<Unit> make_units(const WaveSpec& wave, const std::string& group_by,
+                             const std::vector<Candidate>& free) {
+  std::vector<const Candidate*> ordered;
+  for (const Candidate& node : free) ordered.push_back(&node);
+  std::sort(ordered.begin(), ordered.end(), [](const Candidate* a, const Candidate* b) {
+    return natural_less(a->name, b->name);
+  });
+  std::vector<Unit> units;
+  std::map<std::string, size_t> by_group;
+  std::map<std::string, size_t> places;
+  for (const Candidate* node : ordered) {
+    std::string group(group_by.empty() ? "" : node->labels.get(group_by));
+    size_t index = units.size();
+    if (!group.empty()) index = by_group.try_emplace(group, index).first->second;
+    if (index == units.size()) {
+      std::string place(node->labels.get(wave.spread_by));
+      units.push_back({{}, {}, places.try_emplace(place, places.size()).first->second});
+    }
+    units[index].nodes.push_back(node);
+    units[index].strata.insert(stratum_of(wave, *node));
+  }
+  return units;
+}
+
+// Takes units until there are enough nodes.
+class Choice {
+ public:
+  Choice(std::vector<Unit> units, bool spreads)
+      : units_(std::move(units)), spreads_(spreads), is_taken_(units_.size()), at_place_(units_.size()) {}
+
+  size_t size() const { return names_.size(); }
+  std::vector<std::string> names() && {
+    std::sort(names_.begin(), names_.end(), natural_less);
+    return std::move(names_);
+  }
+  void take_if(const auto& wanted) {
+    for (size_t i = 0; i < units_.size(); ++i) {
+      if (!is_taken_[i] && wanted(units_[i])) take(i);
+    }
+  }
+  // At least one of every kind.
+  void cover_strata() {
+    std::set<std::vector<std::string>> missing;
+    for (const Unit& unit : units_) missing.insert(unit.strata.begin(), unit.strata.end());
+    while (!missing.empty()) {
+      std::vector<std::string> stratum = *missing.begin();
+      size_t best = next([&](const Unit& unit) { return unit.strata.contains(stratum); });
+      take(best);
+      for (const auto& covered : units_[best].strata) missing.erase(covered);
+    }
+  }
+  void fill(size_t wanted) {
+    while (names_.size() < wanted && taken_ < units_.size()) {
+      take(next([](const Unit&) { return true; }));
+    }
+  }
+
+ private:
+  // The first in order; where the wave is spread, from the place that has the fewest so far.
+  size_t next(const auto& wanted) const {
+    size_t best = units_.size();
+    for (size_t i = 0; i < units_.size(); ++i) {
+      if (is_taken_[i] || !wanted(units_[i])) continue;
+      if (best == units_.size()) {
+        best = i;
+        if (!spreads_) break;
+      } else if (at_place_[units_[i].place] < at_place_[units_[best].place]) {
+        best = i;
+      }
+    }
+    return best;
+  }
+  void take(size_t index) {
+    is_taken_[index] = true;
+    ++taken_;
+    for (const Candidate* node : units_[index].nodes) names_.push_back(node->name);
+    at_place_[units_[index].place] += units_[index].nodes.size();
+  }
+
+  std::vector<Unit> units_;
+  bool spreads_;
+  std::vector<bool> is_taken_;
+  std::vector<size_t> at_place_;  // nodes chosen so far
+  size_t taken_ = 0;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::vector<std::string> choose_wave(const WaveSpec& wave, const std::string& group_by,
+                                     const std::vector<Candidate>& free, int64_t total) {
+  Choice choice(make_units(wave, group_by, free), !wave.spread_by.empty());
+  switch (wave.nodes.kind) {
+    case NodeSelection::Kind::rest:
+      choice.take_if([](const Unit&) { return true; });
+      break;
+    case NodeSelection::Kind::labels:
+      // A group is taken whole if one of it is asked for.
+      choice.take_if([&](const Unit& unit) {
+        return std::any_of(unit.nodes.begin(), unit.nodes.end(), [&](const Candidate* node) {
+          return wave.nodes.labels.matches(node->labels);
+        });
+      });
+      break;
+    case NodeSelection::Kind::count:
+    case NodeSelection::Kind::percent: {
+      choice.cover_strata();
+      int64_t wanted = wave.nodes.kind == NodeSelection::Kind::count
+                           ? wave.nodes.number
+                           : (total * wave.nodes.number + 99) / 100;
+      choice.fill(static_cast<size_t>(wanted));
+      break;
+    }
+  }
+  return std::move(choice).names();
+}
+
+std::vector<std::vector<std::string>> choose_waves(const RolloutSpec& spec,
+                                                   std::vector<Candidate> nodes) {
+  std::vector<std::vector<std::string>> waves;
+  auto total = static_cast<int64_t>(nodes.size());
+  for (const WaveSpec& wave : spec.waves) {
+    waves.push_back(choose_wave(wave, spec.group_by, nodes, total));
+    std::set<std::string> taken(waves.back().begin(), waves.back().end());
+    std::erase_if(nodes, [&](const Candidate& node) { return taken.contains(node.name); });
+  }
+  return waves;
+}
+
+}  // namespace lockstep::rollout

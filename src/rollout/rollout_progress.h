@@ -1,0 +1,47 @@
+// How far a rollout is: its nodes counted by wave, and its gates taken together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rollout/rollout_view.h"
+
+namespace lockstep::rollout {
+
+struct WaveProgress {
+  int64_t nodes = 0;
+  int64_t done = 0;
+  int64_t failed = 0;
+  int64_t skipped = 0;
+  int64_t pending = 0;  // neither of these
+  std::vector<std::string> failed_nodes;
+};
+
+struct Progress {
+  std::vector<WaveProgress> waves;
+  std::map<std::string, int64_t> by_state;
+  std::map<std::string, int64_t> by_reason;
+  int64_t out_of_sync = 0;
+  // Of another revision, and their label does not say so yet.
+  int64_t unaware = 0;
+  int64_t failed_in_open = 0;
+  std::vector<std::string> failed_names;
+};
+
+Progress measure_progress(const RolloutView& view);
+
+// At most a few by name: "gpu-1, gpu-2 and 7 more".
+std::string upgrade_names(const std::vector<std::string>& names);
+
+struct GateSummary {
+  Outcome outcome = Outcome::passed;
+  std::string text;
+  std::vector<std::string> missing;  // gates that have not been started
+};
+// Those that only show what they would say do not count.
+GateSummary summarize_gates(const WaveSpec& wave, const std::vector<Verdict>& gates);
+
+}  // namespace lockstep::rollout

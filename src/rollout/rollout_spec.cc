@@ -1,0 +1,352 @@
+#include "rollout/rollout_spec.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::rollout {
+
+namespace {
+
+// Reads a map field by field; what is wrong is put down with its path, and so is what is unknown.
+class Fields {
+ public:
+  Fields(const Json& json, std::string path, std::vector<std::string>& problems)
+      : json_(json), path_(std::move(path)), problems_(problems) {
+    if (!json.is_object()) complain("", "must be a map");
+  }
+  ~Fields() {
+    if (!json_.is_object()) return;
+    for (const auto& [key, value] : json_.get_object()) {
+      std::string name(key);
+      if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+      auto near = nearest(name, known_);
+      complain(name, near ? fmt::format("is not known; did you mean {}?", *near) : "is not known");
+    }
+  }
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
+
+  const Json* get(const std::string& key) {
+    known_.push_back(key);
+    const Json* value = json_.is_object() ? find(json_, key) : nullptr;
+    return value == nullptr || value->is_null() ? nullptr : value;
+  }
+  std::string path(const std::string& key) const { return key.empty() ? path_ : path_ + "." + key; }
+  void complain(const std::string& key, std::string_view what) {
+    problems_.push_back(fmt::format("{} {}", path(key), what));
+  }
+  std::vector<std::string>& problems() { return problems_; }
+
+  void text(const std::string& key, std::string& into) {
+    const Json* value = get(key);
+    if (value == nullptr) return;
+    if (!value->is_string()) return complain(key, "must be a text");
+    into = std::string(as_text(value));
+  }
+  void flag(const std::string& key, bool& into) {
+    const Json* value = get(key);
+    if (value == nullptr) return;
+    if (!value->is_bool()) return complain(key, "must be true or false");
+    into = value->get_bool();
+  }
+  std::optional<int64_t> number(const std::string& key, int64_t least, int64_t most) {
+    const Json* value = get(key);
+    if (value == nullptr) return std::nullopt;
+    int64_t number = as_integer(value, least - 1);
+    if (number >= least && number <= most) return number;
+    complain(key, fmt::format("must be a whole number from {} to {}, and is {}", least, most,
+                              print_json(*value)));
+    return std::nullopt;
+  }
+  void decimal(const std::string& key, double least, double most, double& into) {
+    const Json* value = get(key);
+    if (value == nullptr) return;
+    bool is_number = value->is_int64() || value->is_uint64() || value->is_double();
+    double number = is_number ? value->to_number<double>() : least - 1;
+    if (number < least || number > most) {
+      return complain(key, fmt::format("must be a number from {} to {}", least, most));
+    }
+    into = number;
+  }
+  void duration(const std::string& key, Duration& into) {
+    const Json* value = get(key);
+    if (value == nullptr) return;
+    auto length = parse_duration(as_text(value));
+    if (!value->is_string() || !length || *length < Duration::zero()) {
+      return complain(key, "must be a length of time such as 48h or 90m");
+    }
+    into = *length;
+  }
+  // Each entry with its path.
+  void list(const std::string& key, const std::function<void(const Json&, std::string)>& each) {
+    const Json* value = get(key);
+    if (value == nullptr) return;
+    if (!value->is_array()) return complain(key, "must be a list");
+    size_t index = 0;
+    for (const Json& entry : value->get_array()) {
+      each(entry, fmt::format("{}[{}]", path(key), index++));
+    }
+  }
+
+ private:
+  const Json& json_;
+  std::string path_;
+  std::vector<std::string>& problems_;
+  std::vector<std::string> known_;
+};
+
+constexpr int64_t most_nodes = 1'000'000;
+
+void read_driver(const Json& json, RolloutSpec& spec) {
+  Fields fields(json, "spec.driver", spec.problems);
+  std::string kind = "ClusterPolicy";
+  fields.text("kind", kind);
+  fields.text("name", spec.driver.name);
+  static const std::map<std::string, DriverKind> kinds = {
+      {"ClusterPolicy", DriverKind::cluster_policy},
+      {"NVIDIADriver", DriverKind::nvidia_driver},
+      {"DaemonSet", DriverKind::daemon_set}};
+  auto at = kinds.find(kind);
+  if (at == kinds.end()) {
+    fields.complain("kind", "must be ClusterPolicy, NVIDIADriver or DaemonSet, and is " + kind);
+  } else {
+    spec.driver.kind = at->second;
+  }
+  if (spec.driver.name.empty()) fields.complain("name", "is missing");
+}
+
+NodeSelection read_selection(const Json& json, const std::string& path,
+                             std::vector<std::string>& problems) {
+  NodeSelection selection;
+  Fields fields(json, path, problems);
+  int ways = 0;
+  if (fields.get("matchLabels") != nullptr || fields.get("matchExpressions") != nullptr) {
+    ++ways;
+    selection.kind = NodeSelection::Kind::labels;
+    auto labels = LabelSelector::from_json(&json);
+    if (labels) {
+      selection.labels = *labels;
+    } else {
+      fields.complain("", labels.error().text());
+    }
+  }
+  (void)fields.get("matchExpressions");
+  if (auto count = fields.number("count", 1, most_nodes)) {
+    ++ways;
+    selection.kind = NodeSelection::Kind::count;
+    selection.number = *count;
+  }
+  if (auto percent = fields.number("percent", 1, 100)) {
+    ++ways;
+    selection.kind = NodeSelection::Kind::percent;
+    selection.number = *percent;
+  }
+  bool rest = false;
+  fields.flag("rest", rest);
+  if (rest) ++ways;
+  if (ways != 1) {
+    fields.complain("", "must say one of matchLabels, count, percent and rest: true");
+  }
+  return selection;
+}
+
+BakeSpec read_bake(const Json& json, const std::string& path, std::vector<std::string>& problems) {
+  BakeSpec bake;
+  Fields fields(json, path, problems);
+  fields.duration("duration", bake.duration);
+  bake.max_duration = 2 * bake.duration;
+  fields.duration("maxDuration", bake.max_duration);
+  constexpr double most_hours = 1e9;
+  fields.decimal("minGpuHours", 0, most_hours, bake.min_gpu_hours);
+  fields.decimal("alpha", 1e-6, 0.5, bake.alpha);
+  fields.decimal("speedMargin", 0, 1, bake.speed_margin);
+  if (bake.max_duration < bake.duration) {
+    fields.complain("maxDuration", "must not be shorter than duration");
+  }
+  return bake;
+}
+
+const std::vector<std::string> built_in_gates = {"driver", "training", "inference", "rdma", "ecc"};
+
+GateSpec read_gate(const Json& json, const std::string& path, std::vector<std::string>& problems) {
+  GateSpec gate;
+  auto check_name = [&] {
+    if (gate.kind != GateKind::built_in) return;
+    if (std::find(built_in_gates.begin(), built_in_gates.end(), gate.name) !=
+        built_in_gates.end()) {
+      return;
+    }
+    auto near = nearest(gate.name, built_in_gates);
+    problems.push_back(fmt::format("{} is no built-in gate: {}{}", path, gate.name,
+                                   near ? "; did you mean " + *near + "?"
+                                        : " (there are " + join(built_in_gates, ", ") + ")"));
+  };
+  if (json.is_string()) {
+    gate.name = std::string(as_text(&json));
+    check_name();
+    return gate;
+  }
+  Fields fields(json, path, problems);
+  fields.text("name", gate.name);
+  fields.flag("dryRun", gate.dry_run);
+  static const std::vector<std::pair<std::string, GateKind>> kinds = {
+      {"job", GateKind::job}, {"prometheus", GateKind::prometheus}, {"webhook", GateKind::webhook}};
+  int ways = 0;
+  for (const auto& [key, kind] : kinds) {
+    const Json* details = fields.get(key);
+    if (details == nullptr) continue;
+    ++ways;
+    gate.kind = kind;
+    gate.details = *details;
+    if (!details->is_object()) fields.complain(key, "must be a map");
+  }
+  if (ways > 1) fields.complain("", "must have one of job, prometheus and webhook");
+  if (gate.name.empty()) {
+    fields.complain("name", "is missing");
+  } else {
+    check_name();
+  }
+  return gate;
+}
+
+WaveSpec read_wave(const Json& json, const std::string& path, std::vector<std::string>& problems) {
+  WaveSpec wave;
+  Fields fields(json, path, problems);
+  fields.text("name", wave.name);
+  if (wave.name.empty()) fields.complain("name", "is missing");
+  if (const Json* nodes = fields.get("nodes")) {
+    wave.nodes = read_selection(*nodes, fields.path("nodes"), problems);
+  } else {
+    fields.complain("nodes", "is missing");
+  }
+  fields.list("stratify", [&](const Json& entry, const std::string& where) {
+    if (!entry.is_string()) problems.push_back(where + " must be a label");
+    wave.stratify.emplace_back(as_text(&entry));
+  });
+  fields.text("spreadBy", wave.spread_by);
+  wave.max_parallel = fields.number("maxParallelUpgrades", 0, most_nodes);
+  fields.list("gates", [&](const Json& entry, const std::string& where) {
+    wave.gates.push_back(read_gate(entry, where, problems));
+  });
+  if (const Json* bake = fields.get("bake")) {
+    wave.bake = read_bake(*bake, fields.path("bake"), problems);
+  }
+  std::string approval = "none";
+  fields.text("approval", approval);
+  wave.needs_approval = approval == "required";
+  if (approval != "none" && approval != "required") {
+    fields.complain("approval", "must be none or required, and is " + approval);
+  }
+  return wave;
+}
+
+void check_waves(RolloutSpec& spec) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < spec.waves.size(); ++i) {
+    const WaveSpec& wave = spec.waves[i];
+    if (!wave.name.empty() && !names.insert(wave.name).second) {
+      spec.problems.push_back(fmt::format("spec.waves[{}].name {} is there twice", i, wave.name));
+    }
+    if (wave.nodes.kind == NodeSelection::Kind::rest && i + 1 < spec.waves.size()) {
+      spec.problems.push_back(
+          fmt::format("spec.waves[{}] takes the rest, and {} come after it", i,
+                      spec.waves.size() - i - 1));
+    }
+  }
+  // Every node is in a wave.
+  if (spec.waves.back().nodes.kind != NodeSelection::Kind::rest) {
+    WaveSpec rest;
+    rest.name = names.contains("rest") ? "everyone-else" : "rest";
+    spec.waves.push_back(std::move(rest));
+  }
+}
+
+}  // namespace
+
+std::string NodeSelection::text() const {
+  switch (kind) {
+    case Kind::labels:
+      return labels.text();
+    case Kind::count:
+      return fmt::format("{} nodes", number);
+    case Kind::percent:
+      return fmt::format("{}% of all", number);
+    case Kind::rest:
+      return "the rest";
+  }
+  return "";
+}
+
+bool GateSpec::operator==(const GateSpec& other) const {
+  return name == other.name && kind == other.kind && dry_run == other.dry_run &&
+         json_equal(details, other.details);
+}
+
+std::vector<WaveSpec> default_waves() {
+  WaveSpec canary;
+  canary.name = "canary";
+  canary.nodes.kind = NodeSelection::Kind::count;
+  canary.nodes.number = 1;
+  canary.stratify = {std::string(gpu_model_label)};
+  canary.max_parallel = 1;
+  WaveSpec tenth;
+  tenth.name = "tenth";
+  tenth.nodes.kind = NodeSelection::Kind::percent;
+  tenth.nodes.number = 10;
+  WaveSpec rest;
+  rest.name = "rest";
+  return {canary, tenth, rest};
+}
+
+RolloutSpec read_rollout_spec(const Json& object) {
+  RolloutSpec spec;
+  const Json* json = find(object, "spec");
+  static const Json nothing = JsonObject{};
+  Fields fields(json == nullptr ? nothing : *json, "spec", spec.problems);
+  if (const Json* driver = fields.get("driver")) {
+    read_driver(*driver, spec);
+  } else {
+    fields.complain("driver", "is missing");
+  }
+  if (const Json* matrix = fields.get("matrix")) {
+    spec.matrix_repository = std::string(text_at(*matrix, "repo"));
+  }
+  if (const Json* policy = fields.get("policy")) spec.policy = *policy;
+  fields.list("waves", [&](const Json& entry, const std::string& path) {
+    spec.waves.push_back(read_wave(entry, path, spec.problems));
+  });
+  if (spec.waves.empty()) {
+    spec.waves = default_waves();
+  } else {
+    check_waves(spec);
+  }
+  if (const Json* groups = fields.get("groups")) {
+    Fields group_fields(*groups, "spec.groups", spec.problems);
+    group_fields.text("by", spec.group_by);
+    if (spec.group_by.empty()) group_fields.complain("by", "is missing");
+  }
+  fields.list("windows", [&](const Json& entry, const std::string& path) {
+    auto window = read_window(entry);
+    if (window) {
+      spec.windows.push_back(*window);
+    } else {
+      spec.problems.push_back(window.error().at(path).text());
+    }
+  });
+  std::string on_failure = "RollBack";
+  fields.text("onFailure", on_failure);
+  spec.on_failure = on_failure == "Hold" ? OnFailure::hold : OnFailure::roll_back;
+  if (on_failure != "RollBack" && on_failure != "Hold") {
+    fields.complain("onFailure", "must be RollBack or Hold, and is " + on_failure);
+  }
+  fields.flag("paused", spec.paused);
+  return spec;
+}
+
+}  // namespace lockstep::rollout

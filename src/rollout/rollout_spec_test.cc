@@ -1,0 +1,108 @@
+#include "rollout/rollout_spec.h"
+
+#include <gtest/gtest.h>
+
+#include "data/yaml.h"
+
+namespace lockstep::rollout {
+namespace {
+
+RolloutSpec read(const std::string& yaml) {
+  auto json = parse_yaml("spec:\n" + yaml, "test");
+  EXPECT_TRUE(json) << (json ? "" : json.error().text());
+  return read_rollout_spec(*json);
+}
+
+constexpr const char* driver = "  driver: {kind: ClusterPolicy, name: cluster-policy}\n";
+
+TEST(RolloutSpec, ReadsTheExampleOfTheContract) {
+  RolloutSpec spec = read(std::string(driver) + R"(
+  matrix: {repo: "https://git.example/m", branch: main, path: gpu-version-matrix.yaml}
+  policy: {maxUnavailable: 2}
+  waves:
+    - name: canary
+      nodes: {matchLabels: {gpu-canary: "true"}}
+      stratify: [nvidia.com/gpu.product]
+      maxParallelUpgrades: 1
+      gates: [driver, training, {name: my-job, dryRun: true, job: {template: {}}}]
+      bake: {duration: 48h, minGpuHours: 300, maxDuration: 96h}
+      approval: required
+    - {name: tenth, nodes: {percent: 10}, spreadBy: topology.kubernetes.io/zone}
+    - {name: rest, nodes: {rest: true}}
+  groups: {by: nvidia.com/gpu.clique}
+  windows: [{days: [Sat, Sun], from: "22:00", to: "06:00", timeZone: Europe/Berlin}]
+  onFailure: Hold
+  paused: true
+)");
+  EXPECT_TRUE(spec.problems.empty()) << spec.problems.front();
+  ASSERT_EQ(spec.waves.size(), 3U);
+  EXPECT_EQ(spec.waves[0].nodes.text(), "gpu-canary=true");
+  EXPECT_EQ(spec.waves[0].max_parallel, 1);
+  EXPECT_TRUE(spec.waves[0].needs_approval);
+  ASSERT_EQ(spec.waves[0].gates.size(), 3U);
+  EXPECT_EQ(spec.waves[0].gates[2].kind, GateKind::job);
+  EXPECT_TRUE(spec.waves[0].gates[2].dry_run);
+  EXPECT_EQ(spec.waves[0].bake->max_duration, hours(96));
+  EXPECT_EQ(spec.waves[1].nodes.text(), "10% of all");
+  EXPECT_EQ(spec.waves[1].spread_by, "topology.kubernetes.io/zone");
+  EXPECT_EQ(spec.group_by, "nvidia.com/gpu.clique");
+  EXPECT_EQ(spec.on_failure, OnFailure::hold);
+  EXPECT_TRUE(spec.paused);
+  EXPECT_TRUE(spec.matrix_repository);
+}
+
+TEST(RolloutSpec, WithoutWavesTheyAreSafe) {
+  RolloutSpec spec = read(driver);
+  EXPECT_TRUE(spec.problems.empty());
+  ASSERT_EQ(spec.waves.size(), 3U);
+  EXPECT_EQ(spec.waves[0].stratify, std::vector<std::string>{"nvidia.com/gpu.product"});
+  EXPECT_EQ(spec.waves[0].nodes.number, 1);
+  EXPECT_EQ(spec.waves[1].nodes.text(), "10% of all");
+  EXPECT_EQ(spec.waves[2].nodes.text(), "the rest");
+  EXPECT_EQ(spec.on_failure, OnFailure::roll_back);
+}
+
+TEST(RolloutSpec, WhoeverIsLeftGetsAWave) {
+  RolloutSpec spec = read(std::string(driver) + "  waves: [{name: one, nodes: {count: 1}}]\n");
+  ASSERT_EQ(spec.waves.size(), 2U);
+  EXPECT_EQ(spec.waves[1].name, "rest");
+  EXPECT_EQ(spec.waves[1].nodes.kind, NodeSelection::Kind::rest);
+}
+
+TEST(RolloutSpec, WhatIsWrongIsNamedByItsPath) {
+  struct Case {
+    std::string yaml;
+    const char* problem;
+  };
+  std::string d = driver;
+  for (const Case& each : {
+           Case{"  paused: false\n", "spec.driver is missing"},
+           Case{"  driver: {kind: Pod, name: x}\n", "spec.driver.kind must be ClusterPolicy"},
+           Case{"  driver: {kind: ClusterPolicy}\n", "spec.driver.name is missing"},
+           Case{d + "  onfailure: Hold\n", "spec.onfailure is not known; did you mean onFailure?"},
+           Case{d + "  onFailure: Panic\n", "spec.onFailure must be RollBack or Hold"},
+           Case{d + "  waves: [{name: a, nodes: {percent: 0}}]\n", "spec.waves[0].nodes.percent"},
+           Case{d + "  waves: [{name: a, nodes: {percent: 5, rest: true}}]\n",
+                "spec.waves[0].nodes must say one of"},
+           Case{d + "  waves: [{name: a, nodes: {rest: true}}, {name: b, nodes: {count: 1}}]\n",
+                "spec.waves[0] takes the rest"},
+           Case{d + "  waves: [{name: a, nodes: {count: 1}}, {name: a, nodes: {rest: true}}]\n",
+                "spec.waves[1].name a is there twice"},
+           Case{d + "  waves: [{name: a, nodes: {count: 1}, gates: [trianing]}]\n",
+                "spec.waves[0].gates[0] is no built-in gate: trianing; did you mean training?"},
+           Case{d + "  waves: [{name: a, nodes: {count: 1}, approval: maybe}]\n",
+                "spec.waves[0].approval must be none or required"},
+           Case{d + "  waves: [{name: a, nodes: {count: 1}, bake: {duration: 2h, maxDuration: 1h}}]\n",
+                "spec.waves[0].bake.maxDuration must not be shorter"},
+           Case{d + "  windows: [{days: [Someday]}]\n", "spec.windows[0]"},
+       }) {
+    RolloutSpec spec = read(each.yaml);
+    ASSERT_FALSE(spec.problems.empty()) << each.yaml;
+    bool found = false;
+    for (const auto& problem : spec.problems) found |= problem.find(each.problem) == 0;
+    EXPECT_TRUE(found) << each.yaml << spec.problems.front();
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::rollout

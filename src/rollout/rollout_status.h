@@ -1,0 +1,128 @@
+// What a rollout remembers, as its status: which phase, which wave, for which revision of the
+// driver the waves are open, and what each wave came to. Bounded: counts and the last verdicts,
+// never a row per node.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "data/json.h"
+
+namespace lockstep::rollout {
+
+enum class Phase {
+  pending,
+  upgrading,
+  gating,
+  baking,
+  awaiting_approval,
+  promoting,
+  complete,
+  held,
+  rolling_back,
+  rolled_back,
+};
+std::string_view to_string(Phase phase);
+std::optional<Phase> phase_of(std::string_view name);
+// Nothing more happens by itself, until the version changes again.
+bool is_over(Phase phase);
+
+// Which driver: the newest revision of each DaemonSet, and the version as people know it.
+struct DriverRevision {
+  std::map<std::string, std::string> revisions;  // "namespace/name" -> hash
+  std::string version;
+
+  bool is_set() const { return !revisions.empty(); }
+  // Versions are for people; the revision is what pods are made of.
+  bool same_as(const DriverRevision& other) const { return revisions == other.revisions; }
+  bool operator==(const DriverRevision&) const = default;
+};
+
+enum class Outcome { running, passed, failed, inconclusive, error };
+std::string_view to_string(Outcome outcome);
+Outcome outcome_of(std::string_view name);
+
+// What a gate, a bake or a wave came to, with the numbers and the limit.
+struct Verdict {
+  std::string name;  // of the gate
+  Outcome outcome = Outcome::running;
+  std::string text;
+  bool dry_run = false;
+
+  bool operator==(const Verdict&) const = default;
+};
+
+struct WaveStatus {
+  std::string name;
+  int64_t nodes = 0;
+  int64_t done = 0;
+  int64_t failed = 0;
+  Time opened;
+  Time bake_began;
+  // Nothing passes on but Passed: by itself, or by a person who took it upon themselves.
+  Outcome verdict = Outcome::running;
+  std::string verdict_text;
+  std::vector<Verdict> gates;
+  std::string bake;        // the last word of the judge
+  std::string detectable;  // what the bake could have found
+  std::string approved_by;
+  Time approved_at;
+
+  bool operator==(const WaveStatus&) const = default;
+};
+
+struct HistoryEntry {
+  Time at;
+  Phase phase = Phase::pending;
+  std::string wave;
+  std::string reason;
+  std::string text;
+  std::string by;  // a person's name; empty: the rollout by itself
+
+  bool operator==(const HistoryEntry&) const = default;
+};
+
+struct RolloutStatus {
+  Phase phase = Phase::pending;
+  Time phase_since;
+  int64_t generation = 0;  // of the spec that was last acted on
+  std::string reason;
+  std::string message;
+  // The driver that the fleet ran when nothing was under way.
+  DriverRevision stable;
+  DriverRevision from;
+  DriverRevision to;
+  // For which the waves are open: the new one, or on the way back the old one.
+  DriverRevision open_for;
+  Time started;
+  // Waves 0 to open_waves - 1 are open, the last of them is the current one.
+  int64_t open_waves = 0;
+  // Nodes that have not begun stay as they are, whatever their wave.
+  bool closed = false;
+  // Of the way back: how many waves had been opened.
+  int64_t waves_to_return = 0;
+  std::vector<WaveStatus> waves;
+  int64_t total = 0;
+  std::map<std::string, int64_t> by_state;
+  std::map<std::string, int64_t> by_reason;
+  // What a person asked for last and was done, so that it is not done twice.
+  std::string last_command;
+  std::vector<HistoryEntry> history;  // the last ones
+
+  int64_t current_wave() const { return open_waves - 1; }
+  bool operator==(const RolloutStatus&) const = default;
+};
+
+inline constexpr size_t most_history = 30;
+
+// Of a whole DriverRollout. What cannot be read is as if it were not there.
+RolloutStatus read_rollout_status(const Json& object);
+// `status` with conditions and the columns that kubectl prints.
+Json rollout_status_to_json(const RolloutStatus& status);
+
+}  // namespace lockstep::rollout

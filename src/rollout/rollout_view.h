@@ -1,0 +1,84 @@
+// Everything that a decision about a rollout looks at, as one value.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "fleet/state.h"
+#include "objects/node.h"
+#include "rollout/rollout_spec.h"
+#include "rollout/rollout_status.h"
+#include "upgrade/reason.h"
+
+namespace lockstep::rollout {
+
+struct RolloutNode {
+  std::shared_ptr<const Node> node;
+  fleet::State state = fleet::State::unknown;
+  bool in_sync = false;      // its driver is of the newest revision and ready
+  bool out_of_sync = false;  // it is of another
+  bool skipped = false;
+  std::string reason;  // why it waits or failed, by name
+
+  std::string name() const { return node->meta.name.str(); }
+};
+
+// A wave's nodes, as they were written down when it opened.
+struct RecordedWave {
+  std::string revision;  // see revision_id()
+  std::vector<std::string> nodes;
+
+  bool operator==(const RecordedWave&) const = default;
+};
+
+// One text for a set of revisions.
+std::string revision_id(const DriverRevision& revision);
+
+// What a person asks for: lockstep.dev/command on the rollout.
+struct Command {
+  std::string verb;  // "promote", "abort", "retry", "rollback"
+  std::string wave;  // of promote: which one is meant; empty: the current one
+  std::string by;
+  Time at;
+  std::string text;  // as it was written: what tells one command from the next
+
+  static std::optional<Command> parse(std::string_view annotation);
+  Json to_json() const;
+};
+inline constexpr std::string_view command_annotation = "lockstep.dev/command";
+
+// What the judge says of the current wave's bake.
+struct BakeView {
+  Outcome outcome = Outcome::running;
+  bool hold = false;  // it is not the driver, or not the driver alone
+  std::string text;
+  std::string detectable;
+};
+
+struct RolloutView {
+  std::string name;
+  int64_t generation = 0;
+  RolloutSpec spec;
+  RolloutStatus status;
+  std::optional<Command> command;
+  // Another rollout of the same driver is under way: its name.
+  std::string other;
+  std::vector<RolloutNode> nodes;  // all that it covers
+  std::vector<std::optional<RecordedWave>> recorded;
+  // Not set: some DaemonSet's newest revision is not known at this moment.
+  DriverRevision target;
+  // Before the newest, as far as the cluster's revisions tell.
+  DriverRevision previous;
+  int64_t max_failures = 1;
+  // Of the current wave, by gate; one that is missing has not been started.
+  std::vector<Verdict> gates;
+  std::optional<BakeView> bake;
+  // Why the way back by Git or by the object cannot be gone; empty: it can.
+  std::string no_way_back;
+};
+
+}  // namespace lockstep::rollout
