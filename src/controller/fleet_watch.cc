@@ -551,11 +551,12 @@ std::optional<FleetWatch::SetRevisions> FleetWatch::revisions_of(const std::stri
   if (known == newest_.end() || known->second.digest != digest_of(set->pod_template)) {
     return std::nullopt;
   }
+  auto all = revisions.cache.find_all("owner", set->meta.uid);
+  const ControllerRevision* newest = fleet::newest_revision(all);
+  if (newest == nullptr || known->second.hash.empty()) return std::nullopt;
   SetRevisions found;
   found.newest = known->second.hash.str();
   found.newest_version = fleet::DriverView{set, {}, {}}.newest_version();
-  auto all = revisions.cache.find_all("owner", set->meta.uid);
-  const ControllerRevision* newest = fleet::newest_revision(all);
   std::erase_if(all, [&](const auto& each) { return each->hash() == newest->hash(); });
   if (const ControllerRevision* previous = fleet::newest_revision(all)) {
     found.previous = std::string(previous->hash());

@@ -11,6 +11,7 @@ namespace lockstep::controller {
 namespace {
 
 constexpr std::string_view revision_annotation = "lockstep.dev/revision";
+constexpr std::string_view wave_prefix = "lockstep-wave-";
 
 kube::ReflectorOptions watch_of(const ResourceType& type, std::string ns = {}) {
   kube::ReflectorOptions options;
@@ -41,18 +42,17 @@ Result<rollout::TimeZone> no_zones(const std::string&) {
 }  // namespace
 
 std::string wave_name(const std::string& rollout, size_t wave) {
-  return fmt::format("lockstep-wave-{}-{}", rollout, wave);
+  return fmt::format("{}{}-{}", wave_prefix, rollout, wave);
 }
 
 Json wave_to_json(const ObjectKey& key, const std::string& rollout, size_t wave,
                   const rollout::RecordedWave& record, const std::string& resource_version) {
-  JsonObject metadata{
-      {"name", key.name},
-      {"namespace", key.ns},
-      {"labels", JsonObject{{"app.kubernetes.io/managed-by", "lockstep"},
-                            {fleet::rollout_label, rollout},
-                            {"lockstep.dev/wave", std::to_string(wave)}}},
-      {"annotations", JsonObject{{revision_annotation, record.revision}}}};
+  JsonObject metadata{{"name", key.name},
+                      {"namespace", key.ns},
+                      {"labels", JsonObject{{"app.kubernetes.io/managed-by", "lockstep"},
+                                            {fleet::rollout_label, rollout},
+                                            {"lockstep.dev/wave", std::to_string(wave)}}},
+                      {"annotations", JsonObject{{revision_annotation, record.revision}}}};
   if (!resource_version.empty()) metadata["resourceVersion"] = resource_version;
   return JsonObject{{"apiVersion", "v1"},
                     {"kind", "ConfigMap"},
@@ -88,8 +88,12 @@ RolloutWatch::RolloutWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
     for (const auto& listener : listeners_) listener();
   });
   waves.cache.on_change([this](const kube::Cache<ConfigMap>::Change& change) {
-    take_wave(change.object(), change.after != nullptr);
-    read();
+    // What bakes keep is there, too, and concerns no node.
+    if (change.object().meta.name.view().starts_with(wave_prefix)) {
+      take_wave(change.object(), change.after != nullptr);
+      return read();
+    }
+    for (const auto& listener : listeners_) listener();
   });
 }
 
@@ -117,6 +121,7 @@ void RolloutWatch::read() {
     rollout.status = rollout::read_rollout_status(*object->document);
     rollout.gate.rollout = rollout.name();
     rollout.gate.status = rollout.status;
+    rollout.gate.paused = rollout.spec.paused;
     rollout.gate.windows = rollout.spec.windows;
     rollout.gate.window =
         rollout::look_at_windows(rollout.spec.windows, options_.time_zones, loop_.now());
@@ -218,7 +223,6 @@ void RolloutWatch::change_policy(const std::string& pool, const Json& object, bo
                        : upgrade::policy_of_cluster_policy(changed, own_switch);
   }
   if (!rollout->is_active()) return;
-  if (rollout->spec.paused) policy.paused = "rollout " + rollout->name();
   auto current = static_cast<size_t>(std::max<int64_t>(rollout->status.open_waves, 1) - 1);
   if (current >= rollout->spec.waves.size()) return;
   if (auto parallel = rollout->spec.waves[current].max_parallel) policy.max_parallel = *parallel;

@@ -72,8 +72,8 @@ class RolloutWatch {
   const KnownRollout* governing(const std::string& pool, const std::string& set) const;
   // Fills in what keeps the node from beginning, and its group.
   void add_to(fleet::NodeView& view) const;
-  // The rules of the pool while a rollout goes over it: its own over those of `object`, which is the
-  // ClusterPolicy or NVIDIADriver that says them.
+  // The rules of the pool while a rollout goes over it: its own over those of `object`, which is
+  // the ClusterPolicy or NVIDIADriver that says them.
   void change_policy(const std::string& pool, const Json& object, bool own_switch,
                      const upgrade::Policy& fallback, upgrade::Policy& policy) const;
 

@@ -1,6 +1,7 @@
 #include "rollout/bake.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -10,6 +11,13 @@ namespace lockstep::rollout {
 namespace {
 
 constexpr double largest_detectable = 1e6;
+
+// Weights that are fixed before anything is seen and add up to one keep the mean of several
+// evidences an evidence: half for all events together, the rest for each kind by itself.
+constexpr std::array<std::string_view, 5> known_kinds = {"FatalXid", "UncorrectableEcc", "GpuLost",
+                                                         "LinkFlap", "FailedPrepare"};
+constexpr double pooled_weight = 0.5;
+constexpr double kind_weight = (1 - pooled_weight) / static_cast<double>(known_kinds.size());
 
 std::string name_breach(const Breach& breach) {
   return fmt::format("{} on {}: {}", breach.rule, breach.node, breach.text);
@@ -56,7 +64,8 @@ std::string_view to_string(BakeOutcome outcome) {
   return "";
 }
 
-BakeJudge::BakeJudge(BakeRules rules, Time began) : rules_(rules), began_(began) {}
+BakeJudge::BakeJudge(BakeRules rules, Time began)
+    : rules_(rules), began_(began), pooled_(rules.tolerated_ratio) {}
 
 void BakeJudge::decide(BakeOutcome outcome, std::string reason, std::string text) {
   if (decided_) return;
@@ -88,6 +97,7 @@ void BakeJudge::add_models(const BakeStep& step) {
     upgraded_hours_ += model.upgraded_hours;
     control_hours_ += model.control_hours;
     std::map<std::string, RateStep> steps;
+    RateStep together{model.upgraded_hours, model.control_hours, 0, 0};
     for (const auto& [kind, events] : model.upgraded_events) steps[kind].upgraded_events += events;
     for (const auto& [kind, events] : model.control_events) steps[kind].control_events += events;
     for (auto& [name, rates] : steps) {
@@ -95,11 +105,14 @@ void BakeJudge::add_models(const BakeStep& step) {
       rates.control_hours = model.control_hours;
       Kind& kind = kind_of(name);
       kind.test.add(rates);
+      together.upgraded_events += rates.upgraded_events;
+      together.control_events += rates.control_events;
       kind.upgraded_events += rates.upgraded_events;
       kind.control_events += rates.control_events;
       if (rates.control_events > 0)
         recent_control_.push_back({step.at, name, rates.control_events});
     }
+    pooled_.add(together);
   }
 }
 
@@ -153,10 +166,13 @@ void BakeJudge::judge_speeds() {
 }
 
 double BakeJudge::evidence_of_all() const {
-  if (kinds_.empty()) return 1;
-  double sum = 0;
-  for (const auto& [name, kind] : kinds_) sum += kind.test.evidence();
-  return sum / static_cast<double>(kinds_.size());
+  double sum = pooled_weight * pooled_.evidence();
+  for (std::string_view name : known_kinds) {
+    auto kind = kinds_.find(std::string(name));
+    // What has not been seen is no evidence for either side.
+    sum += kind_weight * (kind == kinds_.end() ? 1 : kind->second.test.evidence());
+  }
+  return sum;
 }
 
 // The control has more of the same at the same time than chance gives it.
@@ -187,18 +203,15 @@ void BakeJudge::judge_rates(Time at) {
   if (auto burst = control_burst(at)) {
     return decide(BakeOutcome::held, "ControlFailsToo", *burst + ": it is not the driver alone");
   }
-  const std::string* worst = nullptr;
-  double most = 0;
-  for (const auto& [name, kind] : kinds_) {
-    if (kind.test.evidence() <= most) continue;
-    most = kind.test.evidence();
-    worst = &name;
-  }
-  const Kind& kind = kinds_.at(*worst);
+  // Enough evidence comes from events, so that there is a kind.
+  auto worst = std::max_element(kinds_.begin(), kinds_.end(), [](const auto& a, const auto& b) {
+    return a.second.test.evidence() < b.second.test.evidence();
+  });
+  const Kind& kind = worst->second;
   decide(BakeOutcome::failed, "RateTooHigh",
          fmt::format("{}: {} in {:.0f} GPU-hours after the upgrade, and {} in {:.0f} without it; "
                      "evidence {:.1f}, limit {:.1f}",
-                     *worst, kind.upgraded_events, upgraded_hours_, kind.control_events,
+                     worst->first, kind.upgraded_events, upgraded_hours_, kind.control_events,
                      control_hours_, evidence_of_all(), limit));
 }
 
@@ -214,8 +227,9 @@ std::string BakeJudge::describe_detectable(const std::vector<KindEvidence>& kind
                                  : "more than a million times");
   text += "what is less than that it cannot see.";
   for (const KindEvidence& kind : kinds) {
-    text += fmt::format(" {}: {} and {}; from {} as frequent it would have been found.", kind.kind,
-                        kind.upgraded_events, kind.control_events, describe_ratio(kind.detectable));
+    text +=
+        fmt::format(" {}: {} and {}; from {} as frequent on it would have been found.", kind.kind,
+                    kind.upgraded_events, kind.control_events, describe_ratio(kind.detectable));
   }
   return text;
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/time.h"
-#include "data/json.h"
 #include "rollout/rate_evidence.h"
 
 namespace lockstep::rollout {
@@ -117,6 +116,8 @@ class BakeJudge {
   Time began_;
   double upgraded_hours_ = 0;
   double control_hours_ = 0;
+  // Of all kinds together: a bad driver may show itself in several ways.
+  RateEvidence pooled_;
   std::map<std::string, Kind> kinds_;
   struct Control {
     Time at;
@@ -128,10 +129,5 @@ class BakeJudge {
   std::map<std::string, std::map<std::string, double>> ratios_;  // what -> node -> after / before
   std::optional<BakeVerdict> decided_;
 };
-
-// A recorded bake, one JSON document per step.
-Json to_json(const BakeStep& step);
-Result<BakeStep> step_from_json(const Json& json);
-Json to_json(const BakeVerdict& verdict);
 
 }  // namespace lockstep::rollout

@@ -35,8 +35,10 @@ class Look {
     }
     if (auto commanded = obey()) return std::move(*commanded);
     if (!view_.target.is_set()) {
-      return rest({"RevisionUnknown", "the driver's newest revision is not known at this moment",
-                   ""});
+      Reason unknown{"RevisionUnknown", "the driver's newest revision is not known at this moment",
+                     ""};
+      // In the middle of a rollout it passes: nothing is said of it.
+      return phase() == Phase::pending ? rest(std::move(unknown)) : hold(std::move(unknown));
     }
     switch (phase()) {
       case Phase::pending:
@@ -113,12 +115,12 @@ class Look {
 
   RolloutDecision go_back(Reason reason, std::string by = {}) {
     if (!next_.from.is_set() || !view_.no_way_back.empty()) {
-      return enter_held({"NoWayBack",
-                         fmt::format("{}; it cannot go back: {}", reason.text,
-                                     next_.from.is_set() ? view_.no_way_back
-                                                         : "the driver before is not known"),
-                         ""},
-                        std::move(by));
+      return enter_held(
+          {"NoWayBack",
+           fmt::format("{}; it cannot go back: {}", reason.text,
+                       next_.from.is_set() ? view_.no_way_back : "the driver before is not known"),
+           ""},
+          std::move(by));
     }
     next_.closed = true;
     next_.waves_to_return = next_.open_waves;
@@ -152,11 +154,11 @@ class Look {
     if (!active) return ignored("nothing is under way");
     if (command.verb == "abort") {
       next_.last_command = command.text;
-      return enter_held({"Aborted",
-                         fmt::format("aborted by {}: the waves are closed, nodes stay as they are",
-                                     command.by),
-                         "lockstep rollout retry or rollback"},
-                        command.by);
+      return enter_held(
+          {"Aborted",
+           fmt::format("aborted by {}: the waves are closed, nodes stay as they are", command.by),
+           "lockstep rollout retry or rollback"},
+          command.by);
     }
     if (command.verb == "rollback") {
       if (phase() == Phase::rolling_back) return ignored("it is going back already");
@@ -201,8 +203,8 @@ class Look {
     wave().approved_by = command.by;
     wave().approved_at = now_;
     if (wave().verdict != Outcome::passed) {
-      wave().verdict_text = fmt::format("taken upon themselves by {}: {}", command.by,
-                                        wave().verdict_text);
+      wave().verdict_text =
+          fmt::format("taken upon themselves by {}: {}", command.by, wave().verdict_text);
       wave().verdict = Outcome::passed;
     }
     return enter(Phase::promoting,
@@ -225,13 +227,14 @@ class Look {
     if (next_.stable.is_set() && view_.target.same_as(next_.stable)) {
       next_.stable = view_.target;
       if (phase() != Phase::pending) return rest({next_.reason, next_.message, ""});
-      return rest({"NothingToDo",
-                   fmt::format("every node is to run {}: waits for another version",
-                               view_.target.version),
-                   ""});
+      return rest(
+          {"NothingToDo",
+           fmt::format("every node is to run {}: waits for another version", view_.target.version),
+           ""});
     }
     if (!next_.stable.is_set() && view_.spec.on_failure == OnFailure::roll_back) {
-      return rest({"NoWayBack", "the driver before this one is not known, and onFailure is RollBack",
+      return rest({"NoWayBack",
+                   "the driver before this one is not known, and onFailure is RollBack",
                    "create the rollout before the version changes, or set onFailure: Hold"});
     }
     if (view_.spec.on_failure == OnFailure::roll_back && !view_.no_way_back.empty()) {
@@ -276,18 +279,18 @@ class Look {
     opened.opened = now_;
     opened.nodes = static_cast<int64_t>(recorded->nodes.size());
     opened.verdict = Outcome::running;
-    return enter(Phase::upgrading,
-                 {"WaveOpen",
-                  fmt::format("wave {} is open: {} nodes ({})", spec.name, recorded->nodes.size(),
-                              spec.nodes.text()),
-                  ""});
+    return enter(Phase::upgrading, {"WaveOpen",
+                                    fmt::format("wave {} is open: {} nodes ({})", spec.name,
+                                                recorded->nodes.size(), spec.nodes.text()),
+                                    ""});
   }
 
   std::vector<std::string> choose(size_t index) const {
     std::set<std::string> taken;
     std::string revision = revision_id(view_.target);
     for (size_t i = 0; i < index; ++i) {
-      if (view_.recorded[i]) taken.insert(view_.recorded[i]->nodes.begin(), view_.recorded[i]->nodes.end());
+      if (view_.recorded[i])
+        taken.insert(view_.recorded[i]->nodes.begin(), view_.recorded[i]->nodes.end());
     }
     bool is_last = index + 1 == view_.spec.waves.size();
     std::vector<Candidate> free;
@@ -324,10 +327,10 @@ class Look {
                         ""});
     }
     if (progress.pending > 0) {
-      return rest({"Upgrading",
-                   fmt::format("wave {}: {} of {} nodes done", wave().name, progress.done,
-                               progress.nodes),
-                   ""});
+      return rest(
+          {"Upgrading",
+           fmt::format("wave {}: {} of {} nodes done", wave().name, progress.done, progress.nodes),
+           ""});
     }
     if (!wave_spec().gates.empty()) {
       return enter(Phase::gating, {"Gating", fmt::format("the gates of wave {}", wave().name), ""});
@@ -338,11 +341,10 @@ class Look {
   RolloutDecision after_gates() {
     if (!wave_spec().bake) return after_bake("");
     wave().bake_began = now_;
-    return enter(Phase::baking,
-                 {"Baking",
-                  fmt::format("wave {} bakes for {}", wave().name,
-                              format_duration(wave_spec().bake->duration)),
-                  ""});
+    return enter(Phase::baking, {"Baking",
+                                 fmt::format("wave {} bakes for {}", wave().name,
+                                             format_duration(wave_spec().bake->duration)),
+                                 ""});
   }
 
   RolloutDecision after_bake(const std::string& text) {
@@ -388,8 +390,8 @@ class Look {
         return view_.bake->hold ? hold_wave({"ControlFailsToo", view_.bake->text, ""})
                                 : fail_wave({"BakeFailed", view_.bake->text, ""});
       default:
-        return hold_wave({"BakeInconclusive", view_.bake->text,
-                          "lockstep rollout promote, or rollback"});
+        return hold_wave(
+            {"BakeInconclusive", view_.bake->text, "lockstep rollout promote, or rollback"});
     }
   }
 

@@ -25,9 +25,8 @@ std::vector<Unit> make_units(const WaveSpec& wave, const std::string& group_by,
                              const std::vector<Candidate>& free) {
   std::vector<const Candidate*> ordered;
   for (const Candidate& node : free) ordered.push_back(&node);
-  std::sort(ordered.begin(), ordered.end(), [](const Candidate* a, const Candidate* b) {
-    return natural_less(a->name, b->name);
-  });
+  std::sort(ordered.begin(), ordered.end(),
+            [](const Candidate* a, const Candidate* b) { return natural_less(a->name, b->name); });
   std::vector<Unit> units;
   std::map<std::string, size_t> by_group;
   std::map<std::string, size_t> places;
@@ -49,7 +48,10 @@ std::vector<Unit> make_units(const WaveSpec& wave, const std::string& group_by,
 class Choice {
  public:
   Choice(std::vector<Unit> units, bool spreads)
-      : units_(std::move(units)), spreads_(spreads), is_taken_(units_.size()), at_place_(units_.size()) {}
+      : units_(std::move(units)),
+        spreads_(spreads),
+        is_taken_(units_.size()),
+        at_place_(units_.size()) {}
 
   size_t size() const { return names_.size(); }
   std::vector<std::string> names() && {

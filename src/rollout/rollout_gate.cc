@@ -35,13 +35,11 @@ std::optional<fleet::RolloutHold> held_by_wave(const RolloutGate& gate, const st
   size_t wave = at == gate.wave_of.end() ? gate.wave_names.size() - 1 : at->second;
   if (static_cast<int64_t>(wave) < status.open_waves) return std::nullopt;
   auto current = static_cast<size_t>(std::max<int64_t>(status.open_waves, 1) - 1);
-  return hold(fmt::format("{} of rollout {} is not open; {} is {}",
-                          at == gate.wave_of.end()
-                              ? "the node's wave"
-                              : fmt::format("wave {}", gate.wave_names[wave]),
-                          gate.rollout,
-                          current < gate.wave_names.size() ? gate.wave_names[current] : "none",
-                          to_string(status.phase)));
+  return hold(fmt::format(
+      "{} of rollout {} is not open; {} is {}",
+      at == gate.wave_of.end() ? "the node's wave" : fmt::format("wave {}", gate.wave_names[wave]),
+      gate.rollout, current < gate.wave_names.size() ? gate.wave_names[current] : "none",
+      to_string(status.phase)));
 }
 
 }  // namespace
@@ -50,6 +48,11 @@ std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::st
                                           const std::string& set, const std::string& newest) {
   if (newest.empty()) return std::nullopt;
   if (auto hold = held_by_wave(gate, node, set, newest)) return hold;
+  if (gate.paused) {
+    return fleet::RolloutHold{
+        "RolloutPaused", fmt::format("rollout {} is paused; nodes in flight finish", gate.rollout),
+        fmt::format("lockstep rollout resume {}", gate.rollout)};
+  }
   if (gate.window.open) return std::nullopt;
   if (gate.window.error) {
     return fleet::RolloutHold{"OutsideWindow", gate.window.error->text(),

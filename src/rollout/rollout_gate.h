@@ -17,6 +17,7 @@ struct RolloutGate {
   RolloutStatus status;
   std::vector<std::string> wave_names;
   std::map<std::string, size_t> wave_of;  // of nodes in waves that were written down
+  bool paused = false;
   std::vector<Window> windows;
   WindowState window;
 };

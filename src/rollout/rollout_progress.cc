@@ -42,7 +42,7 @@ Progress measure_progress(const RolloutView& view) {
     if (index >= progress.waves.size()) continue;
     WaveProgress& wave = progress.waves[index];
     ++wave.nodes;
-    if (node.state == State::failed) {
+    if (node.state == State::failed && !node.old_failure) {
       ++wave.failed;
       wave.failed_nodes.push_back(name);
       if (static_cast<int64_t>(index) < view.status.open_waves) {

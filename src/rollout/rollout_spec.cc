@@ -254,9 +254,8 @@ void check_waves(RolloutSpec& spec) {
       spec.problems.push_back(fmt::format("spec.waves[{}].name {} is there twice", i, wave.name));
     }
     if (wave.nodes.kind == NodeSelection::Kind::rest && i + 1 < spec.waves.size()) {
-      spec.problems.push_back(
-          fmt::format("spec.waves[{}] takes the rest, and {} come after it", i,
-                      spec.waves.size() - i - 1));
+      spec.problems.push_back(fmt::format("spec.waves[{}] takes the rest, and {} come after it", i,
+                                          spec.waves.size() - i - 1));
     }
   }
   // Every node is in a wave.

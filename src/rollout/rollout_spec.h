@@ -78,7 +78,7 @@ struct RolloutSpec {
   DriverTarget driver;
   // Set: the version comes from a matrix in Git, and going back is a commit there.
   std::optional<std::string> matrix_repository;
-  Json policy;  // upgradePolicy's fields, over the driver's own; null: none
+  Json policy;                  // upgradePolicy's fields, over the driver's own; null: none
   std::vector<WaveSpec> waves;  // never empty; the last takes whoever is left
   std::string group_by;         // a label: nodes of equal value are upgraded together
   std::vector<Window> windows;  // none: always

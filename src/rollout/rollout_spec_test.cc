@@ -92,7 +92,8 @@ TEST(RolloutSpec, WhatIsWrongIsNamedByItsPath) {
                 "spec.waves[0].gates[0] is no built-in gate: trianing; did you mean training?"},
            Case{d + "  waves: [{name: a, nodes: {count: 1}, approval: maybe}]\n",
                 "spec.waves[0].approval must be none or required"},
-           Case{d + "  waves: [{name: a, nodes: {count: 1}, bake: {duration: 2h, maxDuration: 1h}}]\n",
+           Case{d + "  waves: [{name: a, nodes: {count: 1}, bake: {duration: 2h, maxDuration: "
+                    "1h}}]\n",
                 "spec.waves[0].bake.maxDuration must not be shorter"},
            Case{d + "  windows: [{days: [Someday]}]\n", "spec.windows[0]"},
        }) {

@@ -221,12 +221,10 @@ RolloutStatus read_rollout_status(const Json& object) {
 }
 
 Json rollout_status_to_json(const RolloutStatus& status) {
-  JsonObject json{{"phase", to_string(status.phase)},
-                  {"observedGeneration", status.generation},
-                  {"openWaves", status.open_waves},
-                  {"closed", status.closed},
-                  {"wavesToReturn", status.waves_to_return},
-                  {"total", status.total}};
+  JsonObject json{
+      {"phase", to_string(status.phase)},        {"observedGeneration", status.generation},
+      {"openWaves", status.open_waves},          {"closed", status.closed},
+      {"wavesToReturn", status.waves_to_return}, {"total", status.total}};
   put(json, "phaseSince", status.phase_since);
   put(json, "reason", status.reason);
   put(json, "message", status.message);
@@ -255,13 +253,13 @@ Json rollout_status_to_json(const RolloutStatus& status) {
     history.push_back(history_to_json(status.history[i]));
   }
   json["history"] = std::move(history);
-  bool progresses = status.phase != Phase::pending && status.phase != Phase::held &&
-                    !is_over(status.phase);
-  json["conditions"] = JsonArray{condition("Complete", status.phase == Phase::complete, status),
-                                 condition("Progressing", progresses, status),
-                                 condition("Held", status.phase == Phase::held, status),
-                                 condition("RolledBack", status.phase == Phase::rolled_back,
-                                           status)};
+  bool progresses =
+      status.phase != Phase::pending && status.phase != Phase::held && !is_over(status.phase);
+  json["conditions"] =
+      JsonArray{condition("Complete", status.phase == Phase::complete, status),
+                condition("Progressing", progresses, status),
+                condition("Held", status.phase == Phase::held, status),
+                condition("RolledBack", status.phase == Phase::rolled_back, status)};
   return json;
 }
 

@@ -23,6 +23,8 @@ struct RolloutNode {
   bool out_of_sync = false;  // it is of another
   bool skipped = false;
   std::string reason;  // why it waits or failed, by name
+  // It failed with another revision than the newest: it is tried again by itself.
+  bool old_failure = false;
 
   std::string name() const { return node->meta.name.str(); }
 };

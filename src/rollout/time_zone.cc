@@ -11,8 +11,8 @@ constexpr int64_t seconds_of_day = 86400;
 
 int64_t days_of(int year, int month, int day) {
   namespace c = std::chrono;
-  auto date = c::year(year) / c::month(static_cast<unsigned>(month)) /
-              c::day(static_cast<unsigned>(day));
+  auto date =
+      c::year(year) / c::month(static_cast<unsigned>(month)) / c::day(static_cast<unsigned>(day));
   return c::sys_days(date).time_since_epoch().count();
 }
 
@@ -249,6 +249,14 @@ Result<TimeZone> TimeZone::from_tzif(std::string_view bytes) {
     if (!rule.empty() && !parse_rule(rule, zone.rule_)) {
       return failf(ErrorKind::unsupported, "the rule {} for years to come is not understood", rule);
     }
+  }
+  return zone;
+}
+
+Result<TimeZone> TimeZone::from_rule(std::string_view rule) {
+  TimeZone zone;
+  if (!parse_rule(rule, zone.rule_)) {
+    return failf(ErrorKind::invalid, "{} is no rule of a time zone", rule);
   }
   return zone;
 }

@@ -32,6 +32,9 @@ class TimeZone {
   // The bytes of /usr/share/zoneinfo/Europe/Berlin: version 2 or later of the format (RFC 9636).
   static Result<TimeZone> from_tzif(std::string_view bytes);
 
+  // A rule of POSIX by itself: "CET-1CEST,M3.5.0,M10.5.0/3".
+  static Result<TimeZone> from_rule(std::string_view rule);
+
   int64_t offset_seconds(Time time) const;
   LocalTime local(Time time) const;
 

@@ -61,10 +61,10 @@ Result<Window> read_window(const Json& json) {
       for (const Json& entry : value.get_array()) {
         auto at = std::find(day_names.begin(), day_names.end(), as_text(&entry));
         if (at == day_names.end()) {
-          return fail(ErrorKind::invalid,
-                      fmt::format("{} is no day: Mon, Tue, Wed, Thu, Fri, Sat, Sun",
-                                  print_json(entry)),
-                      "days");
+          return fail(
+              ErrorKind::invalid,
+              fmt::format("{} is no day: Mon, Tue, Wed, Thu, Fri, Sat, Sun", print_json(entry)),
+              "days");
         }
         window.days[static_cast<size_t>(at - day_names.begin())] = true;
       }
@@ -90,8 +90,8 @@ WindowState look_at_windows(const std::vector<Window>& windows, const TimeZones&
   if (windows.empty()) return state;
   std::vector<TimeZone> of_window;
   for (const Window& window : windows) {
-    auto zone = window.time_zone == "UTC" ? Result<TimeZone>(TimeZone::utc())
-                                          : zones(window.time_zone);
+    auto zone =
+        window.time_zone == "UTC" ? Result<TimeZone>(TimeZone::utc()) : zones(window.time_zone);
     if (!zone) return {false, now + minutes(10), zone.error().at("time zone " + window.time_zone)};
     of_window.push_back(std::move(*zone));
   }

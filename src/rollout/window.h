@@ -1,5 +1,5 @@
-// Maintenance windows: on which days, from when to when by the clocks of a place. A window that ends
-// before it begins runs into the next day and belongs to the day on which it began.
+// Maintenance windows: on which days, from when to when by the clocks of a place. A window that
+// ends before it begins runs into the next day and belongs to the day on which it began.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace lockstep::rollout {
 
 struct Window {
   std::array<bool, 7> days{true, true, true, true, true, true, true};  // from Sunday
-  int from = 0;                                                       // minutes of the day
+  int from = 0;                                                        // minutes of the day
   int to = 24 * 60;
   std::string time_zone = "UTC";
 
@@ -26,7 +26,8 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-// {days: [Sat, Sun], from: "22:00", to: "06:00", timeZone: Europe/Berlin}; an error names the field.
+// {days: [Sat, Sun], from: "22:00", to: "06:00", timeZone: Europe/Berlin}; an error names the
+// field.
 Result<Window> read_window(const Json& json);
 
 // The zone of that name, or why there is none.

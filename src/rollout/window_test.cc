@@ -65,7 +65,8 @@ TEST(Window, WhatIsWrongIsNamed) {
   };
   for (const Case& each :
        {Case{R"({"days":["Saturday"]})", "no day"}, Case{R"({"from":"9:00"})", "22:00"},
-        Case{R"({"from":"25:00"})", "22:00"}, Case{R"({"from":"10:00","to":"10:00"})", "never open"},
+        Case{R"({"from":"25:00"})", "22:00"},
+        Case{R"({"from":"10:00","to":"10:00"})", "never open"},
         Case{R"({"zone":"UTC"})", "not known"}, Case{R"([])", "must be a map"}}) {
     auto window = read_window(*parse_json(each.json));
     ASSERT_FALSE(window) << each.json;

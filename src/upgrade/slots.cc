@@ -221,10 +221,10 @@ std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& 
   if (start == GroupStart::now) return std::nullopt;
   Reason limit = *held_together(tally, members, pool);
   if (start == GroupStart::later) {
-    return Reason{"GroupWaits",
-                  fmt::format("group {} needs {} slots at once: {}", group, members.size(),
-                              limit.text),
-                  limit.remedy};
+    return Reason{
+        "GroupWaits",
+        fmt::format("group {} needs {} slots at once: {}", group, members.size(), limit.text),
+        limit.remedy};
   }
   return Reason{"GroupTooLarge",
                 fmt::format("group {} needs {} slots at once, and the limits never allow as many: "

@@ -1,0 +1,216 @@
+#include "controller/bake_keeper.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "rollout/rollout_spec.h"
+
+namespace lockstep::controller {
+
+namespace {
+
+constexpr std::string_view version_label = "nvidia.com/cuda.driver-version.full";
+constexpr std::string_view count_label = "nvidia.com/gpu.count";
+
+// What a node says: counts by kind; nothing: it says nothing.
+std::optional<std::map<std::string, int64_t>> health_of(const Node& node) {
+  std::string_view text = node.meta.annotations.get(health_annotation);
+  if (text.empty()) return std::nullopt;
+  auto json = parse_json(text);
+  if (!json || !json->is_object()) return std::nullopt;
+  std::map<std::string, int64_t> counts;
+  for (const auto& [kind, count] : json->get_object()) {
+    if (count.is_int64()) counts[std::string(kind)] = count.get_int64();
+  }
+  return counts;
+}
+
+int64_t gpus_of(const Node& node) {
+  return parse_integer(node.meta.labels.get(count_label)).value_or(0);
+}
+
+void add_breaches(const BakeNode& entry, const std::map<std::string, int64_t>& health,
+                  rollout::BakeStep& step) {
+  const Node& node = *entry.node;
+  auto& breaches = entry.upgraded ? step.upgraded_breaches : step.control_breaches;
+  std::string name = node.meta.name.str();
+  std::string_view version = node.meta.labels.get(version_label);
+  if (!entry.version.empty() && !version.empty() && version != entry.version) {
+    breaches.push_back(
+        {"WrongVersion", name, fmt::format("{} is loaded instead of {}", version, entry.version)});
+  }
+  auto gpus = health.find("gpus");
+  if (gpus != health.end() && gpus->second < gpus_of(node)) {
+    breaches.push_back(
+        {"GpuMissing", name, fmt::format("{} of {} GPUs", gpus->second, gpus_of(node))});
+  }
+  for (const char* kind : {"linksDown", "rowRemapFailures"}) {
+    auto at = health.find(kind);
+    if (at == health.end() || at->second == 0) continue;
+    breaches.push_back({std::string_view(kind) == "linksDown" ? "LinkDown" : "RowRemapFailure",
+                        name, std::to_string(at->second)});
+  }
+}
+
+bool is_state(const std::string& kind) {
+  return kind == "gpus" || kind == "linksDown" || kind == "rowRemapFailures";
+}
+
+bool has_news(const rollout::BakeStep& step) {
+  if (!step.upgraded_breaches.empty() || !step.control_breaches.empty() || !step.speeds.empty()) {
+    return true;
+  }
+  return std::any_of(step.models.begin(), step.models.end(), [](const auto& model) {
+    return !model.upgraded_events.empty() || !model.control_events.empty();
+  });
+}
+
+// Steps in which nothing happened only add exposure: they are kept as one.
+void append(rollout::BakeRecord& record, rollout::BakeStep step) {
+  bool merges = !has_news(step) && !record.steps.empty() && !has_news(record.steps.back());
+  if (!merges) {
+    record.steps.push_back(std::move(step));
+    return;
+  }
+  rollout::BakeStep& last = record.steps.back();
+  last.at = step.at;
+  for (const rollout::ModelStep& model : step.models) {
+    auto at = std::find_if(last.models.begin(), last.models.end(),
+                           [&](const auto& each) { return each.model == model.model; });
+    if (at == last.models.end()) {
+      last.models.push_back(model);
+    } else {
+      at->upgraded_hours += model.upgraded_hours;
+      at->control_hours += model.control_hours;
+    }
+  }
+}
+
+}  // namespace
+
+std::string bake_name(const std::string& rollout, size_t wave) {
+  return fmt::format("lockstep-bake-{}-{}", rollout, wave);
+}
+
+Json KeptBake::to_json(const ObjectKey& key, const std::string& rollout,
+                       const std::string& resource_version) const {
+  JsonObject metadata{{"name", key.name},
+                      {"namespace", key.ns},
+                      {"labels", JsonObject{{"app.kubernetes.io/managed-by", "lockstep"},
+                                            {fleet::rollout_label, rollout}}}};
+  if (!resource_version.empty()) metadata["resourceVersion"] = resource_version;
+  JsonObject counts;
+  for (const auto& [node, kinds] : seen) {
+    JsonObject of_node;
+    for (const auto& [kind, count] : kinds) of_node[kind] = count;
+    counts[node] = std::move(of_node);
+  }
+  return JsonObject{{"apiVersion", "v1"},
+                    {"kind", "ConfigMap"},
+                    {"metadata", std::move(metadata)},
+                    {"data", JsonObject{{"record", record.text()},
+                                        {"until", format_rfc3339(until)},
+                                        {"seen", print_json(Json(std::move(counts)))},
+                                        {"silent", std::to_string(silent)},
+                                        {"upgraded", std::to_string(upgraded)}}}};
+}
+
+std::optional<KeptBake> KeptBake::from_map(const ConfigMap& map) {
+  auto record = rollout::BakeRecord::parse(map.data.get("record"));
+  auto until = parse_rfc3339(map.data.get("until"));
+  if (!record || !until) return std::nullopt;
+  KeptBake kept;
+  kept.record = std::move(*record);
+  kept.until = *until;
+  kept.silent = parse_integer(map.data.get("silent")).value_or(0);
+  kept.upgraded = parse_integer(map.data.get("upgraded")).value_or(0);
+  auto seen = parse_json(map.data.get("seen"));
+  if (!seen || !seen->is_object()) return kept;
+  for (const auto& [node, kinds] : seen->get_object()) {
+    if (!kinds.is_object()) continue;
+    auto& counts = kept.seen[std::string(node)];
+    for (const auto& [kind, count] : kinds.get_object()) {
+      counts[std::string(kind)] = as_integer(&count);
+    }
+  }
+  return kept;
+}
+
+void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now) {
+  bool is_first = !kept.until.is_set();
+  double hours_passed = is_first ? 0 : in_seconds(now - kept.until) / 3600;
+  rollout::BakeStep step;
+  step.at = now;
+  std::map<std::string, rollout::ModelStep> models;
+  kept.silent = kept.upgraded = 0;
+  for (const BakeNode& entry : nodes) {
+    const Node& node = *entry.node;
+    std::string name = node.meta.name.str();
+    if (entry.upgraded) ++kept.upgraded;
+    auto health = health_of(node);
+    if (!health) {
+      // What a node does not tell is neither exposure nor peace.
+      if (entry.upgraded) ++kept.silent;
+      continue;
+    }
+    add_breaches(entry, *health, step);
+    std::string model_name(node.meta.labels.get(rollout::gpu_model_label));
+    rollout::ModelStep& model = models[model_name];
+    model.model = model_name;
+    if (entry.busy) {
+      (entry.upgraded ? model.upgraded_hours : model.control_hours) +=
+          hours_passed * static_cast<double>(gpus_of(node));
+    }
+    for (const auto& [kind, count] : *health) {
+      if (is_state(kind)) continue;
+      int64_t& before = kept.seen[name][kind];
+      // A count that went back began anew.
+      int64_t more = count >= before ? count - before : count;
+      before = count;
+      if (more == 0 || is_first) continue;
+      (entry.upgraded ? model.upgraded_events : model.control_events)[kind] += more;
+    }
+    std::erase_if(kept.seen[name], [](const auto& each) { return each.second == 0; });
+    if (kept.seen[name].empty()) kept.seen.erase(name);
+  }
+  for (auto& [name, model] : models) step.models.push_back(std::move(model));
+  kept.until = now;
+  append(kept.record, std::move(step));
+}
+
+rollout::BakeView judge_bake(const KeptBake& kept, Time now) {
+  rollout::BakeJudge judge(kept.record.rules, kept.record.began);
+  for (const rollout::BakeStep& step : kept.record.steps) judge.add(step);
+  rollout::BakeVerdict verdict = judge.verdict(now);
+  rollout::BakeView view;
+  view.text = verdict.text;
+  view.detectable = verdict.detectable;
+  switch (verdict.outcome) {
+    case rollout::BakeOutcome::going_on:
+      return view;
+    case rollout::BakeOutcome::failed:
+      view.outcome = rollout::Outcome::failed;
+      return view;
+    case rollout::BakeOutcome::held:
+      view.outcome = rollout::Outcome::failed;
+      view.hold = true;
+      return view;
+    case rollout::BakeOutcome::inconclusive:
+      view.outcome = rollout::Outcome::inconclusive;
+      return view;
+    case rollout::BakeOutcome::passed:
+      break;
+  }
+  view.outcome = rollout::Outcome::passed;
+  // No data is never a pass.
+  if (kept.silent > 0) {
+    view.outcome = rollout::Outcome::inconclusive;
+    view.text = fmt::format("NoData: {} of {} upgraded nodes say nothing of their GPUs' health",
+                            kept.silent, kept.upgraded);
+  }
+  return view;
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,218 @@
+#include "controller/gate_jobs.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/sha256.h"
+#include "rollout/rollout_progress.h"
+
+namespace lockstep::controller {
+
+namespace {
+
+using rollout::Outcome;
+
+constexpr std::string_view gate_label = "lockstep.dev/gate";
+constexpr int64_t gate_seconds = 1800;
+constexpr int64_t keep_seconds = 7 * 24 * 3600;
+// As `lockstep gate` ends.
+constexpr int exit_failed = 1;
+
+kube::ReflectorOptions watch_of(const std::string& ns) {
+  kube::ReflectorOptions options;
+  options.type = resource::jobs;
+  options.ns = ns;
+  options.query.emplace_back("labelSelector", std::string(gate_label));
+  return options;
+}
+
+bool runs_on_nodes(const rollout::GateSpec& gate) {
+  return gate.kind == rollout::GateKind::built_in || gate.kind == rollout::GateKind::job;
+}
+
+// Of all nodes together: one that failed decides, then one that could not tell, then one that runs.
+struct Sum {
+  std::map<Outcome, std::vector<std::string>> nodes;
+  std::map<Outcome, std::string> text;  // of the first
+
+  rollout::Verdict verdict(const rollout::GateSpec& gate) const {
+    rollout::Verdict verdict{gate.name, Outcome::passed, "", gate.dry_run};
+    for (Outcome outcome : {Outcome::failed, Outcome::inconclusive, Outcome::running}) {
+      auto at = nodes.find(outcome);
+      if (at == nodes.end()) continue;
+      verdict.outcome = outcome;
+      auto first = text.find(outcome);
+      verdict.text = fmt::format("{}{}{}", rollout::upgrade_names(at->second),
+                                 first == text.end() || first->second.empty() ? "" : ": ",
+                                 first == text.end() ? "" : first->second);
+      return verdict;
+    }
+    auto passed = nodes.find(Outcome::passed);
+    verdict.text = fmt::format("{} nodes", passed == nodes.end() ? 0 : passed->second.size());
+    return verdict;
+  }
+};
+
+JsonObject built_in_pod(const GateJobsOptions& options, const std::string& gate) {
+  // By the runtime, not by the device plugin: all of the node's GPUs, whoever has them.
+  JsonObject container{
+      {"name", "gate"},
+      {"image", options.image},
+      {"args", JsonArray{"gate", gate}},
+      {"env", JsonArray{JsonObject{{"name", "NVIDIA_VISIBLE_DEVICES"}, {"value", "all"}},
+                        JsonObject{{"name", "NVIDIA_DRIVER_CAPABILITIES"}, {"value", "all"}}}},
+      {"securityContext", JsonObject{{"privileged", true}}}};
+  return JsonObject{{"runtimeClassName", "nvidia"},
+                    {"containers", JsonArray{std::move(container)}}};
+}
+
+}  // namespace
+
+GateJobs::GateJobs(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatch& watch,
+                   GateJobsOptions options)
+    : api_(api),
+      watch_(watch),
+      options_(std::move(options)),
+      jobs_(api, loop, random, log, watch.context(), watch_of(options_.ns)) {
+  jobs_.cache.on_change([this](const auto&) {
+    if (listener_) listener_();
+  });
+}
+
+void GateJobs::start() { jobs_.reflector.start(); }
+
+std::string GateJobs::job_name(const GateRun& run, const std::string& gate, const std::string& node,
+                               int attempt) const {
+  constexpr size_t length = 16;
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", run.rollout, run.wave, run.revision,
+                                 gate, node, attempt);
+  return "lockstep-gate-" + sha256_hex(text).substr(0, length);
+}
+
+Json GateJobs::job_object(const GateRun& run, const rollout::GateSpec& gate,
+                          const std::string& node, int attempt) const {
+  JsonObject labels{{"app.kubernetes.io/managed-by", "lockstep"},
+                    {fleet::rollout_label, run.rollout},
+                    {gate_label, gate.name}};
+  JsonObject pod;
+  if (gate.kind == rollout::GateKind::job) {
+    const Json* given = find(gate.details, "template", "spec");
+    if (given != nullptr && given->is_object()) pod = given->get_object();
+  } else {
+    pod = built_in_pod(options_, gate.name);
+  }
+  pod["nodeName"] = node;
+  pod["restartPolicy"] = "Never";
+  pod["tolerations"] = JsonArray{JsonObject{{"operator", "Exists"}}};
+  return JsonObject{
+      {"apiVersion", "batch/v1"},
+      {"kind", "Job"},
+      {"metadata", JsonObject{{"name", job_name(run, gate.name, node, attempt)},
+                              {"namespace", options_.ns},
+                              {"labels", labels},
+                              {"annotations", JsonObject{{"lockstep.dev/node", node}}}}},
+      {"spec", JsonObject{{"backoffLimit", 0},
+                          {"activeDeadlineSeconds", gate_seconds},
+                          {"ttlSecondsAfterFinished", keep_seconds},
+                          {"template", JsonObject{{"metadata", JsonObject{{"labels", labels}}},
+                                                  {"spec", std::move(pod)}}}}}};
+}
+
+GateJobs::NodeVerdict GateJobs::read_failure(const Job& job) const {
+  NodeVerdict verdict;
+  verdict.outcome = Outcome::error;
+  verdict.text = "its pod left no exit code";
+  auto look = [&](const std::shared_ptr<const Pod>& pod) {
+    const OwnerReference* owner = pod->meta.controller();
+    if (owner == nullptr || owner->uid != job.meta.uid) return;
+    for (const ContainerStatus& status : pod->container_statuses) {
+      if (!status.terminated) continue;
+      verdict.outcome = status.exit_code == exit_failed ? Outcome::failed : Outcome::error;
+      verdict.text = fmt::format("exit code {}", status.exit_code);
+    }
+  };
+  watch_.pods.cache.for_each("node", job.meta.annotations.get("lockstep.dev/node"), look);
+  return verdict;
+}
+
+GateJobs::NodeVerdict GateJobs::verdict_of(const GateRun& run, const rollout::GateSpec& gate,
+                                           const std::string& node) const {
+  NodeVerdict verdict;
+  for (int attempt = 0; attempt < options_.tries; ++attempt) {
+    auto job = jobs_.cache.find(ObjectKey{options_.ns, job_name(run, gate.name, node, attempt)});
+    if (!job) {
+      // The try before ended with an error of its own.
+      verdict.again = attempt > 0;
+      verdict.outcome = Outcome::running;
+      return verdict;
+    }
+    verdict.started = true;
+    verdict.tries = attempt + 1;
+    if (job->is_complete()) {
+      verdict.outcome = Outcome::passed;
+      return verdict;
+    }
+    if (!job->has_failed() && job->failed == 0) {
+      verdict.outcome = Outcome::running;
+      return verdict;
+    }
+    NodeVerdict failure = read_failure(*job);
+    verdict.text = failure.text;
+    if (failure.outcome == Outcome::failed) {
+      verdict.outcome = Outcome::failed;
+      return verdict;
+    }
+  }
+  verdict.outcome = Outcome::inconclusive;
+  verdict.text = fmt::format("{} in {} tries", verdict.text, options_.tries);
+  return verdict;
+}
+
+std::vector<rollout::Verdict> GateJobs::verdicts(const GateRun& run) const {
+  std::vector<rollout::Verdict> verdicts;
+  for (const rollout::GateSpec& gate : run.gates) {
+    if (!runs_on_nodes(gate)) {
+      verdicts.push_back({gate.name, Outcome::inconclusive,
+                          "this controller cannot ask gates of this kind", gate.dry_run});
+      continue;
+    }
+    Sum sum;
+    bool complete = true;
+    for (const std::string& node : run.nodes) {
+      NodeVerdict verdict = verdict_of(run, gate, node);
+      complete = complete && verdict.started && !verdict.again;
+      sum.nodes[verdict.outcome].push_back(node);
+      sum.text.try_emplace(verdict.outcome, verdict.text);
+    }
+    if (complete) verdicts.push_back(sum.verdict(gate));
+  }
+  return verdicts;
+}
+
+void GateJobs::begin(const GateRun& run, std::function<void()> done) {
+  auto left = std::make_shared<size_t>(1);
+  auto answered = [left, done = std::move(done)] {
+    if (--*left == 0) done();
+  };
+  for (const rollout::GateSpec& gate : run.gates) {
+    if (!runs_on_nodes(gate)) continue;
+    for (const std::string& node : run.nodes) {
+      NodeVerdict verdict = verdict_of(run, gate, node);
+      if (verdict.started && !verdict.again) continue;
+      ++*left;
+      Json job = job_object(run, gate, node, verdict.tries);
+      ObjectKey key{options_.ns, std::string(text_at(job, "metadata", "name"))};
+      api_.call(kube::create(resource::jobs, options_.ns, std::move(job)),
+                scope_.bind([this, key, answered](kube::Reply reply) {
+                  if (reply && reply->ok()) {
+                    jobs_.cache.expect(key, kube::peek_body_version(reply->body));
+                  }
+                  answered();
+                }));
+    }
+  }
+  answered();
+}
+
+}  // namespace lockstep::controller

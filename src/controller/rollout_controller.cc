@@ -1,0 +1,388 @@
+#include "controller/rollout_controller.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "kube/typed.h"
+#include "upgrade/slots.h"
+
+namespace lockstep::controller {
+
+namespace {
+
+// Changes come in bursts, and a look goes over all nodes: the more there are, the rarer.
+constexpr Duration moment = seconds(1);
+constexpr size_t nodes_per_moment = 1000;
+constexpr Duration between_counts = seconds(10);
+constexpr Duration heartbeat = minutes(1);
+
+}  // namespace
+
+std::string ObjectReverter::obstacle(const rollout::RolloutSpec& spec) const {
+  if (spec.matrix_repository) {
+    return "the version comes from Git (spec.matrix), and this controller has no access to it";
+  }
+  if (spec.driver.kind == rollout::DriverKind::daemon_set) {
+    return "the version of a DaemonSet is set by whoever made it";
+  }
+  return {};
+}
+
+void ObjectReverter::revert(const rollout::RolloutSpec& spec, const rollout::Revert& revert,
+                            std::function<void(Result<void>)> done) {
+  bool is_policy = spec.driver.kind == rollout::DriverKind::cluster_policy;
+  JsonObject version{{"version", revert.to.version}};
+  Json patch = JsonObject{
+      {"spec", is_policy ? JsonObject{{"driver", std::move(version)}} : std::move(version)}};
+  api_.call(kube::patch(is_policy ? fleet::cluster_policies : fleet::nvidia_drivers,
+                        {"", spec.driver.name}, kube::PatchType::merge, std::move(patch)),
+            scope_.bind([done = std::move(done)](kube::Reply reply) {
+              auto written = kube::document_of(std::move(reply));
+              done(written ? Result<void>() : Result<void>(fail(written.error())));
+            }));
+}
+
+RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random, Log& log,
+                                     FleetWatch& watch, RolloutOptions options)
+    : api_(api),
+      loop_(loop),
+      log_(log),
+      watch_(watch),
+      options_(std::move(options)),
+      object_reverter_(api),
+      gates_(api, loop, random, log, watch, options_.gates),
+      backoff_({milliseconds(500), seconds(30), 2.0, 0.5}, random) {
+  auto soon = [this] {
+    look_within(moment * static_cast<int64_t>(1 + watch_.driver_facts().size() / nodes_per_moment));
+  };
+  watch_.on_node(scope_.bind([soon](const std::string&) { soon(); }));
+  watch_.rollouts.on_change(scope_.bind(soon));
+  gates_.on_change(soon);
+}
+
+void RolloutController::lead() {
+  leading_ = true;
+  look_within(moment);
+}
+
+void RolloutController::look_within(Duration delay) {
+  if (!leading_) return;
+  Duration due = loop_.uptime() + delay;
+  if (timer_ != 0 && timer_due_ <= due) return;
+  loop_.cancel(timer_);
+  timer_due_ = due;
+  timer_ = loop_.after(delay, scope_.bind([this] {
+    timer_ = 0;
+    look();
+  }));
+}
+
+void RolloutController::look() {
+  if (!leading_) return;
+  if (!watch_.synced()) return look_within(moment);
+  watch_.count_changed();
+  std::vector<std::string> names;
+  for (const auto& [name, known] : watch_.rollouts.all()) names.push_back(name);
+  for (const std::string& name : names) {
+    auto at = watch_.rollouts.all().find(name);
+    if (at == watch_.rollouts.all().end()) continue;
+    if (at->second.is_active()) look_within(heartbeat);
+    look_at(at->second);
+  }
+}
+
+void RolloutController::look_at(const KnownRollout& known) {
+  std::string name = known.name();
+  if (busy_.contains(name)) return;
+  // What was written last is to be seen first.
+  bool current = watch_.rollouts.rollouts.cache.is_current(ObjectKey{"", name}) &&
+                 watch_.rollouts.waves.cache.expectations().empty();
+  if (!current) return;
+  rollout::RolloutView now = view(known);
+  if (keeps_bake(known, now)) return;
+  rollout::RolloutDecision decision = rollout::decide_rollout(now, loop_.now());
+  reasons_[name] = decision.reason;
+  if (decision.look_again) look_within(*decision.look_again);
+  act(known, decision);
+}
+
+GateRun RolloutController::gate_run(const rollout::RolloutView& view) {
+  GateRun run;
+  run.rollout = view.name;
+  run.revision = rollout::revision_id(view.target);
+  run.wave = static_cast<size_t>(std::max<int64_t>(view.status.open_waves, 1) - 1);
+  if (run.wave >= view.spec.waves.size()) return run;
+  run.gates = view.spec.waves[run.wave].gates;
+  std::map<std::string, size_t> waves = rollout::waves_of(view);
+  for (const rollout::RolloutNode& node : view.nodes) {
+    auto at = waves.find(node.name());
+    size_t wave = at == waves.end() ? view.spec.waves.size() - 1 : at->second;
+    if (wave == run.wave && node.state == fleet::State::done && node.in_sync) {
+      run.nodes.push_back(node.name());
+    }
+  }
+  return run;
+}
+
+const KeptBake* RolloutController::kept_bake(const rollout::RolloutView& view) const {
+  auto wave = static_cast<size_t>(view.status.current_wave());
+  ObjectKey key{watch_.rollouts.options().ns, bake_name(view.name, wave)};
+  auto map = watch_.rollouts.waves.cache.find(key);
+  if (!map) return nullptr;
+  auto& [version, kept] = bakes_[key.name];
+  if (version != map->meta.resource_version.view()) {
+    version = map->meta.resource_version.str();
+    kept = KeptBake::from_map(*map);
+  }
+  // One of an earlier version, or of an earlier try.
+  if (!kept || kept->record.began != view.status.waves[wave].bake_began) return nullptr;
+  return &*kept;
+}
+
+// What happened since the last look is written down first. True: it is being written.
+bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::RolloutView& view) {
+  if (view.status.phase != rollout::Phase::baking) return false;
+  auto wave = static_cast<size_t>(view.status.current_wave());
+  if (wave >= view.spec.waves.size() || !view.spec.waves[wave].bake) return false;
+  const KeptBake* kept = kept_bake(view);
+  Time now = loop_.now();
+  if (kept != nullptr && now - kept->until < options_.bake_interval) {
+    look_within(options_.bake_interval - (now - kept->until));
+    return false;
+  }
+  KeptBake next;
+  if (kept != nullptr) {
+    next = *kept;
+  } else {
+    const rollout::BakeSpec& spec = *view.spec.waves[wave].bake;
+    next.record.began = view.status.waves[wave].bake_began;
+    next.record.rules.duration = spec.duration;
+    next.record.rules.min_gpu_hours = spec.min_gpu_hours;
+    next.record.rules.max_duration = spec.max_duration;
+    next.record.rules.alpha = spec.alpha;
+    next.record.rules.speed_margin = spec.speed_margin;
+  }
+  look_at_bake(next, bake_nodes(view), now);
+  std::string name = known.name();
+  busy_.insert(name);
+  ObjectKey key{watch_.rollouts.options().ns, bake_name(name, wave)};
+  auto held = watch_.rollouts.waves.cache.find(key);
+  std::string version = held ? held->meta.resource_version.str() : "";
+  Json body = next.to_json(key, name, version);
+  kube::Request request = held ? kube::update(resource::config_maps, key, std::move(body))
+                               : kube::create(resource::config_maps, key.ns, std::move(body));
+  api_.call(std::move(request), scope_.bind([this, name, key](kube::Reply reply) {
+    on_written(name, std::move(reply), [this, key](const std::string& written) {
+      watch_.rollouts.waves.cache.expect(key, written);
+    });
+  }));
+  return true;
+}
+
+std::vector<BakeNode> RolloutController::bake_nodes(const rollout::RolloutView& view) const {
+  std::vector<BakeNode> nodes;
+  for (const rollout::RolloutNode& node : view.nodes) {
+    BakeNode entry;
+    entry.node = node.node;
+    if (node.state == fleet::State::done && node.in_sync) {
+      entry.upgraded = true;
+      entry.version = view.status.to.version;
+      auto seen = watch_.view(node.name());
+      entry.busy = seen && std::any_of(seen->pods.begin(), seen->pods.end(), [](const auto& pod) {
+                     return pod.uses_gpu && pod.pod->phase == PodPhase::running;
+                   });
+    } else if (node.state == fleet::State::required && node.out_of_sync) {
+      const fleet::NodeFacts* facts = watch_.tally().facts(node.name());
+      entry.busy = facts != nullptr && facts->gpu_pods > 0;
+    } else {
+      continue;
+    }
+    nodes.push_back(std::move(entry));
+  }
+  return nodes;
+}
+
+void RolloutController::add_nodes(const KnownRollout& known, rollout::RolloutView& view) const {
+  std::set<std::string> sets;
+  watch_.nodes_watch.cache.for_each([&](const std::shared_ptr<const Node>& node) {
+    std::string name = node->meta.name.str();
+    auto facts = watch_.driver_facts().find(name);
+    if (facts == watch_.driver_facts().end()) return;
+    std::string pool(node->meta.labels.get(fleet::driver_owner_label));
+    if (!known.covers(pool, facts->second.set)) return;
+    sets.insert(facts->second.set);
+    rollout::RolloutNode entry;
+    entry.node = node;
+    entry.state = fleet::state_of(*node, watch_.rules().keys);
+    entry.in_sync = facts->second.in_sync;
+    entry.out_of_sync = facts->second.out_of_sync;
+    entry.skipped = fleet::is_skipped(*node, watch_.rules().keys);
+    bool waits = entry.state == fleet::State::required || entry.state == fleet::State::failed;
+    if (waits && options_.reason_of) entry.reason = options_.reason_of(name);
+    if (entry.state == fleet::State::failed) {
+      const Text* failed = node->meta.annotations.find(fleet::failed_revision_annotation);
+      auto revisions = watch_.revisions_of(facts->second.set);
+      entry.old_failure = failed != nullptr && revisions && *failed != revisions->newest;
+    }
+    view.nodes.push_back(std::move(entry));
+  });
+  add_revisions(view, sets);
+}
+
+void RolloutController::add_revisions(rollout::RolloutView& view,
+                                      const std::set<std::string>& sets) const {
+  rollout::DriverRevision target;
+  rollout::DriverRevision previous;
+  for (const std::string& set : sets) {
+    auto revisions = watch_.revisions_of(set);
+    if (!revisions) return;
+    target.revisions[set] = revisions->newest;
+    target.version = revisions->newest_version;
+    // A set that never changed was before as it is now.
+    previous.revisions[set] = revisions->previous.empty() ? revisions->newest : revisions->previous;
+    if (!revisions->previous_version.empty()) previous.version = revisions->previous_version;
+  }
+  view.target = target;
+  if (!previous.same_as(target) && !previous.version.empty()) view.previous = previous;
+}
+
+Reverter& RolloutController::reverter_of(const rollout::RolloutSpec& spec) const {
+  return spec.matrix_repository && options_.git != nullptr ? *options_.git : object_reverter_;
+}
+
+rollout::RolloutView RolloutController::view(const KnownRollout& known) const {
+  rollout::RolloutView view;
+  view.name = known.name();
+  view.generation = known.object->meta.generation;
+  view.spec = known.spec;
+  view.status = known.status;
+  view.recorded = known.recorded;
+  std::string_view command = known.object->meta.annotations.get(rollout::command_annotation);
+  if (!command.empty()) view.command = rollout::Command::parse(command);
+  add_nodes(known, view);
+  std::string pool =
+      known.spec.driver.kind == rollout::DriverKind::nvidia_driver ? known.spec.driver.name : "";
+  std::string set = view.target.revisions.empty() ? "" : view.target.revisions.begin()->first;
+  const KnownRollout* governing = watch_.rollouts.governing(pool, set);
+  if (governing != nullptr && governing->name() != view.name) view.other = governing->name();
+  auto total = static_cast<int64_t>(view.nodes.size());
+  view.max_failures = upgrade::limits_of(watch_.policy(pool), total).failures;
+  view.no_way_back = reverter_of(known.spec).obstacle(known.spec);
+  bool has_gates = view.status.phase == rollout::Phase::gating ||
+                   view.status.phase == rollout::Phase::rolling_back;
+  if (has_gates && view.target.is_set()) view.gates = gates_.verdicts(gate_run(view));
+  if (view.status.phase == rollout::Phase::baking && view.status.open_waves > 0) {
+    if (const KeptBake* kept = kept_bake(view)) view.bake = judge_bake(*kept, loop_.now());
+  }
+  return view;
+}
+
+void RolloutController::act(const KnownRollout& known, const rollout::RolloutDecision& decision) {
+  std::string name = known.name();
+  if (const auto* status = decision.as<rollout::StatusWrite>()) {
+    if (status->counts_only) {
+      auto at = counted_.find(name);
+      Duration since = at == counted_.end() ? between_counts : loop_.uptime() - at->second;
+      if (since < between_counts) return look_within(between_counts - since);
+      counted_[name] = loop_.uptime();
+    } else {
+      log_.info("rollout", {{"rollout", name},
+                            {"phase", std::string(to_string(status->status.phase))},
+                            {"reason", decision.reason.name},
+                            {"because", decision.reason.text}});
+    }
+    write_status(known, *status);
+  } else if (const auto* wave = decision.as<rollout::WaveWrite>()) {
+    write_wave(known, *wave);
+  } else if (decision.as<rollout::StartGates>() != nullptr) {
+    busy_.insert(name);
+    gates_.begin(gate_run(view(known)), scope_.bind([this, name] { done(name, false); }));
+  } else if (const auto* revert = decision.as<rollout::Revert>()) {
+    busy_.insert(name);
+    log_.info("the driver is taken back", {{"rollout", name}, {"to", revert->to.version}});
+    reverter_of(known.spec)
+        .revert(known.spec, *revert, scope_.bind([this, name](Result<void> reverted) {
+          if (!reverted) {
+            log_.warning("the driver could not be taken back",
+                         {{"rollout", name}, {"error", reverted.error().text()}});
+          }
+          done(name, true);
+        }));
+  } else if (const auto* retry = decision.as<rollout::RetryNodes>()) {
+    retry_nodes(name, *retry);
+  }
+}
+
+void RolloutController::write_status(const KnownRollout& known, const rollout::StatusWrite& write) {
+  std::string name = known.name();
+  busy_.insert(name);
+  // A whole status, so that what is no longer there goes; on the version that was decided on.
+  JsonObject object = known.object->document->as_object();
+  object["status"] = rollout::rollout_status_to_json(write.status);
+  kube::Request request = kube::update(fleet::driver_rollouts, {"", name}, std::move(object));
+  request.subresource = "status";
+  api_.call(std::move(request), scope_.bind([this, name](kube::Reply reply) {
+    on_written(name, std::move(reply), [this, name](const std::string& version) {
+      watch_.rollouts.rollouts.cache.expect(ObjectKey{"", name}, version);
+    });
+  }));
+}
+
+void RolloutController::write_wave(const KnownRollout& known, const rollout::WaveWrite& write) {
+  std::string name = known.name();
+  busy_.insert(name);
+  ObjectKey key{watch_.rollouts.options().ns, wave_name(name, write.wave)};
+  auto held = watch_.rollouts.waves.cache.find(key);
+  std::string version = held ? held->meta.resource_version.str() : "";
+  Json body = wave_to_json(key, name, write.wave, write.record, version);
+  kube::Request request = held ? kube::update(resource::config_maps, key, std::move(body))
+                               : kube::create(resource::config_maps, key.ns, std::move(body));
+  api_.call(std::move(request), scope_.bind([this, name, key](kube::Reply reply) {
+    on_written(name, std::move(reply), [this, key](const std::string& written) {
+      watch_.rollouts.waves.cache.expect(key, written);
+    });
+  }));
+}
+
+void RolloutController::retry_nodes(const std::string& name, const rollout::RetryNodes& write) {
+  busy_.insert(name);
+  auto left = std::make_shared<size_t>(write.nodes.size());
+  for (const std::string& node : write.nodes) {
+    Json patch = JsonObject{
+        {"metadata", JsonObject{{"labels", JsonObject{{watch_.rules().keys.state,
+                                                       to_string(fleet::State::required)}}}}}};
+    api_.call(kube::patch(resource::nodes, {"", node}, kube::PatchType::merge, std::move(patch)),
+              scope_.bind([this, name, node, left](kube::Reply reply) {
+                if (reply && reply->ok()) {
+                  watch_.nodes_watch.cache.expect(ObjectKey{"", node},
+                                                  kube::peek_body_version(reply->body));
+                }
+                if (--*left == 0) done(name, true);
+              }));
+  }
+}
+
+void RolloutController::on_written(const std::string& name, kube::Reply reply,
+                                   const std::function<void(const std::string&)>& expect) {
+  if (reply && reply->ok()) {
+    backoff_.reset();
+    expect(kube::peek_body_version(reply->body));
+    return done(name, false);
+  }
+  // Somebody else was first: the watch brings the news. Should it not, it is looked at again
+  // anyway.
+  bool conflict = reply && (reply->code == 409 || reply->code == 404);
+  if (!conflict) {
+    Error error = reply ? reply->error() : reply.error();
+    log_.warning("a rollout could not be written", {{"rollout", name}, {"error", error.text()}});
+  }
+  done(name, true);
+}
+
+void RolloutController::done(const std::string& name, bool failed) {
+  busy_.erase(name);
+  look_within(failed ? backoff_.next() + moment : moment);
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,71 @@
+#include "controller/rollout_watch.h"
+
+#include <gtest/gtest.h>
+
+#include "controller/rollout_controller.h"
+
+namespace lockstep::controller {
+namespace {
+
+KnownRollout rollout_of(rollout::DriverKind kind, const std::string& name) {
+  KnownRollout rollout;
+  rollout.spec.driver = {kind, name};
+  return rollout;
+}
+
+TEST(KnownRollout, CoversTheNodesOfItsDriver) {
+  KnownRollout policy = rollout_of(rollout::DriverKind::cluster_policy, "cluster-policy");
+  EXPECT_TRUE(policy.covers("", "gpu-operator/driver"));
+  EXPECT_FALSE(policy.covers("h100", "gpu-operator/driver"));
+  KnownRollout driver = rollout_of(rollout::DriverKind::nvidia_driver, "h100");
+  EXPECT_TRUE(driver.covers("h100", "gpu-operator/driver"));
+  EXPECT_FALSE(driver.covers("", "gpu-operator/driver"));
+  KnownRollout set = rollout_of(rollout::DriverKind::daemon_set, "driver");
+  EXPECT_TRUE(set.covers("", "gpu-operator/driver"));
+  EXPECT_FALSE(set.covers("", "gpu-operator/other-driver"));
+  EXPECT_TRUE(rollout_of(rollout::DriverKind::daemon_set, "a/driver").covers("", "a/driver"));
+  EXPECT_FALSE(rollout_of(rollout::DriverKind::daemon_set, "a/driver").covers("", "b/driver"));
+}
+
+TEST(KnownRollout, IsActiveBetweenItsBeginningAndItsEnd) {
+  KnownRollout rollout;
+  for (auto [phase, active] : {std::pair{rollout::Phase::pending, false},
+                               {rollout::Phase::upgrading, true},
+                               {rollout::Phase::held, true},
+                               {rollout::Phase::rolling_back, true},
+                               {rollout::Phase::complete, false},
+                               {rollout::Phase::rolled_back, false}}) {
+    rollout.status.phase = phase;
+    EXPECT_EQ(rollout.is_active(), active) << to_string(phase);
+  }
+}
+
+TEST(Wave, IsKeptInAConfigMapOfItsRollout) {
+  EXPECT_EQ(wave_name("driver", 2), "lockstep-wave-driver-2");
+  Json json = wave_to_json({"ns", "lockstep-wave-driver-2"}, "driver", 2,
+                           {"a/b=c", {"gpu-1", "gpu-10"}}, "77");
+  EXPECT_EQ(text_at(json, "data", "nodes"), "gpu-1\ngpu-10");
+  EXPECT_EQ(text_at(json, "metadata", "resourceVersion"), "77");
+  EXPECT_EQ(text_at(json, "metadata", "labels", "lockstep.dev/rollout"), "driver");
+}
+
+TEST(ObjectReverter, SaysWhatItCannotTakeBack) {
+  class NoApi final : public kube::Api {
+   public:
+    void call(kube::Request, kube::ReplyCallback) override {}
+    std::unique_ptr<kube::Watch> watch(kube::WatchRequest, kube::WatchHandler) override {
+      return nullptr;
+    }
+  } api;
+  ObjectReverter reverter(api);
+  rollout::RolloutSpec spec;
+  EXPECT_EQ(reverter.obstacle(spec), "");
+  spec.driver.kind = rollout::DriverKind::daemon_set;
+  EXPECT_NE(reverter.obstacle(spec), "");
+  spec.driver.kind = rollout::DriverKind::cluster_policy;
+  spec.matrix_repository = "https://git.example/matrix";
+  EXPECT_NE(reverter.obstacle(spec).find("Git"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,204 @@
+#include "rollout/bake_record.h"
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::rollout {
+
+namespace {
+
+double number_at(const Json& json, std::string_view key, double otherwise = 0) {
+  const Json* value = find(json, key);
+  if (value == nullptr || !value->is_number()) return otherwise;
+  return value->to_number<double>();
+}
+
+Duration duration_at(const Json& json, std::string_view key, Duration otherwise) {
+  auto length = parse_duration(text_at(json, key));
+  return length ? *length : otherwise;
+}
+
+Json counts_to_json(const std::map<std::string, int64_t>& counts) {
+  JsonObject json;
+  for (const auto& [kind, count] : counts) json[kind] = count;
+  return json;
+}
+
+std::map<std::string, int64_t> counts_from_json(const Json* json) {
+  std::map<std::string, int64_t> counts;
+  if (json == nullptr || !json->is_object()) return counts;
+  for (const auto& [kind, count] : json->get_object()) {
+    counts[std::string(kind)] = as_integer(&count);
+  }
+  return counts;
+}
+
+Json breaches_to_json(const std::vector<Breach>& breaches) {
+  JsonArray list;
+  for (const Breach& breach : breaches) {
+    list.push_back(JsonObject{{"rule", breach.rule}, {"node", breach.node}, {"text", breach.text}});
+  }
+  return list;
+}
+
+template <typename Each>
+void for_each_in(const Json& json, std::string_view key, Each each) {
+  const Json* list = find(json, key);
+  if (list == nullptr || !list->is_array()) return;
+  for (const Json& entry : list->get_array()) each(entry);
+}
+
+std::string string_at(const Json& json, std::string_view key) {
+  return std::string(text_at(json, key));
+}
+
+std::vector<Breach> breaches_from_json(const Json& json, std::string_view key) {
+  std::vector<Breach> breaches;
+  for_each_in(json, key, [&](const Json& entry) {
+    breaches.push_back(
+        {string_at(entry, "rule"), string_at(entry, "node"), string_at(entry, "text")});
+  });
+  return breaches;
+}
+
+}  // namespace
+
+Json to_json(const BakeStep& step) {
+  JsonObject json{{"at", format_rfc3339(step.at)}};
+  JsonArray models;
+  for (const ModelStep& model : step.models) {
+    models.push_back(JsonObject{{"model", model.model},
+                                {"upgradedHours", model.upgraded_hours},
+                                {"controlHours", model.control_hours},
+                                {"upgradedEvents", counts_to_json(model.upgraded_events)},
+                                {"controlEvents", counts_to_json(model.control_events)}});
+  }
+  json["models"] = std::move(models);
+  if (!step.upgraded_breaches.empty()) {
+    json["upgradedBreaches"] = breaches_to_json(step.upgraded_breaches);
+  }
+  if (!step.control_breaches.empty()) {
+    json["controlBreaches"] = breaches_to_json(step.control_breaches);
+  }
+  JsonArray speeds;
+  for (const SpeedPair& pair : step.speeds) {
+    speeds.push_back(JsonObject{
+        {"node", pair.node}, {"what", pair.what}, {"before", pair.before}, {"after", pair.after}});
+  }
+  if (!speeds.empty()) json["speeds"] = std::move(speeds);
+  return json;
+}
+
+Result<BakeStep> step_from_json(const Json& json) {
+  BakeStep step;
+  auto at = parse_rfc3339(text_at(json, "at"));
+  if (!at) return fail(ErrorKind::invalid, "has no time", "at");
+  step.at = *at;
+  bool negative = false;
+  for_each_in(json, "models", [&](const Json& entry) {
+    ModelStep model;
+    model.model = string_at(entry, "model");
+    model.upgraded_hours = number_at(entry, "upgradedHours");
+    model.control_hours = number_at(entry, "controlHours");
+    model.upgraded_events = counts_from_json(find(entry, "upgradedEvents"));
+    model.control_events = counts_from_json(find(entry, "controlEvents"));
+    negative |= model.upgraded_hours < 0 || model.control_hours < 0;
+    for (const auto* counts : {&model.upgraded_events, &model.control_events}) {
+      for (const auto& [kind, count] : *counts) negative |= count < 0;
+    }
+    step.models.push_back(std::move(model));
+  });
+  if (negative) return fail(ErrorKind::invalid, "hours and events cannot be negative", "models");
+  step.upgraded_breaches = breaches_from_json(json, "upgradedBreaches");
+  step.control_breaches = breaches_from_json(json, "controlBreaches");
+  for_each_in(json, "speeds", [&](const Json& entry) {
+    step.speeds.push_back({string_at(entry, "node"), string_at(entry, "what"),
+                           number_at(entry, "before"), number_at(entry, "after")});
+  });
+  return step;
+}
+
+Json to_json(const BakeVerdict& verdict) {
+  JsonArray kinds;
+  for (const KindEvidence& kind : verdict.kinds) {
+    kinds.push_back(JsonObject{{"kind", kind.kind},
+                               {"upgradedEvents", kind.upgraded_events},
+                               {"controlEvents", kind.control_events},
+                               {"evidence", kind.evidence}});
+  }
+  return JsonObject{{"outcome", to_string(verdict.outcome)},
+                    {"reason", verdict.reason},
+                    {"text", verdict.text},
+                    {"gpuHours", verdict.gpu_hours},
+                    {"controlGpuHours", verdict.control_gpu_hours},
+                    {"evidence", verdict.evidence},
+                    {"limit", verdict.limit},
+                    {"kinds", std::move(kinds)},
+                    {"detectable", verdict.detectable}};
+}
+
+Json to_json(const BakeRules& rules) {
+  return JsonObject{{"duration", format_duration(rules.duration)},
+                    {"minGpuHours", rules.min_gpu_hours},
+                    {"maxDuration", format_duration(rules.max_duration)},
+                    {"alpha", rules.alpha},
+                    {"toleratedRatio", rules.tolerated_ratio},
+                    {"speedMargin", rules.speed_margin},
+                    {"together", format_duration(rules.together)},
+                    {"expectedPerGpuHour", rules.expected_per_gpu_hour},
+                    {"power", rules.power}};
+}
+
+BakeRules rules_from_json(const Json& json) {
+  BakeRules rules;
+  rules.duration = duration_at(json, "duration", rules.duration);
+  rules.min_gpu_hours = number_at(json, "minGpuHours", rules.min_gpu_hours);
+  rules.max_duration = duration_at(json, "maxDuration", rules.max_duration);
+  rules.alpha = number_at(json, "alpha", rules.alpha);
+  rules.tolerated_ratio = number_at(json, "toleratedRatio", rules.tolerated_ratio);
+  rules.speed_margin = number_at(json, "speedMargin", rules.speed_margin);
+  rules.together = duration_at(json, "together", rules.together);
+  rules.expected_per_gpu_hour = number_at(json, "expectedPerGpuHour", rules.expected_per_gpu_hour);
+  rules.power = number_at(json, "power", rules.power);
+  return rules;
+}
+
+std::string BakeRecord::text() const {
+  std::string lines =
+      print_json(JsonObject{{"began", format_rfc3339(began)}, {"rules", to_json(rules)}}) + "\n";
+  for (const BakeStep& step : steps) lines += print_json(to_json(step)) + "\n";
+  return lines;
+}
+
+Result<BakeRecord> BakeRecord::parse(std::string_view text) {
+  BakeRecord record;
+  size_t number = 0;
+  for (std::string_view line : split(text, '\n')) {
+    ++number;
+    if (trim(line).empty()) continue;
+    std::string place = fmt::format("line {}", number);
+    auto json = parse_json(line);
+    if (!json) return fail(json.error().at(place));
+    if (!record.began.is_set()) {
+      auto began = parse_rfc3339(text_at(*json, "began"));
+      if (!began) return fail(ErrorKind::invalid, "a recorded bake begins with its rules", place);
+      record.began = *began;
+      if (const Json* rules = find(*json, "rules")) record.rules = rules_from_json(*rules);
+      continue;
+    }
+    auto step = step_from_json(*json);
+    if (!step) return fail(step.error().at(place));
+    record.steps.push_back(std::move(*step));
+  }
+  if (!record.began.is_set()) return fail(ErrorKind::invalid, "there is no recorded bake");
+  return record;
+}
+
+BakeVerdict BakeRecord::judge() const {
+  BakeJudge judge(rules, began);
+  for (const BakeStep& step : steps) judge.add(step);
+  return judge.verdict(steps.empty() ? began : steps.back().at);
+}
+
+}  // namespace lockstep::rollout

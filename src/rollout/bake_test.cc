@@ -1,0 +1,171 @@
+#include "rollout/bake.h"
+
+#include <gtest/gtest.h>
+
+#include "rollout/bake_record.h"
+
+namespace lockstep::rollout {
+namespace {
+
+const Time began = Time::from_unix(1'800'000'000);
+
+ModelStep hours_of(double upgraded, double control) { return {"H100", upgraded, control, {}, {}}; }
+
+BakeStep step_at(Duration after, ModelStep model) {
+  BakeStep step;
+  step.at = began + after;
+  step.models.push_back(std::move(model));
+  return step;
+}
+
+TEST(BakeJudge, PassesWhenTimeAndExposureAreReached) {
+  BakeRules rules;
+  rules.min_gpu_hours = 300;
+  BakeJudge judge(rules, began);
+  judge.add(step_at(hours(47), hours_of(299, 1000)));
+  EXPECT_EQ(judge.verdict(began + hours(47)).outcome, BakeOutcome::going_on);
+  EXPECT_EQ(judge.verdict(began + hours(48)).outcome, BakeOutcome::going_on);
+  judge.add(step_at(hours(49), hours_of(1, 1)));
+  EXPECT_EQ(judge.verdict(began + hours(47)).outcome, BakeOutcome::going_on);
+  BakeVerdict passed = judge.verdict(began + hours(49));
+  EXPECT_EQ(passed.outcome, BakeOutcome::passed);
+  EXPECT_NE(passed.detectable.find("300 GPU-hours after the upgrade"), std::string::npos)
+      << passed.detectable;
+}
+
+TEST(BakeJudge, WithoutEnoughExposureItIsInconclusive) {
+  BakeRules rules;
+  rules.min_gpu_hours = 300;
+  BakeJudge judge(rules, began);
+  BakeVerdict verdict = judge.verdict(began + hours(96));
+  EXPECT_EQ(verdict.outcome, BakeOutcome::inconclusive);
+  EXPECT_EQ(verdict.reason, "TooLittleExposure");
+}
+
+TEST(BakeJudge, OneBreachOfAHardRuleFails) {
+  BakeJudge judge({}, began);
+  BakeStep step = step_at(hours(1), hours_of(1, 1));
+  step.upgraded_breaches = {{"GpuMissing", "gpu-1", "7 of 8 GPUs"}};
+  judge.add(step);
+  BakeVerdict verdict = judge.verdict(began + hours(1));
+  EXPECT_EQ(verdict.outcome, BakeOutcome::failed);
+  EXPECT_EQ(verdict.text, "GpuMissing on gpu-1: 7 of 8 GPUs");
+  // And it stays so.
+  EXPECT_EQ(judge.verdict(began + hours(100)).outcome, BakeOutcome::failed);
+}
+
+TEST(BakeJudge, TheSameBreachOnTheControlSideHolds) {
+  BakeJudge judge({}, began);
+  BakeStep control = step_at(minutes(50), hours_of(1, 1));
+  control.control_breaches = {{"LinkDown", "gpu-9", "1 of 4 links"}};
+  judge.add(control);
+  BakeStep upgraded = step_at(hours(1), hours_of(1, 1));
+  upgraded.upgraded_breaches = {{"LinkDown", "gpu-1", "1 of 4 links"}};
+  judge.add(upgraded);
+  EXPECT_EQ(judge.verdict(began + hours(1)).outcome, BakeOutcome::held);
+  EXPECT_EQ(judge.verdict(began + hours(1)).reason, "ControlFailsToo");
+}
+
+TEST(BakeJudge, AnOldBreachOnTheControlSideDoesNot) {
+  BakeJudge judge({}, began);
+  BakeStep control = step_at(minutes(10), hours_of(1, 1));
+  control.control_breaches = {{"LinkDown", "gpu-9", "1 of 4 links"}};
+  judge.add(control);
+  BakeStep upgraded = step_at(hours(1), hours_of(1, 1));
+  upgraded.upgraded_breaches = {{"LinkDown", "gpu-1", "1 of 4 links"}};
+  judge.add(upgraded);
+  EXPECT_EQ(judge.verdict(began + hours(1)).outcome, BakeOutcome::failed);
+}
+
+TEST(BakeJudge, ManyMoreEventsThanOnTheControlSideFail) {
+  BakeJudge judge({}, began);
+  for (int hour = 1; hour <= 6; ++hour) {
+    ModelStep model = hours_of(64, 1600);
+    model.upgraded_events["FatalXid"] = 1;
+    judge.add(step_at(hours(hour), model));
+  }
+  BakeVerdict verdict = judge.verdict(began + hours(6));
+  EXPECT_EQ(verdict.outcome, BakeOutcome::failed);
+  EXPECT_EQ(verdict.reason, "RateTooHigh");
+  EXPECT_GE(verdict.evidence, verdict.limit);
+  ASSERT_EQ(verdict.kinds.size(), 1U);
+  EXPECT_EQ(verdict.kinds[0].upgraded_events, 6);
+}
+
+TEST(BakeJudge, AsManyAsOnTheControlSideDoNot) {
+  BakeJudge judge({}, began);
+  for (int hour = 1; hour <= 20; ++hour) {
+    ModelStep model = hours_of(100, 100);
+    model.upgraded_events["FatalXid"] = 1;
+    model.control_events["FatalXid"] = 1;
+    judge.add(step_at(hours(hour), model));
+  }
+  EXPECT_EQ(judge.verdict(began + hours(20)).outcome, BakeOutcome::going_on);
+}
+
+TEST(BakeJudge, ABurstOnBothSidesHolds) {
+  BakeJudge judge({}, began);
+  ModelStep quiet = hours_of(640, 1600);
+  judge.add(step_at(hours(10), quiet));
+  ModelStep storm = hours_of(5, 13);
+  storm.upgraded_events["FatalXid"] = 12;
+  storm.control_events["FatalXid"] = 5;
+  judge.add(step_at(hours(10) + minutes(5), storm));
+  BakeVerdict verdict = judge.verdict(began + hours(11));
+  ASSERT_GE(verdict.evidence, verdict.limit);
+  EXPECT_EQ(verdict.outcome, BakeOutcome::held);
+}
+
+TEST(BakeJudge, SlowerInTheMedianFails) {
+  BakeJudge judge({}, began);
+  BakeStep step = step_at(hours(1), hours_of(1, 1));
+  for (int i = 0; i < 6; ++i) {
+    step.speeds.push_back({"gpu-" + std::to_string(i), "inference", 100, 93});
+  }
+  judge.add(step);
+  BakeVerdict verdict = judge.verdict(began + hours(1));
+  EXPECT_EQ(verdict.outcome, BakeOutcome::failed);
+  EXPECT_EQ(verdict.reason, "Slower");
+}
+
+TEST(BakeJudge, ALittleSlowerOnAFewNodesDoesNot) {
+  BakeJudge judge({}, began);
+  BakeStep step = step_at(hours(1), hours_of(1, 1));
+  step.speeds = {{"gpu-1", "inference", 100, 93}, {"gpu-2", "inference", 100, 101}};
+  judge.add(step);
+  EXPECT_EQ(judge.verdict(began + hours(1)).outcome, BakeOutcome::going_on);
+  step.speeds = {{"gpu-3", "inference", 100, 80}};
+  judge.add(step);
+  EXPECT_EQ(judge.verdict(began + hours(1)).reason, "Slower");
+}
+
+TEST(BakeRecord, IsJudgedAgainTheSame) {
+  BakeRecord record;
+  record.began = began;
+  record.rules.duration = hours(3);
+  for (int hour = 1; hour <= 6; ++hour) {
+    ModelStep model = hours_of(64, 1600);
+    model.upgraded_events["FatalXid"] = 1;
+    record.steps.push_back(step_at(hours(hour), model));
+  }
+  record.steps.back().speeds = {{"gpu-1", "memory", 10, 9.9}};
+  record.steps.back().control_breaches = {{"LinkDown", "gpu-9", "one"}};
+  auto read = BakeRecord::parse(record.text());
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->text(), record.text());
+  EXPECT_EQ(print_json(to_json(read->judge())), print_json(to_json(record.judge())));
+  EXPECT_EQ(read->judge().outcome, BakeOutcome::failed);
+}
+
+TEST(BakeRecord, WhatIsNoRecordIsNamedByItsLine) {
+  EXPECT_EQ(BakeRecord::parse("").error().text(), "there is no recorded bake");
+  EXPECT_EQ(BakeRecord::parse("{}\n").error().text(),
+            "line 1: a recorded bake begins with its rules");
+  std::string first = R"({"began":"2026-11-15T00:00:00Z"})";
+  EXPECT_NE(BakeRecord::parse(first + "\n{}\n").error().text().find("line 2"), std::string::npos);
+  EXPECT_FALSE(BakeRecord::parse(
+      first + "\n" + R"({"at":"2026-11-15T01:00:00Z","models":[{"upgradedHours":-1}]})"));
+}
+
+}  // namespace
+}  // namespace lockstep::rollout

@@ -1,0 +1,370 @@
+#include "rollout/decide_rollout.h"
+
+#include <gtest/gtest.h>
+
+#include "rollout/rollout_test_util.h"
+
+namespace lockstep::rollout {
+namespace {
+
+constexpr const char* three_waves = R"(
+  waves:
+    - {name: canary, nodes: {count: 1}}
+    - {name: tenth, nodes: {percent: 20}}
+    - {name: rest, nodes: {rest: true}}
+)";
+
+using Names = std::vector<std::string>;
+
+TEST(DecideRollout, WaitsForAnotherVersionAndRemembersThisOne) {
+  TestRollout rollout(10, three_waves);
+  EXPECT_EQ(rollout.settle(), "Pending");
+  EXPECT_EQ(rollout.view.status.reason, "NothingToDo");
+  EXPECT_EQ(rollout.view.status.stable.version, "570");
+}
+
+TEST(DecideRollout, GoesThroughTheWavesOneByOne) {
+  TestRollout rollout(10, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.view.recorded[0]->nodes, (Names{"gpu-1"}));
+  EXPECT_TRUE(rollout.is_open(0));
+  EXPECT_FALSE(rollout.is_open(1));
+  rollout.finish(1);
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.view.recorded[1]->nodes, (Names{"gpu-2", "gpu-3"}));
+  EXPECT_TRUE(rollout.is_open(1));
+  rollout.finish(2);
+  rollout.settle();
+  EXPECT_FALSE(rollout.is_open(2));
+  rollout.finish(3);
+  rollout.settle();
+  EXPECT_TRUE(rollout.is_open(2));
+  for (int i = 4; i <= 10; ++i) rollout.finish(i);
+  EXPECT_EQ(rollout.settle(), "Complete");
+  EXPECT_EQ(rollout.view.status.stable.version, "580");
+  EXPECT_EQ(rollout.view.status.waves[0].verdict, Outcome::passed);
+}
+
+TEST(DecideRollout, EveryStepIsOneWriteAndTheWaveIsWrittenDownBeforeItOpens) {
+  TestRollout rollout(5, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  RolloutDecision first = rollout.step();
+  ASSERT_NE(first.as<WaveWrite>(), nullptr);
+  EXPECT_EQ(rollout.view.status.open_waves, 0);
+  RolloutDecision second = rollout.step();
+  ASSERT_NE(second.as<StatusWrite>(), nullptr);
+  EXPECT_EQ(rollout.view.status.open_waves, 1);
+}
+
+TEST(DecideRollout, WaitsUntilEveryNodeKnowsOfTheRevision) {
+  TestRollout rollout(5, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.node(3).state = fleet::State::done;
+  EXPECT_EQ(rollout.settle(), "Pending");
+  EXPECT_EQ(rollout.view.status.reason, "Starting");
+  rollout.node(3).state = fleet::State::required;
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+}
+
+TEST(DecideRollout, AFailedCanaryGoesBackByItself) {
+  TestRollout rollout(10, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.fail_node(1);
+  // The version is set back, and only the canary has to return.
+  EXPECT_EQ(rollout.settle(), "RollingBack");
+  EXPECT_EQ(rollout.reverts, 1);
+  EXPECT_EQ(rollout.view.target.version, "570");
+  EXPECT_TRUE(rollout.is_open(0));
+  EXPECT_FALSE(rollout.is_open(1));
+  for (int i = 1; i <= 10; ++i) rollout.finish(i);
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+  EXPECT_EQ(rollout.view.status.stable.version, "570");
+  EXPECT_EQ(rollout.view.status.waves[0].verdict, Outcome::failed);
+  EXPECT_EQ(rollout.reverts, 1);
+}
+
+TEST(DecideRollout, OnFailureHoldClosesTheWaves) {
+  TestRollout rollout(10, std::string(three_waves) + "  onFailure: Hold\n");
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.fail_node(1);
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.reason, "NodesFailed");
+  EXPECT_TRUE(rollout.view.status.closed);
+  EXPECT_EQ(rollout.reverts, 0);
+  rollout.command("retry");
+  rollout.settle();
+  EXPECT_EQ(rollout.node(1).state, fleet::State::required);
+  EXPECT_EQ(rollout.phase(), "Upgrading");
+  EXPECT_TRUE(rollout.is_open(0));
+}
+
+TEST(DecideRollout, LaterWavesTolerateWhatThePolicySays) {
+  TestRollout rollout(10, three_waves);
+  rollout.view.max_failures = 2;
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.finish(1);
+  rollout.settle();
+  rollout.fail_node(2);
+  rollout.finish(3);
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_TRUE(rollout.is_open(2));
+  rollout.fail_node(4);
+  rollout.settle();
+  EXPECT_EQ(rollout.phase(), "RollingBack");
+}
+
+TEST(DecideRollout, AFailureOnTheWayBackHoldsAndSaysSo) {
+  TestRollout rollout(4, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.fail_node(1);
+  rollout.settle();
+  rollout.fail_node(1);
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.reason, "RollbackFailed");
+  EXPECT_NE(rollout.view.status.message.find("gpu-1"), std::string::npos);
+  // Once it is repaired the way back goes on.
+  rollout.command("retry");
+  rollout.settle();
+  EXPECT_EQ(rollout.phase(), "RollingBack");
+  rollout.finish(1);
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+}
+
+TEST(DecideRollout, AFailureOfAnotherRevisionIsTriedAgainAndNotHeldAgainstThisOne) {
+  TestRollout rollout(4, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.fail_node(1);
+  rollout.settle();
+  ASSERT_EQ(rollout.phase(), "RollingBack");
+  rollout.node(1).state = fleet::State::failed;
+  rollout.node(1).old_failure = true;
+  EXPECT_EQ(rollout.settle(), "RollingBack");
+  rollout.finish(1);
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+}
+
+TEST(DecideRollout, WithoutAWayBackItDoesNotStart) {
+  TestRollout rollout(4, three_waves);
+  rollout.view.no_way_back = "one-way firmware step";
+  rollout.settle();
+  rollout.set_version("new", "580");
+  EXPECT_EQ(rollout.settle(), "Pending");
+  EXPECT_EQ(rollout.view.status.reason, "NoWayBack");
+}
+
+TEST(DecideRollout, TheDriverBeforeIsFoundAmongTheRevisions) {
+  TestRollout rollout(4, three_waves);
+  // The rollout was made after the version had changed.
+  rollout.set_version("new", "580");
+  EXPECT_EQ(rollout.settle(), "Pending");
+  EXPECT_EQ(rollout.view.status.reason, "NoWayBack");
+  rollout.view.previous = revision("old", "570");
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.view.status.from.version, "570");
+}
+
+TEST(DecideRollout, AnotherVersionInTheMiddleBeginsAtTheCanary) {
+  TestRollout rollout(10, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.finish(1);
+  rollout.settle();
+  ASSERT_TRUE(rollout.is_open(1));
+  rollout.set_version("newer", "590");
+  EXPECT_FALSE(rollout.is_open(0));
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.view.status.open_waves, 1);
+  EXPECT_EQ(rollout.view.status.to.version, "590");
+  EXPECT_EQ(rollout.view.status.from.version, "570");
+}
+
+TEST(DecideRollout, TheOldVersionSetByHandTakesItsNodesBack) {
+  TestRollout rollout(10, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.finish(1);
+  rollout.settle();
+  rollout.set_version("old", "570");
+  EXPECT_EQ(rollout.settle(), "RollingBack");
+  EXPECT_EQ(rollout.reverts, 0);
+  for (int i = 1; i <= 3; ++i) rollout.finish(i);
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+}
+
+constexpr const char* gated = R"(
+  waves:
+    - {name: canary, nodes: {count: 1}, gates: [driver, {name: ecc, dryRun: true}]}
+    - {name: rest, nodes: {rest: true}}
+)";
+
+TEST(DecideRollout, GatesAreStartedOnceAndDecide) {
+  struct Case {
+    Outcome outcome;
+    const char* phase;
+    const char* reason;
+  };
+  for (const Case& each : {Case{Outcome::passed, "Upgrading", "Upgrading"},
+                           Case{Outcome::failed, "RollingBack", "RollingBack"},
+                           Case{Outcome::inconclusive, "Held", "GateInconclusive"},
+                           Case{Outcome::error, "Held", "GateInconclusive"},
+                           Case{Outcome::running, "Gating", "Gating"}}) {
+    TestRollout rollout(3, gated);
+    rollout.settle();
+    rollout.set_version("new", "580");
+    rollout.settle();
+    rollout.finish(1);
+    EXPECT_EQ(rollout.settle(), "Gating");
+    ASSERT_EQ(rollout.view.gates.size(), 2U);
+    rollout.view.gates[0].outcome = each.outcome;
+    rollout.view.gates[0].text = "4 of 8 GPUs";
+    rollout.settle();
+    EXPECT_EQ(rollout.phase(), each.phase) << to_string(each.outcome);
+    EXPECT_EQ(rollout.view.status.reason, each.reason);
+    // What is only shown decides nothing, and is shown.
+    EXPECT_EQ(rollout.view.status.waves[0].gates.size(), 2U);
+  }
+}
+
+constexpr const char* baked = R"(
+  waves:
+    - {name: canary, nodes: {count: 1}, bake: {duration: 48h}, approval: required}
+    - {name: rest, nodes: {rest: true}}
+)";
+
+TEST(DecideRollout, ABakeThatPassesAwaitsItsApproval) {
+  TestRollout rollout(3, baked);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.finish(1);
+  EXPECT_EQ(rollout.settle(), "Baking");
+  EXPECT_TRUE(rollout.view.status.waves[0].bake_began.is_set());
+  rollout.view.bake = BakeView{Outcome::passed, false, "48h without a finding", "600 times"};
+  EXPECT_EQ(rollout.settle(), "AwaitingApproval");
+  EXPECT_EQ(rollout.view.status.waves[0].detectable, "600 times");
+  rollout.command("promote", "rest");
+  EXPECT_EQ(rollout.settle(), "AwaitingApproval");
+  rollout.command("promote", "canary");
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.view.status.waves[0].approved_by, "alice");
+  EXPECT_TRUE(rollout.view.status.waves[0].approved_at.is_set());
+  EXPECT_TRUE(rollout.is_open(1));
+}
+
+TEST(DecideRollout, ABakeThatFailsGoesBackAndOneThatIsNotTheDriversHolds) {
+  for (bool hold : {false, true}) {
+    TestRollout rollout(3, baked);
+    rollout.settle();
+    rollout.set_version("new", "580");
+    rollout.settle();
+    rollout.finish(1);
+    rollout.settle();
+    rollout.view.bake = BakeView{Outcome::failed, hold, "12 FatalXid", ""};
+    rollout.settle();
+    EXPECT_EQ(rollout.phase(), hold ? "Held" : "RollingBack");
+    EXPECT_EQ(rollout.reverts, hold ? 0 : 1);
+  }
+}
+
+TEST(DecideRollout, WhatIsInconclusiveIsHeldForAPersonWhoMayTakeItUponThemselves) {
+  TestRollout rollout(3, baked);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.finish(1);
+  rollout.settle();
+  rollout.view.bake = BakeView{Outcome::inconclusive, false, "12 of 300 GPU-hours", ""};
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.waves[0].verdict, Outcome::inconclusive);
+  rollout.command("promote");
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_NE(rollout.view.status.waves[0].verdict_text.find("alice"), std::string::npos);
+}
+
+TEST(DecideRollout, AbortLeavesNodesAsTheyAre) {
+  TestRollout rollout(3, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.command("abort");
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.reason, "Aborted");
+  EXPECT_FALSE(rollout.is_open(0));
+  EXPECT_EQ(rollout.reverts, 0);
+  rollout.command("rollback");
+  rollout.settle();
+  EXPECT_EQ(rollout.reverts, 1);
+}
+
+TEST(DecideRollout, ACommandIsDoneOnce) {
+  TestRollout rollout(3, three_waves);
+  rollout.settle();
+  rollout.command("promote");
+  rollout.settle();
+  ASSERT_EQ(rollout.view.status.history.size(), 1U);
+  EXPECT_EQ(rollout.view.status.history[0].reason, "CommandIgnored");
+  rollout.settle();
+  EXPECT_EQ(rollout.view.status.history.size(), 1U);
+}
+
+TEST(DecideRollout, SkippedNodesHoldNobodyUp) {
+  TestRollout rollout(3, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.node(1).skipped = true;
+  rollout.settle();
+  EXPECT_GT(rollout.view.status.open_waves, 1);
+}
+
+TEST(DecideRollout, WhoComesLaterFallsIntoTheLastWave) {
+  TestRollout rollout(10, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.settle();
+  rollout.add_node(0);
+  auto late = std::make_shared<Node>(*rollout.view.nodes.back().node);
+  late->meta.created = rollout.now;
+  rollout.view.nodes.back().node = late;
+  rollout.view.nodes.back().state = fleet::State::required;
+  rollout.view.nodes.back().out_of_sync = true;
+  rollout.view.nodes.back().in_sync = false;
+  rollout.finish(1);
+  rollout.settle();
+  // gpu-0 would have been the first by name.
+  EXPECT_EQ(rollout.view.recorded[1]->nodes, (Names{"gpu-2", "gpu-3", "gpu-4"}));
+}
+
+TEST(DecideRollout, AnInvalidSpecBeginsNothing) {
+  TestRollout rollout(3, "  onFailure: Panic\n");
+  rollout.set_version("new", "580");
+  EXPECT_EQ(rollout.settle(), "Pending");
+  EXPECT_EQ(rollout.view.status.reason, "InvalidSpec");
+}
+
+TEST(DecideRollout, OneRolloutAtATime) {
+  TestRollout rollout(3, three_waves);
+  rollout.settle();
+  rollout.view.other = "another";
+  rollout.set_version("new", "580");
+  EXPECT_EQ(rollout.settle(), "Pending");
+  EXPECT_EQ(rollout.view.status.reason, "AnotherRollout");
+}
+
+}  // namespace
+}  // namespace lockstep::rollout

@@ -1,0 +1,118 @@
+// A fleet without a cluster: decisions about a rollout are made and carried out on values.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "data/yaml.h"
+#include "rollout/decide_rollout.h"
+
+namespace lockstep::rollout {
+
+inline constexpr const char* test_set = "gpu-operator/nvidia-driver-daemonset";
+
+inline DriverRevision revision(const std::string& hash, const std::string& version) {
+  return {{{test_set, hash}}, version};
+}
+
+class TestRollout {
+ public:
+  TestRollout(int nodes, const std::string& spec_yaml) {
+    auto json = parse_yaml(
+        "spec:\n  driver: {kind: ClusterPolicy, name: cluster-policy}\n" + spec_yaml, "test");
+    view.name = "driver";
+    view.generation = 1;
+    view.spec = read_rollout_spec(*json);
+    view.recorded.resize(view.spec.waves.size());
+    view.target = revision("old", "570");
+    for (int i = 1; i <= nodes; ++i) add_node(i);
+  }
+
+  void add_node(int number) {
+    auto node = std::make_shared<Node>();
+    node->meta.name = fmt::format("gpu-{}", number);
+    node->meta.created = now - hours(1);
+    view.nodes.push_back({node, fleet::State::done, true, false, false, "", false});
+  }
+  RolloutNode& node(int number) { return view.nodes.at(static_cast<size_t>(number - 1)); }
+
+  // Somebody sets another version, and every node notices.
+  void set_version(const std::string& hash, const std::string& version) {
+    view.target = revision(hash, version);
+    for (size_t i = 0; i < view.nodes.size(); ++i) {
+      RolloutNode& each = view.nodes[i];
+      each.in_sync =
+          running_[each.name()] == hash || (running_[each.name()].empty() && hash == "old");
+      each.out_of_sync = !each.in_sync;
+      each.state = each.in_sync ? fleet::State::done : fleet::State::required;
+    }
+  }
+  void finish(int number) {
+    node(number).state = fleet::State::done;
+    node(number).in_sync = true;
+    node(number).out_of_sync = false;
+    running_[node(number).name()] = view.target.revisions.at(test_set);
+  }
+  // After its driver was restarted.
+  void fail_node(int number) {
+    node(number).state = fleet::State::failed;
+    running_[node(number).name()] = view.target.revisions.at(test_set);
+  }
+  void command(const std::string& verb, const std::string& wave = "") {
+    Command command{verb, wave, "alice", now, ""};
+    view.command = Command::parse(print_json(command.to_json()));
+    now = now + seconds(1);
+  }
+
+  // One decision, done.
+  RolloutDecision step() {
+    RolloutDecision decision = decide_rollout(view, now);
+    now = now + seconds(1);
+    if (const auto* status = decision.as<StatusWrite>()) {
+      // As it comes back from the cluster.
+      view.status =
+          read_rollout_status(JsonObject{{"status", rollout_status_to_json(status->status)}});
+    } else if (const auto* wave = decision.as<WaveWrite>()) {
+      view.recorded[wave->wave] = wave->record;
+    } else if (const auto* revert = decision.as<Revert>()) {
+      ++reverts;
+      set_version(revert->to.revisions.at(test_set), revert->to.version);
+    } else if (const auto* retry = decision.as<RetryNodes>()) {
+      for (RolloutNode& each : view.nodes) {
+        for (const std::string& name : retry->nodes) {
+          if (each.name() == name) each.state = fleet::State::required;
+        }
+      }
+    } else if (const auto* gates = decision.as<StartGates>()) {
+      for (const std::string& gate : gates->gates) {
+        view.gates.push_back({gate, Outcome::running, "", false});
+      }
+    }
+    return decision;
+  }
+  // Until nothing is written any more.
+  std::string settle() {
+    for (int i = 0; i < 50; ++i) {
+      if (std::holds_alternative<std::monostate>(step().write)) break;
+    }
+    return phase();
+  }
+  std::string phase() const { return std::string(to_string(view.status.phase)); }
+  // Which nodes may begin now, by wave.
+  bool is_open(int wave) const {
+    return !view.status.closed && view.status.open_waves > wave &&
+           view.status.open_for.same_as(view.target);
+  }
+
+  RolloutView view;
+  Time now = Time::from_unix(1'800'000'000);
+  int reverts = 0;
+
+ private:
+  std::map<std::string, std::string> running_;
+};
+
+}  // namespace lockstep::rollout
