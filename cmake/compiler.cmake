@@ -5,7 +5,7 @@ if(LOCKSTEP_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE})
 endif()
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror=return-type)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Werror=return-type)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside libstdc++ and Boost when it inlines; none is ours. The last three are one
   # false alarm about moved strings under three names.

@@ -44,7 +44,7 @@ endif()
 set(LOCKSTEP_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 
 function(lockstep_embed target space symbol file)
-  set(input ${PROJECT_SOURCE_DIR}/${file})
+  cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE input)
   set(output ${PROJECT_BINARY_DIR}/embed/${target}/${symbol}.cc)
   add_custom_command(
     OUTPUT ${output}

@@ -20,6 +20,7 @@
 #include "cli/driver_manager_command.h"
 #include "cli/exit_codes.h"
 #include "cli/fleet_command.h"
+#include "cli/gate_command.h"
 #include "cli/install_command.h"
 #include "cli/matrix_command.h"
 #include "cli/plan_command.h"
@@ -492,6 +493,38 @@ void add_install(CLI::App& app, OwnFlags& own, int& result) {
   uninstall->callback([&] { result = run_uninstall(own.uninstall); });
 }
 
+void add_gate(CLI::App& app, GateFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "gate", "Is this node fit to serve with this driver: checks of its GPUs, in seconds");
+  command->add_option("--check", flags.checks, "Only these checks, separated by commas")
+      ->delimiter(',');
+  command->add_option("--expect-driver", flags.expect_driver, "The version that must be loaded");
+  command->add_option("--baseline", flags.baseline,
+                      "What --save-baseline wrote on this node before its upgrade");
+  command->add_option("--save-baseline", flags.save_baseline, "File to write the measurements to");
+  command->add_option("--gpus", flags.gpus, "all, or UUIDs separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--budget", flags.budget, "How long the whole gate may take")
+      ->capture_default_str();
+  command->add_option("-o,--output", flags.output, "table, json or ctrf")
+      ->check(CLI::IsMember({"table", "json", "ctrf"}))
+      ->capture_default_str();
+  command->add_flag("--list", flags.list, "Name the checks and what makes them fail");
+  command->add_option("--root", flags.root,
+                      "Where the host's file system is, for /proc, /sys and /dev");
+  // For tests, and for measuring the gate itself.
+  command->add_option("--library-dir", flags.library_directory)->group("");
+  command->add_option("--call-deadline", flags.call_deadline)->group("");
+  command->add_option("--inject-wrong-result", flags.wrong)
+      ->check(CLI::IsMember({"training", "inference", "memory"}))
+      ->group("");
+  command->add_option("--product-kernel", flags.product)->group("");
+  command->add_option("--product-size", flags.product_size)->group("");
+  command->add_option("--copy-bytes", flags.copy_bytes)->group("");
+  command->callback([&] { result = run_gate_command(flags); });
+}
+
 // CLI11 itself only says that a command is missing.
 std::optional<lockstep::Error> find_unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') return std::nullopt;
@@ -518,6 +551,7 @@ struct Flags {
   RerollFlags reroll;
   DriverManagerFlags driver_manager;
   MatrixFlags matrix;
+  GateFlags gate;
   OwnFlags own;
   RecipesFlags recipes;
 };
@@ -539,6 +573,7 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
       {{"matrix"}, [&] { add_matrix(app, flags.matrix, result); }},
       {{"reroll"}, [&] { add_reroll(app, flags.reroll, result); }},
       {{"driver-manager"}, [&] { add_driver_manager(app, flags.driver_manager, result); }},
+      {{"gate"}, [&] { add_gate(app, flags.gate, result); }},
       {{"recipe"}, [&] { add_recipe(app, flags.recipes, result); }},
       {{"query"}, [&] { add_query(app, flags.recipes, result); }},
       {{"bundle"}, [&] { add_bundle(app, flags.recipes, result); }},
@@ -563,6 +598,8 @@ int run(int argc, char** argv) {
     return ExitCode::ok;
   }
   if (argc > 1 && std::string_view(argv[1]) == "enter-root") return enter_root(argc, argv);
+  // A process of the gate's own, which nobody else starts.
+  if (argc == 2 && std::string_view(argv[1]) == gate_worker_word) return run_gate_worker();
   CLI::App app(
       "Lockstep upgrades the GPU drivers of a Kubernetes fleet without breaking what runs on it.",
       "lockstep");

@@ -1,0 +1,136 @@
+#include "cli/gate_command.h"
+
+#include <chrono>
+#include <cstdio>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/time.h"
+#include "cli/child_process.h"
+#include "cli/exit_codes.h"
+#include "cli/terminal.h"
+#include "gpu/baseline.h"
+#include "gpu/gate.h"
+#include "gpu/gate_report.h"
+#include "gpu/worker.h"
+#include "world/files.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+std::string_view colour_of(gpu::Verdict verdict) {
+  switch (verdict) {
+    case gpu::Verdict::passed:
+      return "32";
+    case gpu::Verdict::failed:
+      return "1;31";
+    case gpu::Verdict::skipped:
+      return "90";
+    case gpu::Verdict::inconclusive:
+      return "33";
+    case gpu::Verdict::error:
+      break;
+  }
+  return "35";
+}
+
+Result<gpu::GateOptions> options_of(const GateFlags& flags) {
+  gpu::GateOptions options;
+  options.checks = flags.checks;
+  LOCKSTEP_CHECK(gpu::chosen_checks(flags.checks));
+  options.expect_driver = flags.expect_driver;
+  if (flags.gpus != std::vector<std::string>{"all"}) options.gpus = flags.gpus;
+  auto budget = parse_duration(flags.budget);
+  if (!budget || *budget <= Duration(0))
+    return fail(ErrorKind::invalid, fmt::format("\"{}\" is no time like 30s", flags.budget),
+                "--budget");
+  options.budget = *budget;
+  LOCKSTEP_TRY(options.call_deadline, parse_duration(flags.call_deadline));
+  if (!flags.baseline.empty()) {
+    SystemFiles files;
+    LOCKSTEP_TRY(std::string text, files.read(flags.baseline));
+    LOCKSTEP_TRY(options.baseline, gpu::read_baseline(text, flags.baseline));
+  }
+  options.root = flags.root == "/" ? "" : flags.root;
+  options.places = {flags.library_directory, options.root};
+  options.measure.wrong = flags.wrong;
+  options.measure.product = flags.product;
+  options.measure.product_size = flags.product_size;
+  options.measure.copy_bytes = flags.copy_bytes;
+  options.worker = {own_program(), std::string(gate_worker_word)};
+  return options;
+}
+
+Time wall_clock() {
+  auto since = std::chrono::system_clock::now().time_since_epoch();
+  return Time{std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
+
+// One line that is drawn over itself, on a terminal and nowhere else.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const Terminal& terminal)
+      : width_(terminal.width), on_(terminal.interactive && isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const std::string& text) {
+    if (!on_ || text == shown_) return;
+    shown_ = text;
+    fmt::print(stderr, "\r\x1b[K{}", shorten(text, static_cast<size_t>(width_ - 1)));
+  }
+  void clear() {
+    if (on_ && !shown_.empty()) fmt::print(stderr, "\r\x1b[K");
+    shown_.clear();
+  }
+
+ private:
+  int width_;
+  bool on_;
+  std::string shown_;
+};
+
+}  // namespace
+
+int run_gate_command(const GateFlags& flags) {
+  if (flags.list) {
+    fmt::print("{}", gpu::list_text());
+    return ExitCode::ok;
+  }
+  auto options = options_of(flags);
+  if (!options) return report(options.error());
+  const Terminal terminal = Terminal::of_output();
+  const Time started = wall_clock();
+  ProgressLine line(terminal);
+  options->progress = [&](const std::string& text) { line.show(text); };
+  auto outcome = gpu::run_gate(*options);
+  line.clear();
+  if (!outcome) return report(outcome.error());
+  if (!flags.save_baseline.empty()) {
+    SystemFiles files;
+    if (auto saved = files.write(flags.save_baseline, gpu::baseline_text(outcome->facts, started));
+        !saved)
+      return report(saved.error().at("--save-baseline"));
+  }
+  if (flags.output == "json") {
+    fmt::print("{}", gpu::json_text(*outcome));
+  } else if (flags.output == "ctrf") {
+    fmt::print("{}", gpu::ctrf_text(*outcome, started, LOCKSTEP_VERSION));
+  } else {
+    fmt::print("{}", gpu::table_text(*outcome, [&](std::string_view text, gpu::Verdict verdict) {
+                 return terminal.paint(text, colour_of(verdict));
+               }));
+  }
+  return gpu::exit_code_of(*outcome);
+}
+
+int run_gate_worker() {
+  const int code = gpu::run_worker(STDIN_FILENO, STDOUT_FILENO);
+  // Without the driver's farewell, which takes longer than some checks: the kernel cleans up.
+  _exit(code);
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,34 @@
+// `lockstep gate`: the GPU checks on this node; and the process that makes them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::cli {
+
+struct GateFlags {
+  std::vector<std::string> checks;
+  std::string expect_driver;
+  std::string baseline;
+  std::string save_baseline;
+  std::vector<std::string> gpus = {"all"};
+  std::string budget = "30s";
+  std::string output = "table";
+  bool list = false;
+  std::string root;
+  // For tests, and for measuring the gate itself.
+  std::string library_directory;
+  std::string call_deadline = "10s";
+  std::string wrong;
+  std::string product;
+  unsigned product_size = 0;
+  size_t copy_bytes = 64 << 20;
+};
+int run_gate_command(const GateFlags& flags);
+
+constexpr std::string_view gate_worker_word = "gate-worker";
+int run_gate_worker();
+
+}  // namespace lockstep::cli

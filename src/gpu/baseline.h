@@ -1,0 +1,19 @@
+// The facts of an earlier gate on the same node, before its upgrade: error counts are compared as
+// differences, speeds as ratios.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "data/json.h"
+
+namespace lockstep::gpu {
+
+std::string baseline_text(const Json& facts, Time taken);
+// The facts. Fails with invalid where the text is no JSON (cut off, say), no baseline, or one of a
+// version that we do not know.
+Result<Json> read_baseline(std::string_view text, std::string_view name);
+
+}  // namespace lockstep::gpu

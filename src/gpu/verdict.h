@@ -1,0 +1,41 @@
+// What a check of the gate came to, and with what evidence. The four verdicts are those of a
+// rollout's gates; `skipped` is for what this machine does not have and nobody asked for.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "data/json.h"
+
+namespace lockstep::gpu {
+
+// From good to bad.
+enum class Verdict { passed, skipped, inconclusive, error, failed };
+
+std::string_view to_string(Verdict verdict);
+Verdict worse(Verdict a, Verdict b);
+
+struct CheckResult {
+  std::string check;
+  std::string gpu;  // its UUID; empty: the node's
+  Verdict verdict = Verdict::passed;
+  std::string text;  // what was measured and the limit, in a sentence
+  JsonObject measured;
+  JsonObject limit;
+  double seconds = 0;
+};
+
+struct CheckAbout {
+  std::string_view name;
+  std::string_view about;
+  std::string_view fails_when;
+};
+
+// Every check, in the order in which results are shown.
+const std::vector<CheckAbout>& all_checks();
+// Fails with the nearest name for one that does not exist; an empty list means all.
+Result<std::vector<std::string>> chosen_checks(const std::vector<std::string>& names);
+
+}  // namespace lockstep::gpu
