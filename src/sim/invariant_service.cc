@@ -120,9 +120,23 @@ void FitForService::check_validators(const std::string& node) const {
     if (never_ready(node, key, pod)) {
       accuse(fmt::format("{} is to return to service, and its validator {} is not ready", node,
                          key.text()));
+    } else if (validated_another_load(node, key)) {
+      accuse(fmt::format("{} is to return to service, and its validator {} has validated the driver "
+                         "that was there before",
+                         node, key.text()));
     }
   }
   if (!found) accuse(fmt::format("{} is to return to service without a validator", node));
+}
+
+bool FitForService::validated_another_load(const std::string& node, const ObjectKey& key) const {
+  const Kubelets& kubelets = truth().cluster().kubelets();
+  const Machine& machine = kubelets.machine(node);
+  auto entry = generations_.find(node);
+  // Loaded anew since its validation began, by itself: another matter.
+  if (entry == generations_.end() || machine.generation() != entry->second) return false;
+  const PodRun* run = kubelets.find_run(node, key);
+  return run != nullptr && run->initialized.is_set() && run->initialized < machine.loaded_since();
 }
 
 bool FitForService::never_ready(const std::string& node, const ObjectKey& key,
