@@ -7,11 +7,30 @@
 
 namespace lockstep::cli {
 
+namespace {
+
+// From the machine's own copy of the tz database.
+Result<rollout::TimeZone> system_time_zone(const std::string& name) {
+  bool is_plain = !name.empty() && name.front() != '/' && name.find("..") == std::string::npos;
+  if (!is_plain) return fail(ErrorKind::invalid, "is no name of a time zone");
+  SystemFiles files;
+  auto bytes = files.read("/usr/share/zoneinfo/" + name);
+  if (!bytes) {
+    return fail(ErrorKind::not_found,
+                "is not in this machine's time zone database (the package tzdata)");
+  }
+  return rollout::TimeZone::from_tzif(*bytes);
+}
+
+}  // namespace
+
 controller::FleetWatchOptions ClusterFlags::fleet() const {
   controller::FleetWatchOptions options;
   options.key_domain = key_domain;
   options.gpu_pods.dra_drivers = dra_drivers;
   options.clients = clients;
+  options.rollouts.enabled = true;
+  options.rollouts.time_zones = system_time_zone;
   return options;
 }
 

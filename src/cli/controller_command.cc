@@ -9,6 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
 #include "controller/metrics.h"
+#include "controller/rollout_controller.h"
 #include "controller/status_server.h"
 #include "controller/upgrade_controller.h"
 #include "kube/leader_election.h"
@@ -36,17 +37,20 @@ Result<void> ensure_namespace(ClusterSession& session, const std::string& ns) {
 
 kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
                                              const std::string& identity,
-                                             controller::UpgradeController& upgrade, Log& log) {
+                                             controller::UpgradeController& upgrade,
+                                             controller::RolloutController& rollouts, Log& log) {
   kube::LeaderElectionOptions options;
   options.lease = {flags.ns, flags.lease};
   options.identity = identity;
-  options.on_started_leading = [&upgrade, &log] {
+  options.on_started_leading = [&upgrade, &rollouts, &log] {
     log.info("leading");
     upgrade.lead();
+    rollouts.lead();
   };
-  options.on_stopped_leading = [&upgrade, &log] {
+  options.on_stopped_leading = [&upgrade, &rollouts, &log] {
     log.warning("no longer leading");
     upgrade.follow();
+    rollouts.follow();
   };
   options.on_new_leader = [&log](const std::string& leader) {
     log.info("the leader is", {{"identity", leader}});
@@ -90,20 +94,31 @@ int run_controller(const ControllerFlags& flags) {
 
   controller::UpgradeOptions options;
   options.fleet = flags.cluster.fleet();
+  options.fleet.rollouts.ns = flags.ns;
   options.ns = flags.ns;
   options.instance = who_am_i();
   options.parallel_writes = flags.parallel_writes;
   options.stopwatch = [&session] { return session.loop.uptime(); };
   controller::UpgradeController upgrade(*session.api, session.loop, session.random, *session.log,
                                         options);
+  controller::RolloutOptions rollout_options;
+  rollout_options.gates.ns = flags.ns;
+  rollout_options.reason_of = [&upgrade](const std::string& node) {
+    auto at = upgrade.reasons().find(node);
+    return at == upgrade.reasons().end() ? std::string() : at->second.name;
+  };
+  controller::RolloutController rollouts(*session.api, session.loop, session.random, *session.log,
+                                         upgrade.watch(), std::move(rollout_options));
   std::string identity = fmt::format("{}_{}", who_am_i(), session.random.uuid());
   kube::LeaderElection election(*session.api, session.loop, session.random, *session.log,
-                                election_options(flags, identity, upgrade, *session.log));
+                                election_options(flags, identity, upgrade, rollouts, *session.log));
   upgrade.start();
+  rollouts.start();
   if (flags.elect) {
     election.start();
   } else {
     upgrade.lead();
+    rollouts.lead();
   }
 
   std::unique_ptr<controller::StatusServer> server;
@@ -120,7 +135,8 @@ int run_controller(const ControllerFlags& flags) {
   // What was decided is finished, nothing new is begun, and the lease is free for the next.
   session.log->info("stopping");
   upgrade.follow();
-  session.loop.run_until([&] { return upgrade.idle(); }, seconds(5));
+  rollouts.follow();
+  session.loop.run_until([&] { return upgrade.idle() && rollouts.idle(); }, seconds(5));
   bool released = !flags.elect;
   if (flags.elect) election.stop([&] { released = true; });
   session.loop.run_until([&] { return released; }, seconds(5));

@@ -26,6 +26,7 @@
 #include "cli/plan_command.h"
 #include "cli/recipe_flags.h"
 #include "cli/reroll_command.h"
+#include "cli/rollout_command.h"
 #include "cli/simulate_command.h"
 #include "cli/status_command.h"
 #include "cli/steer_command.h"
@@ -267,6 +268,44 @@ void add_steering(CLI::App& app, SteeringFlags& flags, int& result) {
   add_node_steering(app, "skip", "Leave nodes out", NodeSteering::skip, flags.skip, result);
   add_node_steering(app, "unskip", "Leave nodes out no longer", NodeSteering::unskip, flags.unskip,
                     result);
+}
+
+void add_rollout(CLI::App& app, RolloutFlags& flags, int& result) {
+  CLI::App* rollout = app.add_subcommand("rollout", "A fleet's upgrade in waves");
+  rollout->require_subcommand(1);
+  auto add = [&](const std::string& name, const std::string& about, RolloutVerb verb) {
+    CLI::App* command = rollout->add_subcommand(name, about);
+    add_cluster_flags(command, flags.cluster);
+    command->callback([&flags, verb, &result] {
+      flags.verb = verb;
+      result = run_rollout(flags);
+    });
+    if (verb != RolloutVerb::list && verb != RolloutVerb::create) {
+      command->add_option("name", flags.name, "The rollout; may be left out where there is one");
+    }
+    bool shows =
+        verb == RolloutVerb::list || verb == RolloutVerb::status || verb == RolloutVerb::history;
+    if (shows) {
+      add_output_flag(command, flags.output);
+    } else {
+      command->add_flag("--dry-run", flags.dry_run, "Say what would be done, and do not do it");
+    }
+    return command;
+  };
+  CLI::App* create = add("create", "Make a DriverRollout of a file", RolloutVerb::create);
+  create->add_option("-f,--file", flags.file, "YAML of a DriverRollout; - is standard input")
+      ->required();
+  add("list", "All rollouts", RolloutVerb::list);
+  add("status", "Phase, waves, gates and bakes", RolloutVerb::status)
+      ->add_flag("-w,--watch", flags.watch, "Go on showing it");
+  CLI::App* promote = add("promote", "Approve the wave that waits for it", RolloutVerb::promote);
+  promote->add_option("--wave", flags.wave, "Only if this is the wave that waits");
+  add("pause", "Start no new node; nodes in flight finish", RolloutVerb::pause);
+  add("resume", "Go on after a pause", RolloutVerb::resume);
+  add("abort", "Close the waves and leave nodes as they are", RolloutVerb::abort);
+  add("retry", "Try again what is held", RolloutVerb::retry);
+  add("rollback", "Go back to the version before", RolloutVerb::rollback);
+  add("history", "What was decided, when, and by whom", RolloutVerb::history);
 }
 
 void add_reroll(CLI::App& app, RerollFlags& flags, int& result) {
@@ -548,6 +587,7 @@ struct Flags {
   SimulateFlags simulate;
   LookingFlags looking;
   SteeringFlags steering;
+  RolloutFlags rollout;
   RerollFlags reroll;
   DriverManagerFlags driver_manager;
   MatrixFlags matrix;
@@ -569,6 +609,7 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
       {{"status", "why", "plan"}, [&] { add_looking(app, flags.looking, result); }},
       {{"pause", "resume", "retry", "skip", "unskip"},
        [&] { add_steering(app, flags.steering, result); }},
+      {{"rollout"}, [&] { add_rollout(app, flags.rollout, result); }},
       {{"install", "uninstall"}, [&] { add_install(app, flags.own, result); }},
       {{"matrix"}, [&] { add_matrix(app, flags.matrix, result); }},
       {{"reroll"}, [&] { add_reroll(app, flags.reroll, result); }},

@@ -349,9 +349,12 @@ void RolloutController::retry_nodes(const std::string& name, const rollout::Retr
   busy_.insert(name);
   auto left = std::make_shared<size_t>(write.nodes.size());
   for (const std::string& node : write.nodes) {
+    // A whole step: the state and when it was entered.
     Json patch = JsonObject{
-        {"metadata", JsonObject{{"labels", JsonObject{{watch_.rules().keys.state,
-                                                       to_string(fleet::State::required)}}}}}};
+        {"metadata",
+         JsonObject{
+             {"labels", JsonObject{{watch_.rules().keys.state, to_string(fleet::State::required)}}},
+             {"annotations", JsonObject{{fleet::since_annotation, format_rfc3339(loop_.now())}}}}}};
     api_.call(kube::patch(resource::nodes, {"", node}, kube::PatchType::merge, std::move(patch)),
               scope_.bind([this, name, node, left](kube::Reply reply) {
                 if (reply && reply->ok()) {

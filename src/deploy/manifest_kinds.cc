@@ -26,6 +26,7 @@ const std::vector<ResourceType>& installed_kinds() {
       {"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", true},
       resource::pod_disruption_budgets,
       {"", "v1", "ServiceAccount", "serviceaccounts", true},
+      resource::custom_resource_definitions,
       {rbac, "v1", "ClusterRole", "clusterroles", false},
       {rbac, "v1", "ClusterRoleBinding", "clusterrolebindings", false},
       {rbac, "v1", "Role", "roles", true},

@@ -46,7 +46,12 @@ std::optional<fleet::RolloutHold> held_by_wave(const RolloutGate& gate, const st
 
 std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::string& node,
                                           const std::string& set, const std::string& newest) {
-  if (newest.empty()) return std::nullopt;
+  // Two watches that do not agree for a moment: whether the wave is open for what comes is not
+  // known either.
+  if (newest.empty()) {
+    return fleet::RolloutHold{"RevisionUnknown",
+                              "the driver's newest revision is not known at this moment", ""};
+  }
   if (auto hold = held_by_wave(gate, node, set, newest)) return hold;
   if (gate.paused) {
     return fleet::RolloutHold{

@@ -39,6 +39,14 @@ TEST(RolloutGate, AWaveIsOpenForOneRevisionOnly) {
   EXPECT_TRUE(hold_of(gate, "gpu-1", "another/set", "new"));
 }
 
+TEST(RolloutGate, WhileTheNewestRevisionIsNotKnownNothingBegins) {
+  for (Phase phase : {Phase::pending, Phase::upgrading, Phase::complete}) {
+    auto held = hold_of(gate_in(phase), "gpu-1", set, "");
+    ASSERT_TRUE(held) << to_string(phase);
+    EXPECT_EQ(held->name, "RevisionUnknown");
+  }
+}
+
 TEST(RolloutGate, ClosedWavesHoldEverybody) {
   RolloutGate gate = gate_in(Phase::held);
   gate.status.closed = true;

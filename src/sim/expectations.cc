@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "rollout/rollout_status.h"
+#include "sim/rollout_part.h"
 
 namespace lockstep::sim {
 
@@ -57,6 +59,7 @@ class Checker {
     check_failing_claims();
     check_work();
     check_cost();
+    check_rollout();
     return std::move(wrong_);
   }
 
@@ -89,6 +92,44 @@ class Checker {
       expect_equal("driver restarts", *expect_.driver_restarts, end_.driver_restarts);
     }
     if (expect_.unchanged) expect_equal("writes", 0, static_cast<int64_t>(end_.writes_since));
+  }
+
+  void check_rollout() {
+    bool asked = expect_.rollout_phase || expect_.rollout_reason || expect_.rollout_says ||
+                 expect_.waves_opened;
+    if (!asked) return;
+    Document object = end_.cluster.get(fleet::driver_rollouts, {"", std::string(rollout_name)});
+    if (!object) {
+      wrong_.push_back("there is no rollout");
+      return;
+    }
+    rollout::RolloutStatus status = rollout::read_rollout_status(*object);
+    auto expect_text = [&](std::string_view what, const std::optional<std::string>& expected,
+                           std::string_view seen) {
+      if (!expected || *expected == seen) return;
+      wrong_.push_back(fmt::format("rollout {}: expected {}, saw {} ({}: {})", what, *expected,
+                                   seen, status.reason, status.message));
+    };
+    expect_text("phase", expect_.rollout_phase, to_string(status.phase));
+    expect_text("reason", expect_.rollout_reason, status.reason);
+    if (expect_.waves_opened) {
+      int64_t opened =
+          std::count_if(status.waves.begin(), status.waves.end(),
+                        [](const rollout::WaveStatus& wave) { return wave.opened.is_set(); });
+      expect_equal("waves opened", *expect_.waves_opened, opened);
+    }
+    if (!expect_.rollout_says) return;
+    bool says = status.message.find(*expect_.rollout_says) != std::string::npos;
+    for (const rollout::WaveStatus& wave : status.waves) {
+      says |= wave.verdict_text.find(*expect_.rollout_says) != std::string::npos;
+    }
+    for (const rollout::HistoryEntry& entry : status.history) {
+      says |= entry.text.find(*expect_.rollout_says) != std::string::npos;
+    }
+    if (!says) {
+      wrong_.push_back(fmt::format("the rollout does not say \"{}\" but \"{}\"",
+                                   *expect_.rollout_says, status.message));
+    }
   }
 
   int64_t count(State state) const {

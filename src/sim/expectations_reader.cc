@@ -127,6 +127,10 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   yes("claimsHealed", expect.claims_healed);
   yes("workRuns", expect.work_runs);
   yes("unchanged", expect.unchanged);
+  text("rolloutPhase", expect.rollout_phase);
+  text("rolloutReason", expect.rollout_reason);
+  text("rolloutSays", expect.rollout_says);
+  count("wavesOpened", expect.waves_opened);
   reader.maybe("makespanAtMost", expect.makespan_at_most, &StrictReader::decimal);
   reader.maybe("writesPerNodeAtMost", expect.writes_per_node_at_most, &StrictReader::decimal);
   return expect;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "rollout/rollout_view.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -92,6 +94,21 @@ void WholeSteps::on_node(const NodeStep& step) {
   if (to == State::done && step.after->cordon == Cordon::ours) missing("the uncordon");
 }
 
+namespace {
+
+// A person told a rollout to try again what failed.
+bool is_retry_asked(const Truth& truth) {
+  const auto& rollouts = truth.cluster().backend.store.shelf(fleet::driver_rollouts.full_name());
+  for (const auto& [key, object] : rollouts.objects()) {
+    std::string_view command = annotation_of(object->json(), rollout::command_annotation);
+    auto read = rollout::Command::parse(command);
+    if (read && read->verb == "retry") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
   const Json& node = *step.after->object;
   if (annotation_of(node, keys().requested) == "true") return true;
@@ -103,6 +120,7 @@ bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
   const DriverTruth* driver = truth().driver_of(*pod->object);
   if (driver == nullptr || truth().may_be_unknown(driver->changed)) return true;
   if (step.from() == State::failed) {
+    if (is_retry_asked(truth())) return true;
     return annotation_of(*step.before->object, fleet::failed_revision_annotation) != driver->newest;
   }
   return label_of(*pod->object, fleet::revision_label) != driver->newest;

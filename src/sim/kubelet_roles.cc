@@ -1,4 +1,6 @@
 // What driver pods, DRA plugins and validators do to their machine.
+#include <algorithm>
+
 #include "sim/kubelets.h"
 
 namespace lockstep::sim {
@@ -87,6 +89,15 @@ bool Kubelets::driver_ready(const NodeState& node) const {
     if (run->role == Role::driver && run->ready && !run->deleting) return true;
   }
   return false;
+}
+
+bool Kubelets::is_busy(const std::string& node) const {
+  const NodeState* state = nodes_.find(node);
+  if (state == nullptr) return false;
+  return std::any_of(state->runs.begin(), state->runs.end(), [](const auto& entry) {
+    const Run& run = entry.second;
+    return run->role == Role::workload && run->uses_gpu && run->running();
+  });
 }
 
 const NvmlHandle* Kubelets::plugin_of(const NodeState& node) const {

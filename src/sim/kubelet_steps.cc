@@ -243,11 +243,15 @@ void Kubelets::crash(NodeState& node, const Run& run) {
   go_to(run, Step::start, wait);
 }
 
-void Kubelets::finish(NodeState&, const Run& run) {
+void Kubelets::finish(NodeState& node, const Run& run) {
   Time now = parts_.loop.now();
-  for (ContainerRun& container : run->containers) run->end(container, now, 0);
+  const NodeBehaviour& behaviour = node.machine.behaviour;
+  bool fails = run->pod.meta.labels.contains(gate_label) &&
+               applies_to(behaviour.gate_fails, node.machine.version());
+  int exit_code = fails ? behaviour.gate_exit_code : 0;
+  for (ContainerRun& container : run->containers) run->end(container, now, exit_code);
   run->set_ready(false, now);
-  run->phase = PodPhase::succeeded;
+  run->phase = fails ? PodPhase::failed : PodPhase::succeeded;
   run->step = Step::finished;
   publish(run);
 }

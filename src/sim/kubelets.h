@@ -67,6 +67,8 @@ class Kubelets {
   const Preparations& preparations() const { return preparations_; }
   // Null when this node's kubelet does not have it.
   const PodRun* find_run(const std::string& node, const ObjectKey& pod) const;
+  // A container of somebody's work uses the node's GPUs now.
+  bool is_busy(const std::string& node) const;
   const WriterCounts& write_counts() const { return writer_.counts(); }
 
   // Faults, at any time.

@@ -124,7 +124,11 @@ PodRun::PodRun(ObjectKey key_in, Pod pod_in, const Json& document)
       containers(runs_of(pod.spec.containers, pod.spec.init_containers.empty()
                                                   ? "ContainerCreating"
                                                   : "PodInitializing")),
-      node_(pod.node_name.str()) {}
+      node_(pod.node_name.str()) {
+  // A gate looks at the GPUs for a while and ends.
+  constexpr Duration gate_time = seconds(20);
+  if (pod.meta.labels.contains(gate_label) && run_time < Duration(0)) run_time = gate_time;
+}
 
 bool PodRun::running() const {
   return std::any_of(containers.begin(), containers.end(), [](const ContainerRun& container) {

@@ -20,6 +20,8 @@ namespace lockstep::sim {
 enum class Role { workload, driver, dra_plugin, validator };
 Role role_of(const StringMap& labels);
 std::string_view to_string(Role role);
+// On the pods of a rollout's gates: the gate's name.
+inline constexpr std::string_view gate_label = "lockstep.dev/gate";
 
 enum class Step {
   prepare,        // gets its claims' devices, or tries again later

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "data/yaml.h"
+#include "rollout/rollout_spec.h"
 #include "sim/expectations_reader.h"
 #include "sim/fault_reader.h"
 #include "sim/strict_reader.h"
@@ -17,6 +18,19 @@ namespace lockstep::sim {
 bool NodeChoice::includes(int number) const {
   return number <= first || (every > 0 && number % every == 0) ||
          std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+std::map<std::string, double> read_rates(const Json& json, const std::string& path,
+                                         std::optional<Error>& error) {
+  std::map<std::string, double> rates;
+  StrictReader reader(json, path, error);
+  if (!json.is_object()) return rates;
+  for (const auto& [version, rate] : json.get_object()) {
+    double value = 0;
+    reader.decimal(std::string(version), value);
+    rates[std::string(version)] = value;
+  }
+  return rates;
 }
 
 std::vector<std::string> NodeChoice::names(int nodes) const {
@@ -84,6 +98,8 @@ NodeBehaviour read_behaviour(StrictReader& reader) {
   reader.text("loadsInstead", behaviour.loads_instead);
   reader.text("validationFails", behaviour.validation_fails);
   reader.text("prepareFails", behaviour.prepare_fails);
+  reader.text("gateFails", behaviour.gate_fails);
+  reader.number("gateExitCode", behaviour.gate_exit_code, 1);
   reader.duration("driverLoad", behaviour.driver_load);
   return behaviour;
 }
@@ -94,6 +110,16 @@ void read_machine(const Json& json, const std::string& path, Scenario& scenario,
   const Json* nodes = reader.get("nodes");
   if (nodes == nullptr) return reader.complain(path, "does not say which nodes");
   scenario.machines.emplace_back(read_choice(*nodes, path + ".nodes", error), behaviour);
+}
+
+void read_labels(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {
+  StrictReader reader(json, path, error);
+  const Json* nodes = reader.get("nodes");
+  const Json* labels = reader.get("set");
+  if (nodes == nullptr || labels == nullptr || !labels->is_object()) {
+    return reader.complain(path, "must say which nodes, and set: a map of labels");
+  }
+  scenario.labels.emplace_back(read_choice(*nodes, path + ".nodes", error), labels->get_object());
 }
 
 // What upgradePolicy may say is for the policy's own reader to know.
@@ -117,7 +143,7 @@ struct Action {
   bool on_nodes = false;
 };
 
-constexpr std::array<Action, 40> known_actions = {{
+constexpr std::array<Action, 43> known_actions = {{
     {"setVersion", Wants::text},
     {"setChart", Wants::text},
     {"setPolicy", Wants::map},
@@ -158,6 +184,9 @@ constexpr std::array<Action, 40> known_actions = {{
     {"recreateDaemonSet", Wants::yes},
     {"relabel", Wants::map, true},
     {"setMachine", Wants::map, true},
+    {"rollout", Wants::text},
+    {"setRollout", Wants::map},
+    {"setXidRates", Wants::map},
 }};
 
 void read_action(StrictReader& reader, const std::string& key, const Action& action,
@@ -218,6 +247,7 @@ Interference read_step(const Json& json, const std::string& path, bool is_first,
   }
   reader.share("reached", step.reached);
   reader.flag("rest", step.rest);
+  reader.text("phase", step.phase);
   reader.flag("promptly", step.promptly);
   const Json* nodes = reader.get("nodes");
   if (nodes != nullptr) step.nodes = read_choice(*nodes, path + ".nodes", error);
@@ -236,7 +266,7 @@ Interference read_step(const Json& json, const std::string& path, bool is_first,
     // An action that is misspelt has the better message, and it comes first.
     for (const auto& [key, value] : json.get_object()) {
       std::vector<std::string> names{"at",   "after",    "state", "reached",
-                                     "rest", "promptly", "nodes"};
+                                     "rest", "promptly", "nodes", "phase"};
       if (std::find(names.begin(), names.end(), std::string(key)) == names.end()) return step;
     }
     reader.complain(path, "says nothing to do");
@@ -284,6 +314,18 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   if (const Json* latencies = reader.get("latencies")) {
     read_latencies(*latencies, scenario.latencies, error);
   }
+  if (const Json* rollout = reader.get("rollout")) {
+    scenario.rollout = *rollout;
+    auto spec = rollout::read_rollout_spec(JsonObject{{"spec", *rollout}});
+    if (!spec.problems.empty()) reader.complain("rollout", spec.problems.front());
+  }
+  reader.flag("health", scenario.health);
+  if (const Json* rates = reader.get("xidRates")) {
+    scenario.xid_rates = read_rates(*rates, "xidRates", error);
+  }
+  read_list(reader, "labels", [&](const Json& entry, const std::string& path) {
+    read_labels(entry, path, scenario, error);
+  });
   read_list(reader, "machines", [&](const Json& entry, const std::string& path) {
     read_machine(entry, path, scenario, error);
   });

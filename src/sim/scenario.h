@@ -59,6 +59,11 @@ struct Expectations {
   std::optional<bool> work_runs;       // every pod of the work runs, or has finished
   // The controller wrote nothing: since the beginning, or in a check since the step before it.
   std::optional<bool> unchanged;
+  // Of the rollout.
+  std::optional<std::string> rollout_phase;
+  std::optional<std::string> rollout_reason;
+  std::optional<std::string> rollout_says;  // part of its message or of a wave's verdict
+  std::optional<int64_t> waves_opened;
   std::optional<double> makespan_at_most;         // as a multiple of the ideal
   std::optional<double> writes_per_node_at_most;  // besides evictions, events and leases
 };
@@ -71,6 +76,7 @@ struct Interference {
   std::optional<fleet::State> state;
   IntOrPercent reached = IntOrPercent::count(1);
   bool promptly = false;  // at the very event that brings the state, not within a second
+  std::string phase;      // once the rollout is in it
   bool rest = false;      // once nothing is under way and nothing has changed for five minutes
   // What.
   std::string action;  // "setVersion", "setPolicy", "cordon", …
@@ -96,6 +102,14 @@ struct Scenario {
   // Comes with the version, and with it the annotation of the DRA plugin; empty: it does not.
   std::string to_chart = "v26.3.1";
   bool reroll_clients = true;
+  // The spec of a DriverRollout that is there before the version changes; null: none.
+  Json rollout;
+  // Labels of nodes, besides the usual ones.
+  std::vector<std::pair<NodeChoice, JsonObject>> labels;
+  // Nodes tell of their GPUs' health, and how often fatal XIDs happen on a busy node, per GPU-hour,
+  // by driver version ("*": any other).
+  bool health = false;
+  std::map<std::string, double> xid_rates;
   int controllers = 1;           // all believe that they lead
   double controller_faults = 0;  // how badly the API treats the controller; 1 is a very bad day
   double fleet_faults = 0;       // and the fleet itself
@@ -111,6 +125,10 @@ struct Scenario {
 
 // An error names the file, the key that is wrong and the nearest known one.
 Result<Scenario> read_scenario(std::string_view text, std::string_view file);
+
+// By driver version, each a number of events per GPU-hour.
+std::map<std::string, double> read_rates(const Json& json, const std::string& path,
+                                         std::optional<Error>& error);
 
 // The work of a fleet of so many nodes.
 WorkloadOptions workloads_of(const Scenario& scenario, int nodes);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "controller/rollout_controller.h"
 #include "controller/upgrade_controller.h"
 #include "kube/counting_api.h"
 #include "kube/fault_api.h"
@@ -14,6 +15,7 @@
 #include "sim/expectations.h"
 #include "sim/fault_reader.h"
 #include "sim/observed_api.h"
+#include "sim/rollout_part.h"
 #include "sim/shifted_loop.h"
 #include "sim/witness.h"
 #include "sim/world_faults.h"
@@ -35,6 +37,13 @@ ClusterOptions cluster_options(const Scenario& scenario, const RunOptions& optio
   cluster.simulated.fleet.workloads = workloads_of(scenario, nodes);
   cluster.simulated.gpu_operator = scenario.gpu_operator;
   cluster.simulated.kubelets.latencies = scenario.latencies;
+  for (const auto& [choice, labels] : scenario.labels) {
+    for (const std::string& name : choice.names(nodes)) {
+      for (const auto& [key, value] : labels) {
+        cluster.simulated.fleet.node_labels[name][key] = value;
+      }
+    }
+  }
   return cluster;
 }
 
@@ -80,6 +89,7 @@ class Run {
         wrapped_(options.wrap ? options.wrap(crash_) : nullptr),
         clock_(cluster_.loop),
         world_(cluster_, fault_api_, faults_, clock_),
+        rollout_(cluster_, scenario, options.seed),
         taken_(scenario.steps.size()) {
     summary_.scenario = scenario.name;
     summary_.seed = options.seed;
@@ -91,6 +101,7 @@ class Run {
       summary_.disappointments.push_back("the fleet did not come up");
       return summary_;
     }
+    must(rollout_.start());
     witness_.emplace(cluster_, witness_options(scenario_, disturbances_));
     start_controllers();
     // Every node is known and in sync before anything happens.
@@ -161,7 +172,7 @@ class Run {
   void on_crash(Duration away) {
     ++crashes_;
     events_.note("lockstep", "crash", "", fmt::format("back after {}", format_duration(away)));
-    controllers_.clear();
+    clear_controllers();
     cluster_.loop.after(away, scope_.bind([this] {
       if (controllers_.empty() && !stopped_) start_controllers();
     }));
@@ -178,16 +189,38 @@ class Run {
   void start_controllers() {
     stopped_ = false;
     views_.clear();
-    controllers_.clear();
+    clear_controllers();
     crash_.begin_life();
     for (int i = 0; i < scenario_.controllers; ++i) {
       controller::UpgradeOptions options;
       if (!scenario_.reroll_clients) options.fleet.clients.clear();
+      options.fleet.rollouts.enabled = rollout_.enabled();
+      options.fleet.rollouts.time_zones = rollout_time_zones();
       controllers_.push_back(std::make_unique<controller::UpgradeController>(
           wrapped_ ? *wrapped_ : crash_, clock_, controller_random_, log_, std::move(options)));
       controllers_.back()->start();
       controllers_.back()->lead();
+      if (rollout_.enabled()) start_rollouts(*controllers_.back());
     }
+  }
+
+  void start_rollouts(controller::UpgradeController& upgrade) {
+    controller::RolloutOptions options;
+    options.reason_of = [&upgrade](const std::string& node) {
+      auto at = upgrade.reasons().find(node);
+      return at == upgrade.reasons().end() ? std::string() : at->second.name;
+    };
+    rollouts_.push_back(std::make_unique<controller::RolloutController>(
+        wrapped_ ? *wrapped_ : crash_, clock_, controller_random_, log_, upgrade.watch(),
+        std::move(options)));
+    rollouts_.back()->start();
+    rollouts_.back()->lead();
+  }
+
+  // Those that look at others' watches go first.
+  void clear_controllers() {
+    rollouts_.clear();
+    controllers_.clear();
   }
 
   // Nobody has anything left to do: all steps taken, no upgrade under way, and quiet for a while.
@@ -205,6 +238,7 @@ class Run {
     for (const auto& [state, count] : witness_->nodes_by_state()) {
       if (fleet::is_active(state)) return false;
     }
+    if (!rollout_.at_rest()) return false;
     return cluster_.loop.uptime() - last > minutes(5);
   }
 
@@ -243,6 +277,7 @@ class Run {
     if (now - began_ < step.at) return false;
     if (step.after && (!taken_[i - 1] || now - *taken_[i - 1] < *step.after)) return false;
     if (step.rest && !is_quiet()) return false;
+    if (!step.phase.empty() && step.phase != to_string(rollout_.status().phase)) return false;
     return !step.state || witness_->reached(*step.state) >= step.reached.of(nodes_, Rounding::up);
   }
 
@@ -296,10 +331,17 @@ class Run {
       start_controllers();
     } else if (action == "stop") {
       stopped_ = true;
-      controllers_.clear();
+      clear_controllers();
     } else if (action == "crash") {
       std::optional<Error> error;
       crash_.crash_in(read_crash_step(step.value, action, error));
+    } else if (action == "rollout") {
+      must(rollout_.command(std::string(as_text(&step.value))));
+    } else if (action == "setRollout") {
+      must(rollout_.change_spec(step.value));
+    } else if (action == "setXidRates") {
+      std::optional<Error> error;
+      rollout_.set_xid_rates(read_rates(step.value, action, error));
     } else if (action == "calm") {
       calm();
     } else if (action == "addClaims") {
@@ -470,10 +512,12 @@ class Run {
   std::unique_ptr<kube::Api> wrapped_;  // around crash_, where somebody wants to see
   ShiftedLoop clock_;                   // the controllers' own
   WorldFaults world_;
+  RolloutPart rollout_;
   SilentLog log_;
   fleet::Keys keys_;
   std::optional<Witness> witness_;
   std::vector<std::unique_ptr<controller::UpgradeController>> controllers_;
+  std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;
   struct View {
     std::string nodes;
     std::string pods;

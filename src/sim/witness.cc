@@ -9,6 +9,7 @@
 #include "sim/invariant_machines.h"
 #include "sim/invariant_pods.h"
 #include "sim/invariant_reasons.h"
+#include "sim/invariant_rollout.h"
 #include "sim/invariant_service.h"
 #include "sim/invariant_writes.h"
 
@@ -55,6 +56,8 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<FitForService>(options.clients_renewed);
   add<BoundedWrites>();
   add<NamedByUid>();
+  add<OpenWavesOnly>();
+  add<NoWaveWithoutPass>();
   accidents_ = &add<NoAccident>();
   reasons_ = &add<TrueReasons>();
 }

@@ -161,9 +161,13 @@ void WorkloadControllers::sync_job(const GenericObject& job) {
                                as_integer(find(*job.document, "status", "succeeded")));
   bool complete = succeeded >= completions;
   bool suspended = as_bool(find(spec, "suspend"));
-  int64_t wanted = complete || suspended ? 0
-                                         : std::min(as_integer(find(spec, "parallelism"), 1),
-                                                    completions - succeeded);
+  // Kubernetes tries six times, after growing pauses; here nobody fails but who does not try again.
+  auto failed = static_cast<int64_t>(pods.failed.size());
+  bool given_up = failed > 0 && as_integer(find(spec, "backoffLimit"), 6) == 0;
+  int64_t wanted =
+      complete || suspended || given_up
+          ? 0
+          : std::min(as_integer(find(spec, "parallelism"), 1), completions - succeeded);
   auto present = static_cast<int64_t>(pods.live.size() + pods.unseen);
   JsonObject labels{{"batch.kubernetes.io/job-name", job.meta.name.view()},
                     {"job-name", job.meta.name.view()},
@@ -178,7 +182,7 @@ void WorkloadControllers::sync_job(const GenericObject& job) {
   JsonObject status{{"active", static_cast<int64_t>(pods.live.size())},
                     {"ready", ready_among(pods.live)},
                     {"succeeded", succeeded},
-                    {"failed", static_cast<int64_t>(pods.failed.size())},
+                    {"failed", failed},
                     {"startTime", started.empty() ? std::string_view(now) : started}};
   if (complete && text_at(*job.document, "status", "completionTime").empty()) {
     auto condition = [&](std::string_view type) {
@@ -186,6 +190,13 @@ void WorkloadControllers::sync_job(const GenericObject& job) {
     };
     status["conditions"] = JsonArray{condition("SuccessCriteriaMet"), condition("Complete")};
     status["completionTime"] = now;
+  }
+  const Json* shown = find(*job.document, "status", "conditions");
+  if (given_up && !complete && (shown == nullptr || shown->as_array().empty())) {
+    status["conditions"] = JsonArray{JsonObject{{"type", "Failed"},
+                                                {"status", "True"},
+                                                {"reason", "BackoffLimitExceeded"},
+                                                {"lastTransitionTime", now}}};
   }
   write_status(resource::jobs, job, std::move(status));
 }

@@ -1,0 +1,189 @@
+#include "cli/rollout_command.h"
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "cli/exit_codes.h"
+#include "cli/rollout_text.h"
+#include "cli/status_command.h"
+#include "cli/terminal.h"
+#include "data/yaml.h"
+#include "fleet/keys.h"
+#include "kube/sync_api.h"
+#include "rollout/rollout_spec.h"
+#include "rollout/rollout_view.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr Duration between_looks = seconds(2);
+
+Error explain(Error error) {
+  if (error.kind == ErrorKind::not_found) {
+    error.message += ": the cluster has no such DriverRollout, or does not know the kind";
+  }
+  return error;
+}
+
+Result<std::vector<Document>> list_rollouts(kube::SyncApi& api) {
+  auto items = api.list(kube::list(fleet::driver_rollouts));
+  if (!items && items.error().kind == ErrorKind::not_found) {
+    return fail(ErrorKind::not_found,
+                "the cluster does not know DriverRollout; lockstep install brings it");
+  }
+  if (!items) return fail(items.error());
+  return items->items;
+}
+
+// The one that is named, or the only one there is.
+Result<Document> find_rollout(kube::SyncApi& api, const std::string& name) {
+  if (!name.empty()) {
+    auto found = api.get(fleet::driver_rollouts, {"", name});
+    if (!found) return fail(explain(found.error()).at("rollout " + name));
+    return found;
+  }
+  LOCKSTEP_TRY(std::vector<Document> all, list_rollouts(api));
+  if (all.empty()) return fail(ErrorKind::not_found, "there is no rollout");
+  if (all.size() == 1) return all.front();
+  std::vector<std::string> names;
+  for (const Document& rollout : all) names.emplace_back(text_at(*rollout, "metadata", "name"));
+  return fail(ErrorKind::invalid, "there are several rollouts; say which: " + join(names, ", "));
+}
+
+Result<std::string> read_input(const ClusterSession& session, const std::string& file) {
+  if (file != "-") return session.files.read(file);
+  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+}
+
+Result<Document> create(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags) {
+  LOCKSTEP_TRY(std::string text, read_input(session, flags.file));
+  LOCKSTEP_TRY(Json object, parse_yaml(text, flags.file));
+  bool is_rollout = text_at(object, "kind") == fleet::driver_rollouts.kind &&
+                    text_at(object, "apiVersion") == fleet::driver_rollouts.api_version();
+  if (!is_rollout) {
+    return failf(ErrorKind::invalid, "{}: is no DriverRollout of {}", flags.file,
+                 fleet::driver_rollouts.api_version());
+  }
+  // What the controller would not begin is said now, and all of it.
+  rollout::RolloutSpec spec = rollout::read_rollout_spec(object);
+  if (!spec.problems.empty()) {
+    return fail(ErrorKind::invalid, join(spec.problems, "; "), flags.file);
+  }
+  kube::Request request = kube::create(fleet::driver_rollouts, "", std::move(object));
+  request.with("fieldManager", "lockstep");
+  if (flags.dry_run) request.with("dryRun", "All");
+  return kube::document_of(api.call(std::move(request)));
+}
+
+Json patch_for(const RolloutFlags& flags, Time now) {
+  if (flags.verb == RolloutVerb::pause || flags.verb == RolloutVerb::resume) {
+    return JsonObject{{"spec", JsonObject{{"paused", flags.verb == RolloutVerb::pause}}}};
+  }
+  rollout::Command command;
+  command.verb = flags.verb == RolloutVerb::promote ? "promote"
+                 : flags.verb == RolloutVerb::abort ? "abort"
+                 : flags.verb == RolloutVerb::retry ? "retry"
+                                                    : "rollback";
+  command.wave = flags.wave;
+  command.by = who_am_i();
+  command.at = now;
+  return JsonObject{
+      {"metadata", JsonObject{{"annotations", JsonObject{{rollout::command_annotation,
+                                                          print_json(command.to_json())}}}}}};
+}
+
+std::string_view done_text(RolloutVerb verb) {
+  switch (verb) {
+    case RolloutVerb::promote:
+      return "is asked to go on with the next wave";
+    case RolloutVerb::pause:
+      return "is paused: no new node starts, nodes in flight finish";
+    case RolloutVerb::resume:
+      return "goes on";
+    case RolloutVerb::abort:
+      return "is asked to close its waves; nodes stay as they are";
+    case RolloutVerb::retry:
+      return "is asked to try again what is held";
+    case RolloutVerb::rollback:
+      return "is asked to go back to the version before";
+    default:
+      return "";
+  }
+}
+
+int steer(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags) {
+  auto found = find_rollout(api, flags.name);
+  if (!found) return report(found.error());
+  std::string name(text_at(**found, "metadata", "name"));
+  kube::Request request = kube::patch(fleet::driver_rollouts, {"", name}, kube::PatchType::merge,
+                                      patch_for(flags, session.loop.now()));
+  request.with("fieldManager", "lockstep");
+  if (flags.dry_run) request.with("dryRun", "All");
+  auto written = kube::document_of(api.call(std::move(request)));
+  if (!written) return report(written.error().at("rollout " + name));
+  fmt::print("rollout {} {}{}\n", name, done_text(flags.verb), flags.dry_run ? " (dry run)" : "");
+  return ExitCode::ok;
+}
+
+int show_list(kube::SyncApi& api, const RolloutFlags& flags, Time now) {
+  auto all = list_rollouts(api);
+  if (!all) return report(all.error());
+  if (flags.output == "table") {
+    fmt::print("{}", rollout_table(*all, now));
+    return ExitCode::ok;
+  }
+  JsonArray list;
+  for (const Document& rollout : *all) list.push_back(*rollout);
+  print_document(Json(std::move(list)), flags.output);
+  return ExitCode::ok;
+}
+
+int show(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags) {
+  while (true) {
+    auto found = find_rollout(api, flags.name);
+    if (!found) return report(found.error());
+    if (flags.output != "table") {
+      print_document(flags.verb == RolloutVerb::history ? rollout_history_json(**found) : **found,
+                     flags.output);
+    } else if (flags.verb == RolloutVerb::history) {
+      fmt::print("{}", rollout_history(**found));
+    } else {
+      if (flags.watch && Terminal::of_output().interactive) fmt::print("\x1b[H\x1b[2J");
+      fmt::print("{}", rollout_text(**found, session.loop.now()));
+    }
+    std::fflush(stdout);
+    if (!flags.watch) return ExitCode::ok;
+    session.loop.run_until([] { return false; }, between_looks);
+  }
+}
+
+}  // namespace
+
+int run_rollout(const RolloutFlags& flags) {
+  auto session = ClusterSession::open(flags.cluster);
+  if (!session) return report(session.error());
+  kube::SyncApi api(*(*session)->api, (*session)->loop);
+  switch (flags.verb) {
+    case RolloutVerb::create: {
+      auto made = create(**session, api, flags);
+      if (!made) return report(made.error());
+      fmt::print("rollout {} created{}\n", text_at(**made, "metadata", "name"),
+                 flags.dry_run ? " (dry run)" : "");
+      return ExitCode::ok;
+    }
+    case RolloutVerb::list:
+      return show_list(api, flags, (*session)->loop.now());
+    case RolloutVerb::status:
+    case RolloutVerb::history:
+      return show(**session, api, flags);
+    default:
+      return steer(**session, api, flags);
+  }
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,31 @@
+// What must never happen in a rollout: a node that begins outside the open waves, or a wave that
+// opens on anything but Passed.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "rollout/rollout_gate.h"
+#include "sim/invariant.h"
+
+namespace lockstep::sim {
+
+// No node outside the open waves is begun.
+class OpenWavesOnly : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
+  void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+
+ private:
+  Duration changed_ = Duration::min();  // what a rollout allows last did
+};
+
+// A wave opens only when the one before it has passed, and waves open one by one.
+class NoWaveWithoutPass : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+};
+
+}  // namespace lockstep::sim

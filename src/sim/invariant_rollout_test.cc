@@ -1,0 +1,99 @@
+#include "sim/invariant_rollout.h"
+
+#include "controller/rollout_watch.h"
+#include "sim/invariant_test_util.h"
+#include "sim/rollout_part.h"
+
+namespace lockstep::sim {
+namespace {
+
+class RolloutInvariantTest : public InvariantTest {
+ protected:
+  void start_rollout() {
+    scenario.rollout =
+        JsonObject{{"driver", JsonObject{{"kind", "ClusterPolicy"}, {"name", "cluster-policy"}}},
+                   {"waves", JsonArray{wave("canary", JsonObject{{"count", 1}}),
+                                       wave("rest", JsonObject{{"rest", true}})}}};
+    start(JsonObject{{"autoUpgrade", true}, {"maxParallelUpgrades", 0}, {"maxUnavailable", 4}});
+    part.emplace(*cluster, scenario, 1);
+    ASSERT_TRUE(part->start());
+    change_driver();
+    status.phase = rollout::Phase::upgrading;
+    status.open_waves = 1;
+    status.open_for.revisions = {{"gpu-operator/nvidia-driver-daemonset", newest()}};
+    status.waves.resize(2);
+    status.waves[0].name = "canary";
+    status.waves[1].name = "rest";
+    write_status();
+    rollout::RecordedWave record{"new", {"gpu-1"}};
+    ObjectKey key{"lockstep-system", controller::wave_name(std::string(rollout_name), 0)};
+    EXPECT_EQ(
+        act(kube::create(resource::config_maps, key.ns,
+                         controller::wave_to_json(key, std::string(rollout_name), 0, record, ""))),
+        201);
+    cluster->loop.run_for(minutes(1));
+  }
+  static Json wave(std::string_view name, JsonObject nodes) {
+    return JsonObject{{"name", name}, {"nodes", std::move(nodes)}};
+  }
+  std::string newest() {
+    const PodTruth* pod = witness->truth().driver_pod("gpu-1");
+    return witness->truth().driver_of(*pod->object)->newest;
+  }
+  void write_status() {
+    kube::Request request =
+        merge_patch(fleet::driver_rollouts, {"", std::string(rollout_name)},
+                    JsonObject{{"status", rollout::rollout_status_to_json(status)}});
+    request.subresource = "status";
+    EXPECT_EQ(act(request), 200);
+  }
+
+  Scenario scenario;
+  std::optional<RolloutPart> part;
+  rollout::RolloutStatus status;
+};
+
+TEST_F(RolloutInvariantTest, SeesANodeThatBeginsOutsideTheOpenWaves) {
+  start_rollout();
+  go("gpu-1", {State::required, State::cordon});
+  expect_innocent();
+  go("gpu-2", {State::required, State::cordon});
+  expect_violation("gpu-2 was begun, and WaveNotOpen");
+}
+
+TEST_F(RolloutInvariantTest, SeesANodeThatBeginsWhileTheWavesAreClosed) {
+  start_rollout();
+  status.phase = rollout::Phase::held;
+  status.closed = true;
+  write_status();
+  cluster->loop.run_for(minutes(1));
+  go("gpu-1", {State::required, State::cordon});
+  expect_violation("gpu-1 was begun, and WaveNotOpen");
+}
+
+TEST_F(RolloutInvariantTest, SeesAWaveThatOpensOnAnythingButPassed) {
+  start_rollout();
+  for (rollout::Outcome outcome : {rollout::Outcome::running, rollout::Outcome::inconclusive}) {
+    status.open_waves = 1;
+    status.waves[0].verdict = outcome;
+    write_status();
+    status.open_waves = 2;
+    write_status();
+  }
+  ASSERT_EQ(witness->violations().size(), 2U);
+  EXPECT_NE(witness->violations()[1].find("although wave canary is Inconclusive"),
+            std::string::npos)
+      << witness->violations()[1];
+}
+
+TEST_F(RolloutInvariantTest, AWaveThatOpensOnPassedIsFine) {
+  start_rollout();
+  status.waves[0].verdict = rollout::Outcome::passed;
+  write_status();
+  status.open_waves = 2;
+  write_status();
+  expect_innocent();
+}
+
+}  // namespace
+}  // namespace lockstep::sim
