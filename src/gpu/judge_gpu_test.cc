@@ -23,9 +23,9 @@ TEST(JudgeEcc, UncorrectedSinceTheBaselineFail) {
 }
 
 TEST(JudgeEcc, UncorrectedDuringTheGateFailWithoutABaselineToo) {
-  EXPECT_EQ(
-      ecc(R"({"before":{"ecc":{"uncorrected_volatile":0}},"after":{"ecc":{"uncorrected_volatile":1,"uncorrected_aggregate":1}}})"),
-      Verdict::failed);
+  EXPECT_EQ(ecc(R"({"before":{"ecc":{"uncorrected_volatile":0}},
+               "after":{"ecc":{"uncorrected_volatile":1,"uncorrected_aggregate":1}}})"),
+            Verdict::failed);
 }
 
 TEST(JudgeEcc, UncorrectedSinceTheDriverWasLoadedAreForAPersonWithoutABaseline) {
@@ -86,7 +86,8 @@ TEST(JudgeSpeed, AnUnknownModelIsStillWrongWhenItIsWrong) {
   const Json gpu =
       json(R"({"memory":{"gigabytes_per_second":1,"wrong_cells":1,"first_wrong_byte":16},
                             "inference":{"tflops":1,"wrong_rows":2,"size":4096},
-                            "pcie":{"to_gpu_gigabytes_per_second":1,"to_host_gigabytes_per_second":1,"wrong_cells":1}})");
+                            "pcie":{"to_gpu_gigabytes_per_second":1,
+                                    "to_host_gigabytes_per_second":1,"wrong_cells":1}})");
   EXPECT_EQ(judge_memory({gpu}).verdict, Verdict::failed);
   EXPECT_EQ(judge_inference({gpu}).verdict, Verdict::failed);
   EXPECT_EQ(judge_pcie({gpu}).verdict, Verdict::failed);

@@ -74,7 +74,8 @@ TEST(JudgePeer, WrongBytesAndSlowPairsFail) {
 }
 
 constexpr const char* port_up =
-    R"({"rdma":{"after":{"mlx5_0/1":{"state":"ACTIVE","phys_state":"LinkUp","gigabits_per_second":400,"link_downed":1}}}})";
+    R"({"rdma":{"after":{"mlx5_0/1":{"state":"ACTIVE","phys_state":"LinkUp",
+                "gigabits_per_second":400,"link_downed":1}}}})";
 
 TEST(JudgeRdma, ByTheBaselinesPorts) {
   EXPECT_EQ(judge_rdma(Bench(port_up, port_up).input()).verdict, Verdict::passed);
@@ -83,19 +84,18 @@ TEST(JudgeRdma, ByTheBaselinesPorts) {
     const char* about;
     const char* now;
   };
-  for (
-      const Case& c :
-      {Case{"down", R"({"rdma":{"after":{"mlx5_0/1":{"state":"DOWN","phys_state":"Polling"}}}})"},
-       Case{
-           "slow",
-           R"({"rdma":{"after":{"mlx5_0/1":{"state":"ACTIVE","phys_state":"LinkUp","gigabits_per_second":100,"link_downed":1}}}})"},
-       Case{
-           "went down",
-           R"({"rdma":{"after":{"mlx5_0/1":{"state":"ACTIVE","phys_state":"LinkUp","gigabits_per_second":400,"link_downed":2}}}})"},
-       Case{
-           "no uverbs",
-           R"({"rdma":{"after":{"mlx5_0/1":{"state":"ACTIVE","phys_state":"LinkUp","gigabits_per_second":400,"link_downed":1,"uverbs":"uverbs0","uverbs_there":false}}}})"},
-       Case{"gone", R"({"rdma":{"after":{}}})"}}) {
+  for (const Case& c :
+       {Case{"down", R"({"rdma":{"after":{"mlx5_0/1":{"state":"DOWN","phys_state":"Polling"}}}})"},
+        Case{"slow",
+             R"({"rdma":{"after":{"mlx5_0/1":{"state":"ACTIVE","phys_state":"LinkUp",
+                "gigabits_per_second":100,"link_downed":1}}}})"},
+        Case{"went down",
+             R"({"rdma":{"after":{"mlx5_0/1":{"state":"ACTIVE","phys_state":"LinkUp",
+                "gigabits_per_second":400,"link_downed":2}}}})"},
+        Case{"no uverbs",
+             R"({"rdma":{"after":{"mlx5_0/1":{"state":"ACTIVE","phys_state":"LinkUp",
+                "gigabits_per_second":400,"link_downed":1,"uverbs":"uverbs0","uverbs_there":false}}}})"},
+        Case{"gone", R"({"rdma":{"after":{}}})"}}) {
     EXPECT_EQ(judge_rdma(Bench(c.now, port_up).input()).verdict, Verdict::failed) << c.about;
   }
 }
