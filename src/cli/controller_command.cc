@@ -8,6 +8,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
+#include "controller/failure_controller.h"
 #include "controller/metrics.h"
 #include "controller/rollout_controller.h"
 #include "controller/status_server.h"
@@ -35,22 +36,81 @@ Result<void> ensure_namespace(ClusterSession& session, const std::string& ns) {
   return {};
 }
 
+// The controllers of one process, which lead and follow together. The others look at the fleet
+// through the watches of the first.
+struct Controllers {
+  controller::UpgradeController upgrade;
+  controller::RolloutController rollouts;
+  controller::FailureController failures;
+
+  Controllers(ClusterSession& session, const ControllerFlags& flags)
+      : upgrade(*session.api, session.loop, session.random, *session.log,
+                upgrade_options(session, flags)),
+        rollouts(*session.api, session.loop, session.random, *session.log, upgrade.watch(),
+                 rollout_options(flags)),
+        failures(*session.api, session.loop, session.random, *session.log, upgrade.watch(),
+                 failure_options(flags)) {}
+
+  void start() {
+    upgrade.start();
+    rollouts.start();
+    failures.start();
+  }
+  void lead() {
+    upgrade.lead();
+    rollouts.lead();
+    failures.lead();
+  }
+  void follow() {
+    upgrade.follow();
+    rollouts.follow();
+    failures.follow();
+  }
+  bool idle() const { return upgrade.idle() && rollouts.idle() && failures.idle(); }
+
+ private:
+  static controller::UpgradeOptions upgrade_options(ClusterSession& session,
+                                                    const ControllerFlags& flags) {
+    controller::UpgradeOptions options;
+    options.fleet = flags.cluster.fleet();
+    options.fleet.rollouts.ns = flags.ns;
+    options.ns = flags.ns;
+    options.instance = who_am_i();
+    options.parallel_writes = flags.parallel_writes;
+    options.stopwatch = [&session] { return session.loop.uptime(); };
+    return options;
+  }
+  controller::RolloutOptions rollout_options(const ControllerFlags& flags) {
+    controller::RolloutOptions options;
+    options.gates.ns = flags.ns;
+    options.reason_of = [this](const std::string& node) {
+      auto at = upgrade.reasons().find(node);
+      return at == upgrade.reasons().end() ? std::string() : at->second.name;
+    };
+    return options;
+  }
+  static controller::FailureOptions failure_options(const ControllerFlags& flags) {
+    controller::FailureOptions options;
+    options.instance = who_am_i();
+    options.plugins = flags.cluster.fleet().clients;
+    if (flags.on_bad_config == "fail") options.on_bad_config = upgrade::OnBadConfig::fail;
+    return options;
+  }
+};
+
 kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
-                                             const std::string& identity,
-                                             controller::UpgradeController& upgrade,
-                                             controller::RolloutController& rollouts, Log& log) {
+                                             const std::string& identity, Controllers& controllers,
+                                             Log& log) {
   kube::LeaderElectionOptions options;
   options.lease = {flags.ns, flags.lease};
   options.identity = identity;
-  options.on_started_leading = [&upgrade, &rollouts, &log] {
+  options.on_started_leading = [&controllers, &log] {
     log.info("leading");
-    upgrade.lead();
-    rollouts.lead();
+    controllers.lead();
   };
-  options.on_stopped_leading = [&upgrade, &rollouts, &log] {
+  options.on_stopped_leading = [&controllers, &log] {
     log.warning("no longer leading");
-    upgrade.follow();
-    rollouts.follow();
+    controllers.follow();
   };
   options.on_new_leader = [&log](const std::string& leader) {
     log.info("the leader is", {{"identity", leader}});
@@ -92,39 +152,22 @@ int run_controller(const ControllerFlags& flags) {
   ClusterSession& session = **opened;
   if (auto made = ensure_namespace(session, flags.ns); !made) return report(made.error());
 
-  controller::UpgradeOptions options;
-  options.fleet = flags.cluster.fleet();
-  options.fleet.rollouts.ns = flags.ns;
-  options.ns = flags.ns;
-  options.instance = who_am_i();
-  options.parallel_writes = flags.parallel_writes;
-  options.stopwatch = [&session] { return session.loop.uptime(); };
-  controller::UpgradeController upgrade(*session.api, session.loop, session.random, *session.log,
-                                        options);
-  controller::RolloutOptions rollout_options;
-  rollout_options.gates.ns = flags.ns;
-  rollout_options.reason_of = [&upgrade](const std::string& node) {
-    auto at = upgrade.reasons().find(node);
-    return at == upgrade.reasons().end() ? std::string() : at->second.name;
-  };
-  controller::RolloutController rollouts(*session.api, session.loop, session.random, *session.log,
-                                         upgrade.watch(), std::move(rollout_options));
+  Controllers controllers(session, flags);
   std::string identity = fmt::format("{}_{}", who_am_i(), session.random.uuid());
   kube::LeaderElection election(*session.api, session.loop, session.random, *session.log,
-                                election_options(flags, identity, upgrade, rollouts, *session.log));
-  upgrade.start();
-  rollouts.start();
+                                election_options(flags, identity, controllers, *session.log));
+  controllers.start();
   if (flags.elect) {
     election.start();
   } else {
-    upgrade.lead();
-    rollouts.lead();
+    controllers.lead();
   }
 
   std::unique_ptr<controller::StatusServer> server;
   if (!flags.status_address.empty()) {
-    auto listening = controller::StatusServer::listen(
-        session.loop, *session.log, flags.status_address, status_pages(session, upgrade));
+    auto listening =
+        controller::StatusServer::listen(session.loop, *session.log, flags.status_address,
+                                         status_pages(session, controllers.upgrade));
     if (!listening) return report(listening.error().at("--status-address"));
     server = std::move(*listening);
     session.log->info("metrics and health", {{"port", std::to_string(server->port())}});
@@ -134,9 +177,8 @@ int run_controller(const ControllerFlags& flags) {
 
   // What was decided is finished, nothing new is begun, and the lease is free for the next.
   session.log->info("stopping");
-  upgrade.follow();
-  rollouts.follow();
-  session.loop.run_until([&] { return upgrade.idle() && rollouts.idle(); }, seconds(5));
+  controllers.follow();
+  session.loop.run_until([&] { return controllers.idle(); }, seconds(5));
   bool released = !flags.elect;
   if (flags.elect) election.stop([&] { released = true; });
   session.loop.run_until([&] { return released; }, seconds(5));

@@ -15,6 +15,7 @@ struct ControllerFlags {
   std::string lease = "lockstep-controller";
   std::string status_address = "127.0.0.1:9464";  // metrics, health; empty: none
   size_t parallel_writes = 32;
+  std::string on_bad_config = "leave";  // what becomes of pods whose request is wrong
 };
 int run_controller(const ControllerFlags& flags);
 

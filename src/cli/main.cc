@@ -104,6 +104,12 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
   command->add_option("--parallel-writes", flags.parallel_writes, "Nodes worked on at a time")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command
+      ->add_option("--on-bad-config", flags.on_bad_config,
+                   "What becomes of a pod whose claim asks for what its DRA driver does not know: "
+                   "leave it and say so on it, or fail it")
+      ->check(CLI::IsMember({"leave", "fail"}))
+      ->capture_default_str();
   command->callback([&] { result = run_controller(flags); });
 }
 

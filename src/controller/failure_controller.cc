@@ -174,7 +174,7 @@ void FailureController::work_on_node(const std::string& key, const std::string& 
     if (view && !held.empty()) queue_.add_after(key, seconds(1));
     return queue_.done(key);
   }
-  for (const fleet::ClientView& plugin : watch_.clients_on(*view)) {
+  for (const fleet::ClientView& plugin : watch_.clients_on(*view, options_.plugins)) {
     Healing healing =
         upgrade::decide_healing(*view, plugin, held, watch_.rules().keys, loop_.now());
     if (healing.again) queue_.add_after(key, *healing.again);

@@ -28,9 +28,10 @@ class FailureTest : public testing::Test {
   void make(upgrade::OnBadConfig on_bad_config = upgrade::OnBadConfig::leave) {
     failures.reset();
     one.restart();
-    failures = std::make_unique<FailureController>(one.api, fleet.loop, random_, one.log,
-                                                   one.controller->watch(),
-                                                   FailureOptions{on_bad_config, "one"});
+    failures = std::make_unique<FailureController>(
+        one.api, fleet.loop, random_, one.log, one.controller->watch(),
+        FailureOptions{
+            {"nvidia-dra-driver/nvidia-dra-driver-gpu-kubelet-plugin"}, on_bad_config, "one"});
     failures->start();
     failures->lead();
   }

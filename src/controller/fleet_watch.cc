@@ -373,9 +373,10 @@ bool FleetWatch::is_evicting(const Node& node) const {
   return state == fleet::State::pod_deletion || state == fleet::State::drain;
 }
 
-std::vector<fleet::ClientView> FleetWatch::clients_on(const fleet::NodeView& view) const {
+std::vector<fleet::ClientView> FleetWatch::clients_on(const fleet::NodeView& view,
+                                                      const std::vector<std::string>& sets) const {
   std::vector<fleet::ClientView> clients;
-  for (const auto& name : options_.clients) {
+  for (const auto& name : sets) {
     auto slash = name.find('/');
     auto set = daemon_sets.cache.find(
         ObjectKey{name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1)});
@@ -465,7 +466,7 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
   // Slices are what clients publish: whoever is told of no clients does not wait for slices either.
   bool looks_at_clients = !options_.clients.empty();
   if (looks_at_clients && fleet::state_of(*node, rules_.keys) == fleet::State::validation) {
-    view.clients = clients_on(view);
+    view.clients = clients_on(view, options_.clients);
     slices.cache.for_each("node", node->meta.name, [&](const auto& slice) {
       for (const auto& device : slice->devices) {
         const Text* version = device.find_attribute("driverVersion");

@@ -82,8 +82,9 @@ class FleetWatch {
   std::optional<fleet::NodeView> view(const std::string& node) const;
   // The same of a node and pods that were read from the cluster itself. The node must be there.
   fleet::NodeView view(const FreshNode& fresh) const;
-  // The node's pods of those DaemonSets that hold the driver open, whatever its state.
-  std::vector<fleet::ClientView> clients_on(const fleet::NodeView& view) const;
+  // The node's pods of these DaemonSets ("namespace/name"), whatever its state.
+  std::vector<fleet::ClientView> clients_on(const fleet::NodeView& view,
+                                            const std::vector<std::string>& sets) const;
   // The driver's template has changed, and perhaps back: until the watches show it, which revision
   // is the newest is not known.
   static bool is_behind_on_driver(const FreshNode& fresh, const fleet::NodeView& view);

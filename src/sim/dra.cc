@@ -87,6 +87,23 @@ Json slice_object(const Machine& machine, const NvmlHandle& handle, std::string_
                                         {"devices", std::move(devices)}}}};
 }
 
+std::string config_error(const Json& claim) {
+  const Json* configs = find(claim, "spec", "devices", "config");
+  if (configs == nullptr || !configs->is_array()) return {};
+  for (const Json& config : configs->get_array()) {
+    const Json* parameters = find(config, "opaque", "parameters");
+    if (text_at(config, "opaque", "driver") != dra_driver_name || parameters == nullptr) continue;
+    for (const auto& [key, value] : parameters->get_object()) {
+      if (key == "apiVersion" || key == "kind" || key == "sharing") continue;
+      return fmt::format(
+          "error getting opaque device configs: error decoding config parameters: "
+          "strict decoding error: unknown field \"{}\"",
+          std::string_view(key));
+    }
+  }
+  return {};
+}
+
 Result<void> prepare_claim(const Machine& machine, const NvmlHandle* plugin,
                            const ResourceClaim& claim) {
   auto cannot = [&](std::string_view why) {

@@ -49,6 +49,9 @@ std::string slice_name(std::string_view node);
 Json slice_object(const Machine& machine, const NvmlHandle& handle, std::string_view node_uid,
                   int64_t pool_generation);
 
+// What a strict driver says of a claim's opaque parameters; empty: it can read them.
+std::string config_error(const Json& claim);
+
 // Prepares every device of the claim that is this driver's. `plugin` null: none runs on the node.
 // The message is that of the event FailedPrepareDynamicResources.
 Result<void> prepare_claim(const Machine& machine, const NvmlHandle* plugin,

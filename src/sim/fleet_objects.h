@@ -24,6 +24,7 @@ struct WorkloadOptions {
   int claim_pods = 0;            // Deployment ml-training/dra-inference: a GPU each by a claim
   bool bare_pod = false;         // ml-training/notebook, without a controller
   bool kept_pod = false;         // ml-training/kept, likewise, and a drain is to leave it out
+  bool bad_config_pod = false;   // ml-training/bad-config, whose claim asks for what there is not
   bool empty_dir_pod = false;    // Deployment ml-training/scratch, one pod with an emptyDir
   bool daemon_set_pods = false;  // DaemonSet ml-training/gpu-health-probe with a GPU on every node
 };

@@ -98,6 +98,12 @@ void Kubelets::prepare(NodeState& node, const Run& run) {
       auto claim = decode_object<ResourceClaim>(*object->document, context_);
       if (!claim || !claim->allocated || !claim->is_reserved_for(run->uid())) return;
       auto prepared = prepare_claim(node.machine, plugin_of(node), *claim);
+      if (std::string wrong = config_error(*object->document); prepared && !wrong.empty()) {
+        prepared = failf(ErrorKind::invalid,
+                         "Failed to prepare dynamic resources: NodePrepareResources failed for "
+                         "ResourceClaim {}: {}",
+                         name.view(), wrong);
+      }
       preparations_.add({run->node(), run->key, name.str(), parts_.loop.now(),
                          prepared ? std::string() : prepared.error().message});
       if (prepared) continue;

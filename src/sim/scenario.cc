@@ -68,6 +68,7 @@ void read_workloads(const Json& json, Scenario& scenario, Errors& error) {
   reader.number("jobSeconds", workloads.job_seconds, 1);
   reader.flag("barePod", workloads.bare_pod);
   reader.flag("keptPod", workloads.kept_pod);
+  reader.flag("badConfigPod", workloads.bad_config_pod);
   reader.flag("emptyDirPod", workloads.empty_dir_pod);
   reader.flag("daemonSetPods", workloads.daemon_set_pods);
 }
@@ -297,6 +298,8 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.text("to", scenario.to_version);
   reader.text("chart", scenario.to_chart);
   reader.flag("rerollClients", scenario.reroll_clients);
+  reader.flag("healPlugins", scenario.heal_plugins);
+  reader.flag("failBadConfigs", scenario.fail_bad_configs);
   reader.flag("annotateDra", scenario.gpu_operator.annotate_dra);
   reader.flag("hook", scenario.gpu_operator.restart_dra_after_upgrade);
   reader.flag("dra", scenario.fleet.dra);

@@ -102,6 +102,9 @@ struct Scenario {
   // Comes with the version, and with it the annotation of the DRA plugin; empty: it does not.
   std::string to_chart = "v26.3.1";
   bool reroll_clients = true;
+  // The failure controller runs too, and does this with pods whose request is wrong.
+  bool heal_plugins = false;
+  bool fail_bad_configs = false;
   // The spec of a DriverRollout that is there before the version changes; null: none.
   Json rollout;
   // Labels of nodes, besides the usual ones.

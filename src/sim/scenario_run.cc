@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "controller/failure_controller.h"
 #include "controller/rollout_controller.h"
 #include "controller/upgrade_controller.h"
 #include "kube/counting_api.h"
@@ -201,6 +202,7 @@ class Run {
       controllers_.back()->start();
       controllers_.back()->lead();
       if (rollout_.enabled()) start_rollouts(*controllers_.back());
+      if (scenario_.heal_plugins) start_failures(*controllers_.back());
     }
   }
 
@@ -218,7 +220,18 @@ class Run {
   }
 
   // Those that look at others' watches go first.
+  void start_failures(controller::UpgradeController& upgrade) {
+    controller::FailureOptions options;
+    if (scenario_.fail_bad_configs) options.on_bad_config = upgrade::OnBadConfig::fail;
+    failures_.push_back(std::make_unique<controller::FailureController>(
+        wrapped_ ? *wrapped_ : crash_, clock_, controller_random_, log_, upgrade.watch(),
+        std::move(options)));
+    failures_.back()->start();
+    failures_.back()->lead();
+  }
+
   void clear_controllers() {
+    failures_.clear();
     rollouts_.clear();
     controllers_.clear();
   }
@@ -518,6 +531,7 @@ class Run {
   std::optional<Witness> witness_;
   std::vector<std::unique_ptr<controller::UpgradeController>> controllers_;
   std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;
+  std::vector<std::unique_ptr<controller::FailureController>> failures_;
   struct View {
     std::string nodes;
     std::string pods;

@@ -93,6 +93,32 @@ Json kept_pod() {
       {"spec", JsonObject{{"containers", JsonArray{container("kept", 1)}}}}};
 }
 
+Json bad_claim_template() {
+  JsonObject config{
+      {"opaque", JsonObject{{"driver", "gpu.nvidia.com"},
+                            {"parameters", JsonObject{{"apiVersion", "resource.nvidia.com/v1beta1"},
+                                                      {"kind", "GpuConfig"},
+                                                      {"sharring", "TimeSlicing"}}}}}};
+  Json made = claim_template();
+  made.as_object()["metadata"] = JsonObject{{"name", "one-gpu-shared"}};
+  made.as_object()["spec"].as_object()["spec"].as_object()["devices"].as_object()["config"] =
+      JsonArray{std::move(config)};
+  return made;
+}
+
+Json bad_config_pod() {
+  JsonObject main = container("bad-config", 0);
+  main["resources"] = JsonObject{{"claims", JsonArray{JsonObject{{"name", "gpu"}}}}};
+  return JsonObject{
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata", JsonObject{{"name", "bad-config"}}},
+      {"spec", JsonObject{{"containers", JsonArray{std::move(main)}},
+                          {"resourceClaims", JsonArray{JsonObject{{"name", "gpu"},
+                                                                  {"resourceClaimTemplateName",
+                                                                   "one-gpu-shared"}}}}}}};
+}
+
 Json budget(int min_available) {
   return JsonObject{
       {"apiVersion", "policy/v1"},
@@ -142,6 +168,10 @@ std::vector<kube::Request> workload_requests(const WorkloadOptions& workloads) {
   }
   if (workloads.bare_pod) add(resource::pods, bare_pod());
   if (workloads.kept_pod) add(resource::pods, kept_pod());
+  if (workloads.bad_config_pod) {
+    add(claim_templates, bad_claim_template());
+    add(resource::pods, bad_config_pod());
+  }
   if (workloads.empty_dir_pod) {
     JsonObject spec{
         {"containers", JsonArray{container("scratch", 1)}},
