@@ -1,0 +1,202 @@
+#include "dra/checkpoint.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/sha256.h"
+#include "base/strings.h"
+#include "data/json.h"
+
+namespace lockstep::dra {
+
+namespace {
+
+constexpr std::string_view header = "lockstep-dra-checkpoint 1";
+constexpr size_t checksum_length = 64;
+// Of damaged lines: what a person may want to look at, not an archive.
+constexpr size_t set_aside_limit = 1 << 20;
+
+JsonArray texts_to_json(const std::vector<std::string>& texts) {
+  JsonArray array;
+  for (const auto& text : texts) array.emplace_back(text);
+  return array;
+}
+
+JsonObject to_json(const PreparedDevice& device) {
+  return JsonObject{{"requests", texts_to_json(device.requests)},
+                    {"pool", device.pool},
+                    {"device", device.device},
+                    {"cdiIds", texts_to_json(device.cdi_ids)},
+                    {"shareId", device.share_id},
+                    {"adminAccess", device.admin_access}};
+}
+
+std::string encode_line(const CheckpointEntry& entry, std::string_view boot_id) {
+  JsonArray devices;
+  for (const auto& device : entry.devices) devices.push_back(to_json(device));
+  std::string text = print_json(
+      JsonObject{{"bootId", boot_id},
+                 {"uid", entry.uid},
+                 {"namespace", entry.ns},
+                 {"name", entry.name},
+                 {"phase", entry.phase == ClaimPhase::prepared ? "prepared" : "preparing"},
+                 {"devices", std::move(devices)}});
+  return fmt::format("{} {}\n", sha256_hex(text), text);
+}
+
+std::optional<std::vector<std::string>> texts_of(const Json* array) {
+  if (array == nullptr || !array->is_array()) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const Json& item : array->get_array()) {
+    if (!item.is_string()) return std::nullopt;
+    texts.emplace_back(as_text(&item));
+  }
+  return texts;
+}
+
+std::optional<PreparedDevice> device_of(const Json& json) {
+  auto requests = texts_of(lockstep::find(json, "requests"));
+  auto cdi_ids = texts_of(lockstep::find(json, "cdiIds"));
+  PreparedDevice device;
+  device.pool = text_at(json, "pool");
+  device.device = text_at(json, "device");
+  device.share_id = text_at(json, "shareId");
+  device.admin_access = as_bool(lockstep::find(json, "adminAccess"));
+  if (!requests || !cdi_ids || device.pool.empty() || device.device.empty()) return std::nullopt;
+  device.requests = std::move(*requests);
+  device.cdi_ids = std::move(*cdi_ids);
+  return device;
+}
+
+std::optional<CheckpointEntry> entry_of(const Json& json) {
+  CheckpointEntry entry;
+  entry.uid = text_at(json, "uid");
+  entry.ns = text_at(json, "namespace");
+  entry.name = text_at(json, "name");
+  std::string_view phase = text_at(json, "phase");
+  const Json* devices = lockstep::find(json, "devices");
+  bool is_phase = phase == "prepared" || phase == "preparing";
+  if (entry.uid.empty() || !is_phase || devices == nullptr || !devices->is_array()) {
+    return std::nullopt;
+  }
+  entry.phase = phase == "prepared" ? ClaimPhase::prepared : ClaimPhase::preparing;
+  for (const Json& item : devices->get_array()) {
+    auto device = device_of(item);
+    if (!device) return std::nullopt;
+    entry.devices.push_back(std::move(*device));
+  }
+  return entry;
+}
+
+// Why a line is bad; empty: it was taken in.
+std::string take_line(std::string_view line, std::string_view boot_id, CheckpointReading& reading) {
+  if (line.size() <= checksum_length + 1 || line[checksum_length] != ' ')
+    return "it has no checksum";
+  std::string_view text = line.substr(checksum_length + 1);
+  // Over the bytes as they are: two programs may write the same value in different ways.
+  if (sha256_hex(text) != line.substr(0, checksum_length)) return "its checksum does not match";
+  auto json = parse_json(text);
+  if (!json) return "it is no JSON: " + json.error().text();
+  auto entry = entry_of(*json);
+  if (!entry) return "it is no entry of a claim";
+  if (text_at(*json, "bootId") != boot_id) {
+    ++reading.from_before;
+    return "";
+  }
+  std::string uid = entry->uid;
+  reading.entries[uid] = std::move(*entry);
+  return "";
+}
+
+}  // namespace
+
+std::string encode_checkpoint(const CheckpointEntries& entries, std::string_view boot_id) {
+  std::string text = std::string(header) + "\n";
+  for (const auto& [uid, entry] : entries) text += encode_line(entry, boot_id);
+  return text;
+}
+
+CheckpointReading decode_checkpoint(std::string_view bytes, std::string_view boot_id) {
+  CheckpointReading reading;
+  if (bytes.empty()) return reading;
+  auto lines = split(bytes, '\n');
+  if (lines.front() != header) {
+    reading.bad_lines.emplace_back(bytes);
+    reading.problems.emplace_back("this is no checkpoint, or one of another version");
+    return reading;
+  }
+  for (size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].empty()) continue;
+    std::string why = take_line(lines[i], boot_id, reading);
+    if (why.empty()) continue;
+    reading.bad_lines.emplace_back(lines[i]);
+    reading.problems.push_back(fmt::format("line {}: {}", i + 1, why));
+  }
+  return reading;
+}
+
+Result<Checkpoint> Checkpoint::open(Files& files, std::string path, std::string boot_id, Log& log) {
+  Checkpoint checkpoint(files, std::move(path), std::move(boot_id));
+  const std::string& name = checkpoint.path_;
+  std::string bytes;
+  if (files.exists(name)) {
+    LOCKSTEP_TRY(bytes, files.read(name));
+  }
+  CheckpointReading reading = decode_checkpoint(bytes, checkpoint.boot_id_);
+  for (const auto& problem : reading.problems) {
+    log.error("a part of the checkpoint cannot be read, and is set aside",
+              {{"file", name}, {"problem", problem}});
+  }
+  if (!reading.bad_lines.empty()) {
+    std::string aside = name + ".set-aside";
+    std::string kept = files.exists(aside) ? files.read(aside).value_or("") : "";
+    for (const auto& line : reading.bad_lines) kept += line + "\n";
+    if (kept.size() > set_aside_limit) kept.erase(0, kept.size() - set_aside_limit);
+    // Whoever looks later has less to look at; the claims that are well do not wait for that.
+    if (auto written = files.write(aside, kept, 0600); !written) {
+      log.warning("what was damaged could not be kept", {{"error", written.error().text()}});
+    }
+  }
+  if (reading.from_before > 0) {
+    log.info("the machine was started anew: claims from before are forgotten",
+             {{"claims", std::to_string(reading.from_before)}});
+  }
+  bool is_as_it_was = reading.problems.empty() && reading.from_before == 0 && !bytes.empty();
+  if (is_as_it_was) {
+    checkpoint.entries_ = std::move(reading.entries);
+  } else {
+    // Also the first time: whoever cannot write is told now, and not at the first claim.
+    LOCKSTEP_CHECK(checkpoint.write(std::move(reading.entries)));
+  }
+  return checkpoint;
+}
+
+const CheckpointEntry* Checkpoint::find(const std::string& uid) const {
+  auto found = entries_.find(uid);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+Result<void> Checkpoint::put(CheckpointEntry entry) {
+  CheckpointEntries entries = entries_;
+  std::string uid = entry.uid;
+  entries[uid] = std::move(entry);
+  return write(std::move(entries));
+}
+
+Result<void> Checkpoint::erase(const std::string& uid) {
+  if (!entries_.contains(uid)) return {};
+  CheckpointEntries entries = entries_;
+  entries.erase(uid);
+  return write(std::move(entries));
+}
+
+// Files::write syncs the file, replaces the old one in one step, and syncs the directory.
+Result<void> Checkpoint::write(CheckpointEntries entries) {
+  LOCKSTEP_CHECK(files_->write(path_, encode_checkpoint(entries, boot_id_), 0600));
+  entries_ = std::move(entries);
+  return {};
+}
+
+}  // namespace lockstep::dra
