@@ -178,6 +178,18 @@ Result<std::string> Clone::read(const std::string& path, const std::string& comm
   return git({"cat-file", "blob", fmt::format("{}:{}", commit, path)});
 }
 
+Result<std::vector<std::string>> Clone::list(const std::string& commit) {
+  LOCKSTEP_TRY(const std::string listed, git({"ls-tree", "-r", "-z", commit}));
+  std::vector<std::string> paths;
+  for (const std::string_view entry : split(listed, '\0')) {
+    const size_t tab = entry.find('\t');
+    if (entry.starts_with("100") && tab != std::string_view::npos) {
+      paths.emplace_back(entry.substr(tab + 1));
+    }
+  }
+  return paths;
+}
+
 Result<std::vector<LoggedCommit>> Clone::history(const std::string& path, int most) {
   LOCKSTEP_CHECK(check_path(path));
   LOCKSTEP_TRY(const std::string log, git({"log", "-z", fmt::format("--max-count={}", most),

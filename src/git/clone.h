@@ -38,6 +38,8 @@ class Clone {
   Result<std::string> head();
   // A file of a commit, byte for byte as git keeps it.
   Result<std::string> read(const std::string& path, const std::string& commit = "HEAD");
+  // The paths of all files of a commit, sorted; links and submodules are not among them.
+  Result<std::vector<std::string>> list(const std::string& commit = "HEAD");
   Result<std::vector<LoggedCommit>> history(const std::string& path, int most);
   Result<LoggedCommit> describe(const std::string& commit);
 

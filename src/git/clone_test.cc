@@ -93,6 +93,7 @@ TEST(Clone, AMissingFileALinkAndADirectoryAreSaid) {
   EXPECT_EQ((*clone)->read("absent.yaml").error().kind, ErrorKind::not_found);
   EXPECT_EQ((*clone)->read("link").error().kind, ErrorKind::invalid);
   EXPECT_EQ((*clone)->read("d").error().kind, ErrorKind::invalid);
+  EXPECT_EQ((*clone)->list().value(), (std::vector<std::string>{"README", "d/x", matrix_path}));
 }
 
 TEST(Clone, ACommitIsAsTheUsersGitConfigSaysAndChangesOneFile) {

@@ -43,7 +43,7 @@ const std::vector<std::string>& repository_variables() {
 
 Environment never_asking(const Environment& ours) {
   Environment added = {
-      {"LC_ALL", "C"},  // what git says is read by explain()
+      {"LC_ALL", "C.UTF-8"},  // what git says is read by explain()
       {"GIT_TERMINAL_PROMPT", "0"},
       // ssh asks on the terminal behind our back; with this it asks a program, and that says no.
       {"SSH_ASKPASS_REQUIRE", "force"},

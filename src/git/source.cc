@@ -17,6 +17,11 @@ namespace fs = std::filesystem;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+bool adds_up(const std::string& key) {
+  const std::string name = lower(key);
+  return name.starts_with("credential.") || name.starts_with("http.") || name.starts_with("url.");
+}
+
 // Empty where it is not set.
 Result<std::string> setting(Program& program, const std::string& directory,
                             const std::string& key) {
@@ -27,19 +32,24 @@ Result<std::string> setting(Program& program, const std::string& directory,
   return first_line(result.output);
 }
 
+// Also what a global file says for this very directory (includeIf): our clone is elsewhere. Keys
+// that add up, such as credential helpers, are taken from the clone's own file alone: the global
+// ones hold for our clone as well.
 Result<Config> inherited_config(Program& program, const std::string& work_tree,
                                 const std::string& remote) {
   LOCKSTEP_TRY(const std::string listed,
-               program.output(work_tree, {"config", "--local", "--list", "-z"}));
+               program.output(work_tree, {"config", "--list", "--show-scope", "-z"}));
   Config config;
-  for (const std::string_view entry : split(listed, '\0')) {
-    if (entry.empty()) continue;
+  const std::vector<std::string_view> parts = split(listed, '\0');
+  for (size_t index = 0; index + 1 < parts.size(); index += 2) {
+    const std::string_view entry = parts[index + 1];
+    const bool is_own = parts[index] == "local" || parts[index] == "worktree";
     const size_t end = entry.find('\n');
     const std::string key(entry.substr(0, end));
     // A key without "=" is true.
     const std::string value(end == std::string_view::npos ? "true" : entry.substr(end + 1));
-    if (is_inherited(key)) config.emplace_back(key, value);
-    if (!remote.empty() && key == "remote." + remote + ".pushurl") {
+    if (is_inherited(key) && (is_own || !adds_up(key))) config.emplace_back(key, value);
+    if (is_own && !remote.empty() && key == "remote." + remote + ".pushurl") {
       LOCKSTEP_CHECK(check_repository(value));
       config.emplace_back("remote.origin.pushurl", value);
     }

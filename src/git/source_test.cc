@@ -1,11 +1,21 @@
 #include "git/source.h"
 
+#include <algorithm>
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "git/git_test_util.h"
 
 namespace lockstep::git {
 namespace {
+
+// As git reads it: the last one wins.
+std::map<std::string, std::string> effective(const Config& config) {
+  std::map<std::string, std::string> values;
+  for (const auto& [key, value] : config) values[key] = value;
+  return values;
+}
 
 TEST(Source, AnAddressIsTakenAsItIs) {
   const Repositories places;
@@ -76,11 +86,35 @@ TEST(Source, HooksAndSettingsOfTheUsersCloneComeAlong) {
       "git config http.extraHeader 'A: secret'");
   Session session(places);
   const Source source = find_source(session.program, places / "work").value();
-  std::map<std::string, std::string> config(source.config.begin(), source.config.end());
+  std::map<std::string, std::string> config = effective(source.config);
   EXPECT_EQ(config["user.email"], "work@example.com");
   EXPECT_EQ(config["commit.gpgsign"], "true");
   EXPECT_EQ(config["http.extraheader"], "A: secret");
   EXPECT_EQ(config.count("remote.origin.url"), 0U);
+}
+
+TEST(Source, WhatAGlobalFileSaysForThisDirectoryComesAlong) {
+  const Repositories places;
+  places.make_remote();
+  places.write("home/at-work", "[user]\n\temail = ada@work.example\n");
+  places.sh(
+      "git config --global includeIf.gitdir:$PWD/work/.path $PWD/home/at-work;"
+      "git config --global credential.helper global-one;"
+      "git -C work config credential.helper own-one");
+  Session session(places);
+  const Source source = find_source(session.program, places / "work").value();
+  const std::map<std::string, std::string> config = effective(source.config);
+  EXPECT_EQ(places.sh("git -C work config user.email"), "ada@work.example");
+  EXPECT_EQ(std::count(source.config.begin(), source.config.end(),
+                       std::pair<std::string, std::string>("user.email", "ada@work.example")),
+            1);
+  EXPECT_EQ(config.at("credential.helper"), "own-one");
+  auto clone = Clone::open(session.program, source, "");
+  ASSERT_TRUE(clone);
+  ASSERT_TRUE((*clone)->stage(matrix_path, "driver: 565\n"));
+  ASSERT_TRUE((*clone)->commit("x"));
+  ASSERT_TRUE((*clone)->push());
+  EXPECT_EQ(places.sh("git -C remote.git log -1 --format=%ae main"), "ada@work.example");
 }
 
 TEST(Source, TheHooksDirectoryIsThatOfTheUsersClone) {
@@ -88,7 +122,7 @@ TEST(Source, TheHooksDirectoryIsThatOfTheUsersClone) {
   places.make_remote();
   Session session(places);
   const Source source = find_source(session.program, places / "work").value();
-  const std::map<std::string, std::string> config(source.config.begin(), source.config.end());
+  const std::map<std::string, std::string> config = effective(source.config);
   EXPECT_EQ(config.at("core.hooksPath"), places / "work/.git/hooks");
 }
 
