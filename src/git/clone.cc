@@ -153,7 +153,7 @@ Result<std::string> Clone::find_commit(const std::string& commit) {
                              {"rev-parse", "--verify", "--quiet", commit + "^{commit}"},
                              {},
                              program_.limits().local}));
-  const std::string id = first_line(found.output);
+  std::string id = first_line(found.output);
   bool is_ours = false;
   if (found.exit_code == 0) {
     LOCKSTEP_TRY(is_ours, is_quiet({"merge-base", "--is-ancestor", id, "HEAD"}));
