@@ -121,9 +121,10 @@ void FitForService::check_validators(const std::string& node) const {
       accuse(fmt::format("{} is to return to service, and its validator {} is not ready", node,
                          key.text()));
     } else if (validated_another_load(node, key)) {
-      accuse(fmt::format("{} is to return to service, and its validator {} has validated the driver "
-                         "that was there before",
-                         node, key.text()));
+      accuse(
+          fmt::format("{} is to return to service, and its validator {} has validated the driver "
+                      "that was there before",
+                      node, key.text()));
     }
   }
   if (!found) accuse(fmt::format("{} is to return to service without a validator", node));

@@ -32,6 +32,7 @@ class FitForService final : public Invariant {
   void check_clients(const std::string& node) const;
   void check_validators(const std::string& node) const;
   // It was never ready, so nobody can have seen it so.
+  bool validated_another_load(const std::string& node, const ObjectKey& key) const;
   bool never_ready(const std::string& node, const ObjectKey& key, const PodTruth& pod) const;
 
   bool clients_;

@@ -109,6 +109,19 @@ TEST_F(ServiceTest, SeesAValidatorThatNeverBecameReady) {
   expect_violation("gpu-1 is to return to service, and its validator");
 }
 
+TEST_F(ServiceTest, SeesAValidatorThatValidatedTheDriverBefore) {
+  start();
+  NodeBehaviour kept;
+  kept.keeps_operands = true;
+  cluster->kubelets().set_behaviour("gpu-1", kept);
+  go_to_validation("gpu-1");
+  cluster->loop.run_for(seconds(2));
+  restart_client("gpu-1");
+  cluster->loop.run_for(minutes(3));
+  go("gpu-1", {State::uncordon});
+  expect_violation("has validated the driver that was there before");
+}
+
 TEST_F(ServiceTest, SeesADriverThatIsNotReady) {
   start();
   NodeBehaviour bad;

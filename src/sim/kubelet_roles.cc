@@ -22,6 +22,7 @@ void Kubelets::unload_module(NodeState& node, bool by_new_pod) {
                           run->pod.is_owned_by_daemon_set()});
   }
   node.machine.begin_unload();
+  if (node.machine.behaviour.keeps_operands) return;
   // The operands are paused meanwhile; of those only the validator is simulated.
   for (const auto& [key, run] : node.runs) {
     if (run->role != Role::validator || run->deleting) continue;

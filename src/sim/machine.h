@@ -49,11 +49,12 @@ struct NodeBehaviour {
   std::string driver_never_ready;  // version that loads for ever
   std::string loads_instead;       // the version that really gets loaded, whatever the image says
   std::string validation_fails;    // version with which the validator never becomes ready
-  std::string prepare_fails;  // version with which preparing a claim fails although all is well
-  std::string gate_fails;     // version with which the gates of a rollout fail
-  int gate_exit_code = 1;     // … in this way
-  Duration driver_load{0};    // above zero: instead of the drawn time
-  bool hangs = false;         // the kubelet does nothing at all; its node stays Ready
+  std::string prepare_fails;    // version with which preparing a claim fails although all is well
+  std::string gate_fails;       // version with which the gates of a rollout fail
+  int gate_exit_code = 1;       // … in this way
+  Duration driver_load{0};      // above zero: instead of the drawn time
+  bool keeps_operands = false;  // nobody pauses the operator's pods while the driver moves
+  bool hangs = false;           // the kubelet does nothing at all; its node stays Ready
   // The node is NotReady and its kubelet does nothing, from and to on the loop's uptime.
   struct Outage {
     Duration from{0};

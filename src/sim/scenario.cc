@@ -98,6 +98,7 @@ NodeBehaviour read_behaviour(StrictReader& reader) {
   reader.text("driverNeverReady", behaviour.driver_never_ready);
   reader.text("loadsInstead", behaviour.loads_instead);
   reader.text("validationFails", behaviour.validation_fails);
+  reader.flag("keepsOperands", behaviour.keeps_operands);
   reader.text("prepareFails", behaviour.prepare_fails);
   reader.text("gateFails", behaviour.gate_fails);
   reader.number("gateExitCode", behaviour.gate_exit_code, 1);

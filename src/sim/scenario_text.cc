@@ -29,6 +29,7 @@ Json json_of(const NodeChoice& choice, const NodeBehaviour& behaviour) {
   text("loadsInstead", behaviour.loads_instead);
   text("validationFails", behaviour.validation_fails);
   text("prepareFails", behaviour.prepare_fails);
+  if (behaviour.keeps_operands) machine["keepsOperands"] = true;
   if (behaviour.driver_load > Duration(0)) machine["driverLoad"] = json_of(behaviour.driver_load);
   if (behaviour.slowness != 1.0) machine["slowness"] = behaviour.slowness;
   return machine;
