@@ -1,0 +1,34 @@
+// The opaque configuration that a claim may carry for our driver, read
+// strictly: a field that is misspelt and dropped in silence is a GPU that is
+// shared in silence as nobody meant it.
+//
+//   apiVersion: gpu.lockstep.dev/v1alpha1
+//   kind: GpuConfig
+//   sharing: {strategy: TimeSlicing, timeSlicing: {interval: Short}}
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+#include "data/json.h"
+
+namespace lockstep::dra {
+
+enum class Sharing { exclusive, time_slicing };
+enum class TimeSlice { usual, brief, medium, extended };
+std::string_view to_string(Sharing sharing);
+std::string_view to_string(TimeSlice slice);
+
+struct GpuConfig {
+  Sharing sharing = Sharing::exclusive;
+  std::optional<TimeSlice> interval;
+
+  bool operator==(const GpuConfig &) const = default;
+};
+
+// An error is always the request's fault: it has kind invalid, and the field's
+// path as its place.
+Result<GpuConfig> decode_gpu_config(const Json &parameters);
+
+} // namespace lockstep::dra
