@@ -54,8 +54,8 @@ TEST_F(GateTest, AGoodNodePassesEverything) {
   auto outcome = run("gpus 2\n");
   ASSERT_TRUE(outcome.has_value()) << outcome.error().text();
   for (const CheckResult& result : outcome->results) {
-    // Copies between GPUs have no floor, and there is no RDMA.
-    if (result.check == "peer")
+    // Copies between GPUs and products of this size have no floor, and there is no RDMA.
+    if (result.check == "peer" || result.check == "inference")
       EXPECT_EQ(result.verdict, Verdict::inconclusive) << result.text;
     else if (result.check == "rdma")
       EXPECT_EQ(result.verdict, Verdict::skipped) << result.text;

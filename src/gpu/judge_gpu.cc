@@ -171,9 +171,11 @@ CheckResult judge_inference(const GpuEvidence& evidence) {
     const bool comparable = was != nullptr &&
                             text_at(*was, "kernel") == text_at(*facts, "kernel") &&
                             number_at(was, "size") == number_at(facts, "size");
+    // A floor is known of the best version that a model can run, on its usual size.
+    const bool usual = as_bool(find(*facts, "usual"));
     result = judge_speed(
         *rate, "TFLOP/s", comparable ? number_at(was, "tflops") : std::nullopt, inference_share,
-        evidence.model == nullptr ? std::nullopt : evidence.model->inference_tflops);
+        evidence.model != nullptr && usual ? evidence.model->inference_tflops : std::nullopt);
   }
   result.measured = facts->as_object();
   return result;

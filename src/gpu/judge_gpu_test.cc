@@ -100,6 +100,13 @@ TEST(JudgeSpeed, AnotherKernelIsNotComparedWithTheBaseline) {
   EXPECT_EQ(judge_inference({gpu, &baseline}).verdict, Verdict::inconclusive);
 }
 
+TEST(JudgeSpeed, TheFloorOfInferenceIsOfTheUsualKernelAlone) {
+  const Json usual = json(R"({"inference":{"tflops":350,"wrong_rows":0,"usual":true}})");
+  const Json other = json(R"({"inference":{"tflops":350,"wrong_rows":0,"usual":false}})");
+  EXPECT_EQ(judge_inference({usual, nullptr, &h200}).verdict, Verdict::failed);
+  EXPECT_EQ(judge_inference({other, nullptr, &h200}).verdict, Verdict::inconclusive);
+}
+
 TEST(JudgeSpeed, OneSlowDirectionFailsTheLink) {
   const Json gpu = json(
       R"({"pcie":{"to_gpu_gigabytes_per_second":55,"to_host_gigabytes_per_second":20,"wrong_cells":0}})");

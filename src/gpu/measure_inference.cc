@@ -91,9 +91,8 @@ class Product {
     const unsigned box[] = {kernel_.depth, rows};
     const unsigned steps[] = {1, 1};
     LOCKSTEP_CHECK(device_.cuda().call("cuTensorMapEncodeTiled", &map, int{cuda_abi::type_bf16}, 2U,
-                                       reinterpret_cast<void*>(matrix), &sizes[0], &strides[0],
-                                       &box[0], &steps[0], 0, int{cuda_abi::swizzle_128},
-                                       int{cuda_abi::promote_256}, 0));
+                                       matrix, &sizes[0], &strides[0], &box[0], &steps[0], 0,
+                                       int{cuda_abi::swizzle_128}, int{cuda_abi::promote_256}, 0));
     LOCKSTEP_TRY(Address to, device_.allocate(sizeof map));
     LOCKSTEP_CHECK(device_.upload(to, &map, sizeof map));
     return to;
@@ -163,8 +162,10 @@ Result<JsonObject> measure_inference(CudaDevice& device, const SumsOf& sums_of,
   // The clocks need some milliseconds to rise: the second half counts, and of it the middle.
   std::vector<double> late(rates.begin() + batches / 2, rates.end());
   std::nth_element(late.begin(), late.begin() + static_cast<long>(late.size() / 2), late.end());
+  LOCKSTEP_TRY(const ProductKernel best, product_kernel(device.capability(), ""));
   return JsonObject{{"kernel", kernel.name},
                     {"size", size},
+                    {"usual", kernel.name == std::string_view(best.name) && size == best.size},
                     {"wrong_rows", wrong_rows},
                     {"tflops", late[late.size() / 2]},
                     {"best_tflops", *std::max_element(rates.begin(), rates.end())}};

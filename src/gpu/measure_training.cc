@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <set>
 
 #include "gpu/kernels.h"
@@ -79,9 +79,14 @@ class Trainer {
 };
 
 // Bits, not values: a NaN is equal to itself here, and -0 differs from 0.
-template <typename Value>
-bool same_bits(const std::vector<Value>& a, const std::vector<Value>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Value)) == 0;
+bool same_bits(const float* a, const float* b, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (std::bit_cast<uint32_t>(a[i]) != std::bit_cast<uint32_t>(b[i])) return false;
+  }
+  return true;
+}
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && same_bits(a.data(), b.data(), a.size());
 }
 
 // How many blocks came to other bits than the first.
@@ -90,8 +95,8 @@ unsigned blocks_that_differ(const Run& run, unsigned blocks) {
   for (unsigned block = 1; block < blocks; ++block) {
     const float* trained = &run.trained[block * NetworkShape::parameters];
     const float* losses = &run.losses[block * training_steps];
-    if (std::memcmp(trained, run.trained.data(), NetworkShape::parameters * sizeof(float)) != 0 ||
-        std::memcmp(losses, run.losses.data(), training_steps * sizeof(float)) != 0) {
+    if (!same_bits(trained, run.trained.data(), NetworkShape::parameters) ||
+        !same_bits(losses, run.losses.data(), training_steps)) {
       ++differ;
     }
   }

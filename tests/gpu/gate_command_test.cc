@@ -45,8 +45,8 @@ class GateCommand : public ::testing::Test {
 };
 
 TEST_F(GateCommand, ATableAndExitCodeZeroWhereAllPasses) {
-  const ProcessOutput output = gate(
-      "gpus 1\n", {"--check", "driver,ecc,training,inference", "--expect-driver", "580.95.05"});
+  const ProcessOutput output =
+      gate("gpus 1\n", {"--check", "driver,ecc,training,memory", "--expect-driver", "580.95.05"});
   EXPECT_EQ(output.exit_code, 0) << output.output << output.error;
   EXPECT_NE(output.output.find("training   Passed"), std::string::npos) << output.output;
   EXPECT_NE(output.output.find("\nPassed in "), std::string::npos);
