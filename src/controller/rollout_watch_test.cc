@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/rollout_controller.h"
-
 namespace lockstep::controller {
 namespace {
 
@@ -47,24 +45,6 @@ TEST(Wave, IsKeptInAConfigMapOfItsRollout) {
   EXPECT_EQ(text_at(json, "data", "nodes"), "gpu-1\ngpu-10");
   EXPECT_EQ(text_at(json, "metadata", "resourceVersion"), "77");
   EXPECT_EQ(text_at(json, "metadata", "labels", "lockstep.dev/rollout"), "driver");
-}
-
-TEST(ObjectReverter, SaysWhatItCannotTakeBack) {
-  class NoApi final : public kube::Api {
-   public:
-    void call(kube::Request, kube::ReplyCallback) override {}
-    std::unique_ptr<kube::Watch> watch(kube::WatchRequest, kube::WatchHandler) override {
-      return nullptr;
-    }
-  } api;
-  ObjectReverter reverter(api);
-  rollout::RolloutSpec spec;
-  EXPECT_EQ(reverter.obstacle(spec), "");
-  spec.driver.kind = rollout::DriverKind::daemon_set;
-  EXPECT_NE(reverter.obstacle(spec), "");
-  spec.driver.kind = rollout::DriverKind::cluster_policy;
-  spec.matrix_repository = "https://git.example/matrix";
-  EXPECT_NE(reverter.obstacle(spec).find("Git"), std::string::npos);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "rollout/bake_record.h"
-
 namespace lockstep::rollout {
 namespace {
 
@@ -137,34 +135,6 @@ TEST(BakeJudge, ALittleSlowerOnAFewNodesDoesNot) {
   step.speeds = {{"gpu-3", "inference", 100, 80}};
   judge.add(step);
   EXPECT_EQ(judge.verdict(began + hours(1)).reason, "Slower");
-}
-
-TEST(BakeRecord, IsJudgedAgainTheSame) {
-  BakeRecord record;
-  record.began = began;
-  record.rules.duration = hours(3);
-  for (int hour = 1; hour <= 6; ++hour) {
-    ModelStep model = hours_of(64, 1600);
-    model.upgraded_events["FatalXid"] = 1;
-    record.steps.push_back(step_at(hours(hour), model));
-  }
-  record.steps.back().speeds = {{"gpu-1", "memory", 10, 9.9}};
-  record.steps.back().control_breaches = {{"LinkDown", "gpu-9", "one"}};
-  auto read = BakeRecord::parse(record.text());
-  ASSERT_TRUE(read) << read.error().text();
-  EXPECT_EQ(read->text(), record.text());
-  EXPECT_EQ(print_json(to_json(read->judge())), print_json(to_json(record.judge())));
-  EXPECT_EQ(read->judge().outcome, BakeOutcome::failed);
-}
-
-TEST(BakeRecord, WhatIsNoRecordIsNamedByItsLine) {
-  EXPECT_EQ(BakeRecord::parse("").error().text(), "there is no recorded bake");
-  EXPECT_EQ(BakeRecord::parse("{}\n").error().text(),
-            "line 1: a recorded bake begins with its rules");
-  std::string first = R"({"began":"2026-11-15T00:00:00Z"})";
-  EXPECT_NE(BakeRecord::parse(first + "\n{}\n").error().text().find("line 2"), std::string::npos);
-  EXPECT_FALSE(BakeRecord::parse(
-      first + "\n" + R"({"at":"2026-11-15T01:00:00Z","models":[{"upgradedHours":-1}]})"));
 }
 
 }  // namespace

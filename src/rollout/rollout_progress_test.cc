@@ -1,0 +1,86 @@
+#include "rollout/rollout_progress.h"
+
+#include <gtest/gtest.h>
+
+#include "rollout/rollout_test_util.h"
+
+namespace lockstep::rollout {
+namespace {
+
+TEST(Progress, CountsEveryNodeOnceInItsWave) {
+  TestRollout rollout(
+      5, "  waves: [{name: one, nodes: {count: 2}}, {name: rest, nodes: {rest: true}}]\n");
+  rollout.view.recorded[0] = RecordedWave{"x", {"gpu-1", "gpu-2", "gone"}};
+  rollout.view.status.open_waves = 1;
+  rollout.set_version("new", "580");
+  rollout.finish(1);
+  rollout.fail_node(2);
+  rollout.node(3).skipped = true;
+  rollout.node(4).reason = "WaveNotOpen";
+  Progress progress = measure_progress(rollout.view);
+  EXPECT_EQ(progress.waves[0].nodes, 2);
+  EXPECT_EQ(progress.waves[0].done, 1);
+  EXPECT_EQ(progress.waves[0].failed, 1);
+  EXPECT_EQ(progress.waves[0].pending, 0);
+  EXPECT_EQ(progress.waves[1].nodes, 3);
+  EXPECT_EQ(progress.waves[1].skipped, 1);
+  EXPECT_EQ(progress.waves[1].pending, 2);
+  EXPECT_EQ(progress.failed_in_open, 1);
+  EXPECT_EQ(progress.by_reason.at("WaveNotOpen"), 1);
+  // A failure of another revision is none of this one.
+  rollout.node(2).old_failure = true;
+  EXPECT_EQ(measure_progress(rollout.view).waves[0].pending, 1);
+  EXPECT_EQ(measure_progress(rollout.view).failed_in_open, 0);
+}
+
+TEST(Progress, NamesAFew) {
+  EXPECT_EQ(upgrade_names({"gpu-10", "gpu-9"}), "gpu-9, gpu-10");
+  EXPECT_EQ(upgrade_names({"a", "b", "c", "d", "e", "f", "g"}), "a, b, c, d, e and 2 more");
+}
+
+TEST(Gates, TheWorstDecides) {
+  WaveSpec wave;
+  wave.gates = {{"a", GateKind::built_in, false, nullptr},
+                {"b", GateKind::built_in, false, nullptr}};
+  struct Case {
+    Outcome a;
+    Outcome b;
+    Outcome both;
+  };
+  for (const Case& each : {Case{Outcome::passed, Outcome::passed, Outcome::passed},
+                           Case{Outcome::passed, Outcome::running, Outcome::running},
+                           Case{Outcome::running, Outcome::inconclusive, Outcome::inconclusive},
+                           Case{Outcome::failed, Outcome::running, Outcome::failed},
+                           Case{Outcome::error, Outcome::failed, Outcome::failed}}) {
+    GateSummary summary =
+        summarize_gates(wave, {{"a", each.a, "", false}, {"b", each.b, "4 of 8", false}});
+    EXPECT_EQ(summary.outcome, each.both);
+    EXPECT_NE(summary.text.find("b: "), std::string::npos);
+  }
+  EXPECT_EQ(summarize_gates(wave, {}).missing, (std::vector<std::string>{"a", "b"}));
+  wave.gates[1].dry_run = true;
+  EXPECT_EQ(
+      summarize_gates(wave, {{"a", Outcome::passed, "", false}, {"b", Outcome::failed, "", true}})
+          .outcome,
+      Outcome::passed);
+}
+
+TEST(Command, ComesBackAsItWasWritten) {
+  Command command{"promote", "canary", "alice@host", Time::from_unix(1'800'000'000), ""};
+  auto read = Command::parse(print_json(command.to_json()));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->verb, "promote");
+  EXPECT_EQ(read->wave, "canary");
+  EXPECT_EQ(read->by, "alice@host");
+  EXPECT_EQ(read->at, command.at);
+  EXPECT_FALSE(Command::parse("promote"));
+  EXPECT_FALSE(Command::parse("{}"));
+}
+
+TEST(RevisionId, TellsSetsApart) {
+  DriverRevision one{{{"a/x", "1"}, {"a/y", "2"}}, "580"};
+  EXPECT_EQ(revision_id(one), "a/x=1,a/y=2");
+}
+
+}  // namespace
+}  // namespace lockstep::rollout
