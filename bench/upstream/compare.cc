@@ -127,8 +127,13 @@ class Contest {
     Figures figures;
     // NVIDIA's controller looks again after two minutes, wave by wave.
     const Duration limit = minutes(10) + minutes(3) * (settings_.nodes / settings_.parallel + 1);
-    figures.finished =
-        wait_for([&] { return cluster_.all_are("upgrade-done", new_version); }, limit);
+    figures.finished = wait_for(
+        [&] {
+          if (controller.exit_code())
+            throw std::runtime_error("the controller ended:\n" + controller.output());
+          return cluster_.all_are("upgrade-done", new_version);
+        },
+        limit);
     const std::string log = cluster_.log().substr(log_before);
     const std::vector<NodeVersion> history = node_history(log);
     Time ended = began;

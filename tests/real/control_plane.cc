@@ -26,7 +26,7 @@ namespace lockstep::real {
 namespace {
 
 // On a machine with one slow processor that does other things too.
-constexpr Duration patience = minutes(3);
+constexpr Duration patience = minutes(5);
 constexpr long week = 7 * 24 * 3600;
 
 struct PartWords {

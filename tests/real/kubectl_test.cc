@@ -19,14 +19,13 @@ TEST(RealKubectl, EveryTranscriptHoldsOnAGenuineServerToo) {
   if (std::string why = ControlPlane::missing(); !why.empty()) GTEST_SKIP() << why;
   if (!commands::has_kubectl()) GTEST_SKIP() << "no kubectl: scripts/install-tools";
   RealCluster cluster({.like_embedded = true});
-  ProcessSpec spec;
-  spec.command = {
-      variable("KUBECTL_SUITE"),   "--cases",      variable("KUBECTL_CASES"), "--kubectl",
-      variable("KUBECTL_PROGRAM"), "--kubeconfig", cluster.kubeconfig()};
-  spec.limit = minutes(12);
-  auto output = SystemProcesses().run(spec);
-  ASSERT_TRUE(output) << output.error().text();
-  EXPECT_EQ(output->exit_code, 0) << output->output << output->error;
+  // A child, so that it ends with us.
+  commands::Child suite(
+      {variable("KUBECTL_SUITE"), "--cases", variable("KUBECTL_CASES"), "--kubectl",
+       variable("KUBECTL_PROGRAM"), "--kubeconfig", cluster.kubeconfig()},
+      {}, cluster.directory() + "/suite.log");
+  EXPECT_TRUE(cluster.wait([&] { return suite.exit_code().has_value(); }, minutes(14)));
+  EXPECT_EQ(suite.exit_code().value_or(-1), 0) << suite.output();
 }
 
 }  // namespace

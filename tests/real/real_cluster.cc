@@ -71,9 +71,13 @@ size_t RealCluster::running_work() {
 std::string RealCluster::log() const { return SystemFiles().read(plane.audit_log()).value_or(""); }
 
 std::string RealCluster::table() {
-  ProcessOutput shown = sh("kubectl get nodes -L " + commands::state_key +
-                           " -L nvidia.com/cuda.driver-version.full; kubectl get pods -A -o wide");
-  return shown.output + shown.error;
+  ProcessOutput shown =
+      sh("kubectl get nodes -L " + commands::state_key +
+         " -L nvidia.com/cuda.driver-version.full; kubectl get pods -A -o wide; "
+         "kubectl get resourceslices -o jsonpath='{range .items[*]}{.metadata.name} "
+         "{.spec.devices[0].attributes.driverVersion.version}{\"\\n\"}{end}'");
+  ProcessOutput status = lockstep({"status"});
+  return shown.output + shown.error + status.output + status.error;
 }
 
 std::vector<NodeVersion> RealCluster::history() const { return node_history(log()); }

@@ -186,11 +186,15 @@ func (r *reconciler) allPolicies(ctx context.Context) []reconcile.Request {
 }
 
 func run() error {
+	// On a busy machine a lease that is renewed late is no reason to end: a cluster would start it again.
+	lease, renewal := 60*time.Second, 55*time.Second
 	manager, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
 		Metrics:                 metrics.Options{BindAddress: "0"},
 		LeaderElection:          true,
 		LeaderElectionID:        "53822513.nvidia.com",
 		LeaderElectionNamespace: operatorNamespace,
+		LeaseDuration:           &lease,
+		RenewDeadline:           &renewal,
 		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{operatorNamespace: {}}},
 		// The GPU Operator's client knows the policy's type and reads it from its cache; so does this one.
 		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true}},
