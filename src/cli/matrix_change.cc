@@ -58,7 +58,7 @@ Result<void> check_edit(const MatrixChangeFlags& flags, Slot slot, Outcome& outc
       "these versions do not go together, and nothing was committed "
       "(--skip-check commits them anyway)";
   for (const CompatibilityFinding& finding : outcome.findings) {
-    if (finding.verdict != rollout::Verdict::broken) continue;
+    if (finding.verdict != rollout::RuleOutcome::broken) continue;
     message += fmt::format("\n  {}: {} ({})", finding.rule, finding.message, finding.source);
   }
   return fail(ErrorKind::conflict, std::move(message),
@@ -160,8 +160,8 @@ void print_outcome(const Job& job, const git::Published& published, const Matrix
   }
   for (const auto& finding : outcome.findings) {
     fmt::print(stderr, "lockstep: {}: {}: {}\n",
-               finding.verdict == rollout::Verdict::broken ? "warning" : "not known", finding.rule,
-               finding.message);
+               finding.verdict == rollout::RuleOutcome::broken ? "warning" : "not known",
+               finding.rule, finding.message);
   }
   if (job.flags.dry_run) fmt::print("{}", published.diff);
   if (published.diff.empty()) fmt::print("nothing to change\n");

@@ -93,7 +93,7 @@ int run_matrix_check(const MatrixCheckFlags& flags) {
   bool is_unknown = false;
   for (const Slot slot : slots_to_check(*matrix)) {
     for (const auto& finding : check_slot(*matrix, slot, flags.fleet, *rules)) {
-      const bool breaks = finding.verdict == rollout::Verdict::broken;
+      const bool breaks = finding.verdict == rollout::RuleOutcome::broken;
       (breaks ? is_broken : is_unknown) = true;
       findings.emplace_back(json_of(slot, finding));
       if (flags.output != "table") continue;

@@ -69,7 +69,7 @@ JsonObject json_of(const rollout::MatrixEntries& entries) {
 
 JsonObject json_of(rollout::Slot slot, const rollout::CompatibilityFinding& finding) {
   return {{"slot", to_string(slot)},
-          {"verdict", finding.verdict == rollout::Verdict::broken ? "broken" : "unknown"},
+          {"verdict", finding.verdict == rollout::RuleOutcome::broken ? "broken" : "unknown"},
           {"rule", finding.rule},
           {"message", finding.message},
           {"source", finding.source}};

@@ -25,7 +25,7 @@ rollout::Compatibility our_rules() {
 std::vector<std::string> broken(const VersionTuple& tuple) {
   std::vector<std::string> names;
   for (const auto& finding : rollout::check_compatibility(tuple, our_rules())) {
-    if (finding.verdict != rollout::Verdict::broken) continue;
+    if (finding.verdict != rollout::RuleOutcome::broken) continue;
     names.push_back(finding.rule);
     EXPECT_TRUE(finding.source.starts_with("https://")) << finding.message;
   }

@@ -46,19 +46,19 @@ class Check {
     if (text.empty()) return std::nullopt;
     auto version = parse_version(text);
     if (!version) {
-      findings_.push_back(
-          {Verdict::broken, "version", fmt::format("\"{}\" of {} is no version", text, key), ""});
+      findings_.push_back({RuleOutcome::broken, "version",
+                           fmt::format("\"{}\" of {} is no version", text, key), ""});
     }
     return version;
   }
 
   void broken(std::string rule, std::string message, const std::string& source) {
     const auto address = rules_.sources.find(source);
-    findings_.push_back({Verdict::broken, std::move(rule), std::move(message),
+    findings_.push_back({RuleOutcome::broken, std::move(rule), std::move(message),
                          address == rules_.sources.end() ? source : address->second});
   }
   void unknown(std::string rule, std::string message) {
-    findings_.push_back({Verdict::unknown, std::move(rule), std::move(message), ""});
+    findings_.push_back({RuleOutcome::unknown, std::move(rule), std::move(message), ""});
   }
 
   // The row of this very release, or of the minor version that it belongs to.
@@ -218,7 +218,7 @@ std::vector<CompatibilityFinding> check_compatibility(const VersionTuple& tuple,
 
 bool is_broken(const std::vector<CompatibilityFinding>& findings) {
   return std::any_of(findings.begin(), findings.end(), [](const CompatibilityFinding& finding) {
-    return finding.verdict == Verdict::broken;
+    return finding.verdict == RuleOutcome::broken;
   });
 }
 

@@ -27,10 +27,10 @@ struct VersionTuple {
 
 VersionTuple tuple_of(const Matrix& matrix, Slot slot);
 
-enum class Verdict { broken, unknown };
+enum class RuleOutcome { broken, unknown };
 
 struct CompatibilityFinding {
-  Verdict verdict = Verdict::broken;
+  RuleOutcome verdict = RuleOutcome::broken;
   std::string rule;     // "cuda-driver", "operator-openshift", the name of a driver's rule
   std::string message;  // what, and what to do
   std::string source;   // an address; empty where nothing is known

@@ -12,7 +12,7 @@ namespace {
 std::vector<std::string> broken(const VersionTuple& tuple) {
   std::vector<std::string> names;
   for (const auto& finding : check_compatibility(tuple, rules_for_test())) {
-    if (finding.verdict == Verdict::broken) names.push_back(finding.rule);
+    if (finding.verdict == RuleOutcome::broken) names.push_back(finding.rule);
   }
   return names;
 }
