@@ -104,9 +104,17 @@ Result<CudaDevice> CudaDevice::open(Cuda& cuda, Device device) {
   opened.capability_ = major * 10 + minor;
   LOCKSTEP_CHECK(cuda.call("cuDevicePrimaryCtxRetain", &opened.context_, handle));
   LOCKSTEP_CHECK(opened.make_current());
-  LOCKSTEP_CHECK(cuda.call("cuEventCreate", &opened.begin_, 0U));
-  LOCKSTEP_CHECK(cuda.call("cuEventCreate", &opened.end_, 0U));
+  for (int i = 0; i < 2; ++i) {
+    Event event = nullptr;
+    LOCKSTEP_CHECK(cuda.call("cuEventCreate", &event, 0U));
+    opened.events_.push_back(event);
+  }
   return opened;
+}
+
+CudaDevice::~CudaDevice() {
+  release();
+  for (Event event : events_) cuda_->code_of("cuEventDestroy_v2", event);
 }
 
 Result<void> CudaDevice::make_current() { return cuda_->call("cuCtxSetCurrent", context_); }
@@ -178,12 +186,12 @@ Result<void> CudaDevice::wait() { return cuda_->call("cuCtxSynchronize"); }
 
 Result<double> CudaDevice::timed(const std::function<Result<void>()>& work) {
   Stream stream = nullptr;
-  LOCKSTEP_CHECK(cuda_->call("cuEventRecord", begin_, stream));
+  LOCKSTEP_CHECK(cuda_->call("cuEventRecord", events_[0], stream));
   LOCKSTEP_CHECK(work());
-  LOCKSTEP_CHECK(cuda_->call("cuEventRecord", end_, stream));
-  LOCKSTEP_CHECK(cuda_->call("cuEventSynchronize", end_));
+  LOCKSTEP_CHECK(cuda_->call("cuEventRecord", events_[1], stream));
+  LOCKSTEP_CHECK(cuda_->call("cuEventSynchronize", events_[1]));
   float milliseconds = 0;
-  LOCKSTEP_CHECK(cuda_->call("cuEventElapsedTime", &milliseconds, begin_, end_));
+  LOCKSTEP_CHECK(cuda_->call("cuEventElapsedTime", &milliseconds, events_[0], events_[1]));
   return static_cast<double>(milliseconds) / 1000;
 }
 

@@ -62,6 +62,12 @@ class Cuda {
 class CudaDevice {
  public:
   static Result<CudaDevice> open(Cuda& cuda, cuda_abi::Device device);
+  // Gives back its memory; the context stays, as it is the process's own.
+  ~CudaDevice();
+  CudaDevice(CudaDevice&&) = default;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+  CudaDevice& operator=(CudaDevice&&) = delete;
   Result<void> make_current();
 
   Cuda& cuda() { return *cuda_; }
@@ -103,8 +109,7 @@ class CudaDevice {
   std::map<std::string, std::future<Loaded>, std::less<>> loading_;
   std::map<std::string, cuda_abi::Module, std::less<>> modules_;
   std::vector<cuda_abi::Address> memory_;
-  cuda_abi::Event begin_ = nullptr;
-  cuda_abi::Event end_ = nullptr;
+  std::vector<cuda_abi::Event> events_;  // a beginning and an end
 };
 
 }  // namespace lockstep::gpu

@@ -240,6 +240,12 @@ FAKE_API int cuEventCreate(void** event, unsigned flags) {
   return (int)flags;
 }
 
+FAKE_API int cuEventDestroy_v2(void* event) {
+  BEGIN();
+  free(event);
+  return 0;
+}
+
 FAKE_API int cuEventRecord(void* event, void* stream) {
   BEGIN();
   *(double*)event = current->milliseconds;
