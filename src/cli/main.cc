@@ -1,4 +1,5 @@
-// The command line: the flags of every command. Only this file and recipe_flags.cc include CLI11.
+// The command line: the flags of every command. Only this file and the files called *_flags.cc
+// include CLI11.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -15,6 +16,7 @@
 
 #include "base/strings.h"
 #include "cli/apiserver_command.h"
+#include "cli/common_flags.h"
 #include "cli/controller_command.h"
 #include "cli/demo_command.h"
 #include "cli/driver_manager_command.h"
@@ -22,7 +24,7 @@
 #include "cli/fleet_command.h"
 #include "cli/gate_command.h"
 #include "cli/install_command.h"
-#include "cli/matrix_command.h"
+#include "cli/matrix_flags.h"
 #include "cli/plan_command.h"
 #include "cli/recipe_flags.h"
 #include "cli/reroll_command.h"
@@ -56,12 +58,6 @@ void add_cluster_flags(CLI::App* command, ClusterFlags& flags) {
       ->add_option("--client-daemonsets", flags.clients,
                    "DaemonSets whose pods hold the driver open, as namespace/name")
       ->delimiter(',')
-      ->capture_default_str();
-}
-
-void add_output_flag(CLI::App* command, std::string& output) {
-  command->add_option("-o,--output", output, "table, json or yaml")
-      ->check(CLI::IsMember({"table", "json", "yaml"}))
       ->capture_default_str();
 }
 
@@ -398,104 +394,6 @@ void add_driver_manager(CLI::App& app, DriverManagerFlags& flags, int& result) {
                    "A directory that looks like a machine, to try it out: nothing is unloaded")
       ->capture_default_str();
   command->callback([&] { result = run_driver_manager(flags); });
-}
-
-struct MatrixFlags {
-  MatrixShowFlags show;
-  MatrixCheckFlags check;
-  MatrixChangeFlags set;
-  MatrixChangeFlags promote;
-  MatrixChangeFlags revert;
-};
-
-void add_matrix_place(CLI::App* command, MatrixPlace& place) {
-  command
-      ->add_option("--repo", place.repository,
-                   "The git repository: an address, a bare repository, or a directory in which you "
-                   "work (then where it pushes to)")
-      ->capture_default_str();
-  command->add_option("--branch", place.branch,
-                      "The branch; by default the one that the repository stands on");
-  command->add_option("--path", place.path, "The matrix inside the repository")
-      ->capture_default_str();
-}
-
-void add_matrix_fleet(CLI::App* command, MatrixFleet& fleet) {
-  command->add_option("--gpu", fleet.gpus, "A GPU model of the fleet: H100, NVIDIA-B200")
-      ->allow_extra_args(false);
-  command->add_option("--kubernetes", fleet.kubernetes, "The cluster's version, without OpenShift");
-  command->add_flag("--mig", fleet.mig, "Nodes have GPUs that are cut by MIG");
-  command->add_flag("--minor-version-compatibility", fleet.minor_compatibility,
-                    "Allow a driver older than the CUDA toolkit's, of the same major version");
-  command->add_option("--rules", fleet.rules,
-                      "A file of rules instead of the built-in recipes/compatibility.yaml");
-}
-
-void add_matrix_change(CLI::App* command, MatrixChangeFlags& flags) {
-  add_matrix_place(command, flags.place);
-  add_matrix_fleet(command, flags.fleet);
-  add_output_flag(command, flags.output);
-  command
-      ->add_option("--evidence", flags.evidence,
-                   "A line for the commit's message: \"gate training: Passed\"")
-      ->allow_extra_args(false);
-  command->add_option("--approved-by", flags.approved_by, "Who has approved it");
-  command->add_option("--reason", flags.reason, "Why, for the commit's message");
-  command->add_option("--rollout", flags.rollout, "The rollout that it belongs to");
-  command->add_option("--tries", flags.tries, "When somebody else pushes meanwhile")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  command->add_flag("--dry-run", flags.dry_run, "Print the diff, and commit nothing");
-  command->add_flag("--apply", flags.apply,
-                    "Also patch the cluster, where no GitOps tool brings there what Git says");
-  command->add_option("--apply-to", flags.apply_to,
-                      "clusterpolicy/NAME or nvidiadriver/NAME; by default the ClusterPolicy");
-  command->add_option("--kubeconfig", flags.cluster.kubeconfig, "Of --apply");
-  command->add_option("--context", flags.cluster.context, "Of --apply");
-}
-
-void add_matrix(CLI::App& app, MatrixFlags& flags, int& result) {
-  CLI::App* matrix = app.add_subcommand(
-      "matrix", "The version matrix in Git: which versions the fleet runs and the canary tries");
-  matrix->require_subcommand(1);
-
-  CLI::App* show = matrix->add_subcommand("show", "What the matrix says");
-  add_matrix_place(show, flags.show.place);
-  show->add_option("-f,--file", flags.show.place.file, "A file, and no repository");
-  add_output_flag(show, flags.show.output);
-  show->callback([&] { result = run_matrix_show(flags.show); });
-
-  CLI::App* check = matrix->add_subcommand(
-      "check", "Whether the versions go together; exit 1 and the rule that breaks");
-  add_matrix_place(check, flags.check.place);
-  add_matrix_fleet(check, flags.check.fleet);
-  check->add_option("-f,--file", flags.check.place.file, "A file, and no repository");
-  check->add_flag("--strict", flags.check.strict, "What is not known is a failure too");
-  add_output_flag(check, flags.check.output);
-  check->callback([&] { result = run_matrix_check(flags.check); });
-
-  CLI::App* set = matrix->add_subcommand("set", "Commit other versions");
-  add_matrix_change(set, flags.set);
-  set->add_option("values", flags.set.assignments, "KEY=VALUE: driver=580.65.06");
-  set->add_option("--slot", flags.set.slot, "canary or current")
-      ->check(CLI::IsMember({"canary", "current"}))
-      ->capture_default_str();
-  set->add_flag("--skip-check", flags.set.skip_check, "Also versions that do not go together");
-  set->callback([&] { result = run_matrix_set(flags.set); });
-
-  CLI::App* promote =
-      matrix->add_subcommand("promote", "Commit the canary's versions as everybody's");
-  add_matrix_change(promote, flags.promote);
-  promote->add_flag("--skip-check", flags.promote.skip_check,
-                    "Also versions that do not go together");
-  promote->callback([&] { result = run_matrix_promote(flags.promote); });
-
-  CLI::App* revert =
-      matrix->add_subcommand("revert", "git revert of the commit that brought the version, pushed");
-  add_matrix_change(revert, flags.revert);
-  revert->add_option("--version", flags.revert.version, "The version to get rid of");
-  revert->add_option("--commit", flags.revert.commit, "The commit to take back");
-  revert->callback([&] { result = run_matrix_revert(flags.revert); });
 }
 
 void add_release_flags(CLI::App* command, ClusterFlags& cluster,

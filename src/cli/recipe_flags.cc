@@ -4,15 +4,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/common_flags.h"
+
 namespace lockstep::cli {
 
 namespace {
-
-void add_output_flag(CLI::App* command, std::string& output) {
-  command->add_option("-o,--output", output, "table, json or yaml")
-      ->check(CLI::IsMember({"table", "json", "yaml"}))
-      ->capture_default_str();
-}
 
 void add_catalogue_flags(CLI::App* command, CatalogueFlags& flags) {
   command
