@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view field_manager = "lockstep-install";
 constexpr std::string_view managed_by = "app.kubernetes.io/managed-by";
+constexpr std::string_view keep_annotation = "helm.sh/resource-policy";
 constexpr std::string_view our_mark = "lockstep";
 constexpr std::string_view release_annotation = "lockstep.dev/release";
 constexpr std::string_view state_key_end = "/gpu-driver-upgrade-state";
@@ -140,6 +141,8 @@ Result<void> remove_others(kube::SyncApi& api, const ReleaseName& release,
       object.as_object()["kind"] = type.kind;
       if (annotation(object, release_annotation) != mark_of(release)) continue;
       if (wanted.contains(describe(object))) continue;
+      // As Helm has it: with a definition every object of its kind would go.
+      if (annotation(object, keep_annotation) == "keep") continue;
       JsonObject preconditions{{"uid", text_at(object, "metadata", "uid")}};
       auto removed =
           api.remove(type, key_of(object), JsonObject{{"preconditions", std::move(preconditions)}});

@@ -108,6 +108,8 @@ TEST_F(Installer, UninstallTakesItsOwnAndNothingElse) {
   EXPECT_TRUE(
       api.get({"", "v1", "ServiceAccount", "serviceaccounts", true}, {release.ns, "other"}));
   EXPECT_TRUE(api.get(resource::namespaces, {"", release.ns}));
+  // Rollouts and their history outlive the installation.
+  EXPECT_TRUE(api.get(resource::custom_resource_definitions, {"", "driverrollouts.lockstep.dev"}));
 }
 
 TEST_F(Installer, NothingIsWrittenWhereSomethingBelongsToHelm) {
