@@ -111,9 +111,13 @@ class Contest {
         sim::Parts{*connection_.api, cluster_.loop(), random_, log_}, simulated);
     fleet_->start();
     wait("the fleet", [&] { return fleet_->running() && daemon_sets_are_ready(); });
-    cluster_.set_policy(
-        fmt::format(R"({{"autoUpgrade": true, "maxParallelUpgrades": {0}, "maxUnavailable": {0}}})",
-                    settings.parallel));
+    // What the GPU Operator's chart sets: NVIDIA's library wants it to be there.
+    cluster_.set_policy(fmt::format(
+        R"({{"autoUpgrade": true, "maxParallelUpgrades": {0}, "maxUnavailable": {0}, )"
+        R"("podDeletion": {{"force": false, "timeoutSeconds": 300, "deleteEmptyDir": false}}, )"
+        R"("waitForCompletion": {{"timeoutSeconds": 0, "podSelector": ""}}, )"
+        R"("drain": {{"enable": false, "force": false, "timeoutSeconds": 300}}}})",
+        settings.parallel));
   }
 
   Figures run() {

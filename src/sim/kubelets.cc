@@ -147,6 +147,10 @@ void Kubelets::on_pod(const ObjectCache::Change& change) {
     auto pod = decode_object<Pod>(*change.after->document, context_);
     if (pod) run->pod.resource_claim_statuses = std::move(pod->resource_claim_statuses);
     enter(run);
+  } else if (options_.lease_interval > Duration(0) && run->ready && !run->writing &&
+             !is_shown_ready(*change.after->document)) {
+    // A genuine node controller says so of all pods of a node that was silent for a while.
+    publish(run);
   }
 }
 

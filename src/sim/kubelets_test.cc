@@ -33,6 +33,23 @@ TEST(KubeletsTest, WritesAPodsStatusAsRarelyAsARealKubelet) {
   EXPECT_EQ(cluster.kubelets().write_counts().sent - before, 3u);
 }
 
+TEST(KubeletsTest, APodThatSomebodyCalledUnreadyIsReadyAgain) {
+  ClusterOptions options = fleet_of(1);
+  options.simulated.kubelets.lease_interval = seconds(10);
+  Cluster cluster(options);
+  ASSERT_TRUE(cluster.start());
+  add_gpu_pod(cluster, "work", "gpu-1");
+  ASSERT_TRUE(run_until(cluster, [&] { return work_pod(cluster, "work").ready; }, minutes(1)));
+  kube::Request request = kube::patch(
+      resource::pods, {"ml-training", "work"}, kube::PatchType::strategic,
+      parse_json(R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})").value());
+  request.subresource = "status";
+  ASSERT_TRUE(cluster.call(std::move(request)));
+  ASSERT_FALSE(work_pod(cluster, "work").ready);
+  cluster.loop.run_for(seconds(5));
+  EXPECT_TRUE(work_pod(cluster, "work").ready);
+}
+
 TEST(KubeletsTest, APodTakesItsTimeToStopButNoMoreThanItsGracePeriod) {
   Cluster cluster(fleet_of(1));
   ASSERT_TRUE(cluster.start());

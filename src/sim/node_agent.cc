@@ -20,16 +20,16 @@ std::string address_in(const Json& node) {
   return {};
 }
 
-bool is_shown_ready(const Json& node) {
-  const Json* conditions = find(node, "status", "conditions");
+}  // namespace
+
+bool is_shown_ready(const Json& object) {
+  const Json* conditions = find(object, "status", "conditions");
   if (conditions == nullptr || !conditions->is_array()) return false;
   for (const Json& condition : conditions->get_array()) {
     if (text_at(condition, "type") == "Ready") return text_at(condition, "status") == "True";
   }
   return false;
 }
-
-}  // namespace
 
 NodeAgent::NodeAgent(Parts parts, Writer& writer, Duration lease_interval)
     : parts_(parts), writer_(writer), lease_interval_(lease_interval) {}

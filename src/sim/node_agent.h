@@ -15,6 +15,9 @@
 
 namespace lockstep::sim {
 
+// Whether a node's or a pod's condition Ready is True.
+bool is_shown_ready(const Json& object);
+
 class NodeAgent {
  public:
   // `lease_interval` zero: no leases; in virtual time nobody reads them.
