@@ -118,8 +118,7 @@ TEST_P(RealSameEnd, OnBothServers) {
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, RealSameEnd,
                          testing::Values("anywhere-upgrade", "anywhere-evictions",
-                                         "anywhere-claims", "anywhere-restart-only",
-                                         "anywhere-failure", "anywhere-rollback", "admin-cordon",
+                                         "anywhere-claims", "anywhere-restart-only", "admin-cordon",
                                          "drain"),
                          [](const auto& scenario) {
                            std::string name = scenario.param;
