@@ -6,7 +6,7 @@ DEVICE float from_bf16(u16 bits) { return __builtin_bit_cast(float, static_cast<
 
 // c[m][n] = a[m][k] * b[n][k], without tensor cores; 16 x 16 threads for as many results. `wrong_at`: a
 // result that is off by one, to see that it is found.
-KERNEL LAUNCH_BOUNDS(256, 1) void product_plain(const u16* a, const u16* b, float* c, u32 rows, u32 columns,
+KERNEL LAUNCH_BOUNDS(256, 1) void product_plain(const u16* a, const u16* b, float* c, u32 /*rows*/, u32 columns,
                                                 u32 depth, u64 wrong_at) {
   SHARED static float left[16][17];
   SHARED static float right[16][17];
