@@ -103,7 +103,7 @@ TEST_F(Installer, UninstallTakesItsOwnAndNothingElse) {
        "{apiVersion: v1, kind: ServiceAccount, metadata: {name: other, namespace: lockstep-system, "
        "labels: "
        "{app.kubernetes.io/managed-by: lockstep}}}");
-  EXPECT_EQ(summary(uninstall(api, release)), "removed 12");
+  EXPECT_EQ(summary(uninstall(api, release)), "removed 11");
   EXPECT_EQ(summary(uninstall(api, release)), "");
   EXPECT_TRUE(
       api.get({"", "v1", "ServiceAccount", "serviceaccounts", true}, {release.ns, "other"}));

@@ -10,19 +10,19 @@
 namespace lockstep::dra {
 
 enum class FailureClass {
-  transient,     // nobody's fault: the kubelet tries again
-  device_failed, // the device is broken: permanent, and the device is tainted
-  bad_config,    // the request is wrong: permanent, and never a taint
+  transient,      // nobody's fault: the kubelet tries again
+  device_failed,  // the device is broken: permanent, and the device is tainted
+  bad_config,     // the request is wrong: permanent, and never a taint
 };
 
 struct ClaimFailure {
   FailureClass kind = FailureClass::transient;
-  std::string claim;  // "namespace/name"
-  std::string pool;   // empty: not about one device
-  std::string device; // empty: not about one device
-  std::string reason; // without times, counters or addresses
+  std::string claim;   // "namespace/name"
+  std::string pool;    // empty: not about one device
+  std::string device;  // empty: not about one device
+  std::string reason;  // without times, counters or addresses
 
-  bool operator==(const ClaimFailure &) const = default;
+  bool operator==(const ClaimFailure&) const = default;
 };
 
 // As KEP-5322's error_type says it.
@@ -34,11 +34,11 @@ bool is_tainted(FailureClass kind);
 FailureClass classify_nvml(int code);
 
 // "claim default/a: the request is wrong: …"
-std::string describe(const ClaimFailure &failure, std::string_view driver);
+std::string describe(const ClaimFailure& failure, std::string_view driver);
 // For the answer about one claim of a request: its own failure first, then
 // those of all others that failed with it, by name, because the kubelet shows
 // only one.
-std::string describe_all(const std::vector<ClaimFailure> &failures,
-                         std::string_view claim, std::string_view driver);
+std::string describe_all(const std::vector<ClaimFailure>& failures, std::string_view claim,
+                         std::string_view driver);
 
-} // namespace lockstep::dra
+}  // namespace lockstep::dra

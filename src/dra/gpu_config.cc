@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view api_version = "gpu.lockstep.dev/v1alpha1";
 constexpr std::string_view kind = "GpuConfig";
 
-template <typename Value> struct Word {
+template <typename Value>
+struct Word {
   std::string_view text;
   Value value;
 };
@@ -29,119 +30,100 @@ constexpr Word<TimeSlice> slices[] = {{"Default", TimeSlice::usual},
 
 template <typename Value, size_t Count>
 std::string_view text_of(const Word<Value> (&words)[Count], Value value) {
-  for (const auto &word : words) {
-    if (word.value == value)
-      return word.text;
+  for (const auto& word : words) {
+    if (word.value == value) return word.text;
   }
   return "";
 }
 
-Result<const JsonObject *> object_at(const Json &json,
-                                     const std::string &place) {
-  if (json.is_object())
-    return &json.get_object();
+Result<const JsonObject*> object_at(const Json& json, const std::string& place) {
+  if (json.is_object()) return &json.get_object();
   return fail(ErrorKind::invalid, "must be an object", place);
 }
 
-Result<void> check_fields(const JsonObject &object,
-                          const std::vector<std::string> &known,
-                          const std::string &place) {
-  for (const auto &[key, value] : object) {
+Result<void> check_fields(const JsonObject& object, const std::vector<std::string>& known,
+                          const std::string& place) {
+  for (const auto& [key, value] : object) {
     std::string name{std::string_view(key)};
-    if (std::find(known.begin(), known.end(), name) != known.end())
-      continue;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     auto near = nearest(name, known);
-    return fail(
-        ErrorKind::invalid,
-        near ? fmt::format("unknown field; did you mean {}?", *near)
-             : fmt::format("unknown field; there are {}", join(known, ", ")),
-        place.empty() ? name : place + "." + name);
+    return fail(ErrorKind::invalid,
+                near ? fmt::format("unknown field; did you mean {}?", *near)
+                     : fmt::format("unknown field; there are {}", join(known, ", ")),
+                place.empty() ? name : place + "." + name);
   }
   return {};
 }
 
 // Null: it is not there.
-const Json *value_of(const JsonObject &object, std::string_view key) {
-  const Json *value = find(object, key);
+const Json* value_of(const JsonObject& object, std::string_view key) {
+  const Json* value = find(object, key);
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
-Result<void> check_text(const JsonObject &object, std::string_view key,
-                        std::string_view wanted) {
-  const Json *value = value_of(object, key);
-  if (value != nullptr && as_text(value) == wanted && value->is_string())
-    return {};
-  return fail(ErrorKind::invalid, fmt::format("must be {}", wanted),
-              std::string(key));
+Result<void> check_text(const JsonObject& object, std::string_view key, std::string_view wanted) {
+  const Json* value = value_of(object, key);
+  if (value != nullptr && as_text(value) == wanted && value->is_string()) return {};
+  return fail(ErrorKind::invalid, fmt::format("must be {}", wanted), std::string(key));
 }
 
 template <typename Value, size_t Count>
-Result<Value> word_of(const Word<Value> (&words)[Count], const Json &json,
-                      const std::string &place) {
+Result<Value> word_of(const Word<Value> (&words)[Count], const Json& json,
+                      const std::string& place) {
   std::vector<std::string> known;
-  for (const auto &word : words) {
-    if (json.is_string() && as_text(&json) == word.text)
-      return word.value;
+  for (const auto& word : words) {
+    if (json.is_string() && as_text(&json) == word.text) return word.value;
     known.emplace_back(word.text);
   }
-  std::string given =
-      json.is_string() ? quoted(as_text(&json)) : std::string("this");
-  return fail(ErrorKind::invalid,
-              fmt::format("{} is none of {}", given, join(known, ", ")), place);
+  std::string given = json.is_string() ? quoted(as_text(&json)) : std::string("this");
+  return fail(ErrorKind::invalid, fmt::format("{} is none of {}", given, join(known, ", ")), place);
 }
 
-Result<void> read_time_slicing(const Json &json, GpuConfig &config) {
+Result<void> read_time_slicing(const Json& json, GpuConfig& config) {
   const std::string place = "sharing.timeSlicing";
-  LOCKSTEP_TRY(const JsonObject *object, object_at(json, place));
+  LOCKSTEP_TRY(const JsonObject* object, object_at(json, place));
   LOCKSTEP_CHECK(check_fields(*object, {"interval"}, place));
   config.interval = TimeSlice::usual;
-  if (const Json *interval = value_of(*object, "interval")) {
-    LOCKSTEP_TRY(config.interval,
-                 word_of(slices, *interval, place + ".interval"));
+  if (const Json* interval = value_of(*object, "interval")) {
+    LOCKSTEP_TRY(config.interval, word_of(slices, *interval, place + ".interval"));
   }
   return {};
 }
 
-Result<void> read_sharing(const Json &json, GpuConfig &config) {
-  LOCKSTEP_TRY(const JsonObject *object, object_at(json, "sharing"));
+Result<void> read_sharing(const Json& json, GpuConfig& config) {
+  LOCKSTEP_TRY(const JsonObject* object, object_at(json, "sharing"));
   LOCKSTEP_CHECK(check_fields(*object, {"strategy", "timeSlicing"}, "sharing"));
-  const Json *strategy = value_of(*object, "strategy");
+  const Json* strategy = value_of(*object, "strategy");
   if (strategy == nullptr) {
-    return fail(ErrorKind::invalid, "says how, and must be there",
-                "sharing.strategy");
+    return fail(ErrorKind::invalid, "says how, and must be there", "sharing.strategy");
   }
-  LOCKSTEP_TRY(config.sharing,
-               word_of(sharings, *strategy, "sharing.strategy"));
-  const Json *slicing = value_of(*object, "timeSlicing");
-  if (slicing == nullptr)
-    return {};
+  LOCKSTEP_TRY(config.sharing, word_of(sharings, *strategy, "sharing.strategy"));
+  const Json* slicing = value_of(*object, "timeSlicing");
+  if (slicing == nullptr) return {};
   if (config.sharing != Sharing::time_slicing) {
     return fail(ErrorKind::invalid,
-                fmt::format("has no meaning with strategy {}",
-                            to_string(config.sharing)),
+                fmt::format("has no meaning with strategy {}", to_string(config.sharing)),
                 "sharing.timeSlicing");
   }
   return read_time_slicing(*slicing, config);
 }
 
-} // namespace
+}  // namespace
 
-std::string_view to_string(Sharing sharing) {
-  return text_of(sharings, sharing);
-}
+std::string_view to_string(Sharing sharing) { return text_of(sharings, sharing); }
 std::string_view to_string(TimeSlice slice) { return text_of(slices, slice); }
 
-Result<GpuConfig> decode_gpu_config(const Json &parameters) {
-  LOCKSTEP_TRY(const JsonObject *object, object_at(parameters, "parameters"));
+Result<GpuConfig> decode_gpu_config(const Json& parameters) {
+  LOCKSTEP_TRY(const JsonObject* object, object_at(parameters, "parameters"));
   // Before the fields: of another kind all of them would be unknown.
   LOCKSTEP_CHECK(check_text(*object, "apiVersion", api_version));
   LOCKSTEP_CHECK(check_text(*object, "kind", kind));
   LOCKSTEP_CHECK(check_fields(*object, {"apiVersion", "kind", "sharing"}, ""));
   GpuConfig config;
-  if (const Json *sharing = value_of(*object, "sharing")) {
+  if (const Json* sharing = value_of(*object, "sharing")) {
     LOCKSTEP_CHECK(read_sharing(*sharing, config));
   }
   return config;
 }
 
-} // namespace lockstep::dra
+}  // namespace lockstep::dra

@@ -24,11 +24,11 @@ struct GpuConfig {
   Sharing sharing = Sharing::exclusive;
   std::optional<TimeSlice> interval;
 
-  bool operator==(const GpuConfig &) const = default;
+  bool operator==(const GpuConfig&) const = default;
 };
 
 // An error is always the request's fault: it has kind invalid, and the field's
 // path as its place.
-Result<GpuConfig> decode_gpu_config(const Json &parameters);
+Result<GpuConfig> decode_gpu_config(const Json& parameters);
 
-} // namespace lockstep::dra
+}  // namespace lockstep::dra

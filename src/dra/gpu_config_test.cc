@@ -5,10 +5,9 @@
 namespace lockstep::dra {
 namespace {
 
-Result<GpuConfig> decode(const std::string &rest) {
-  auto json = parse_json(
-      R"({"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"GpuConfig")" + rest +
-      "}");
+Result<GpuConfig> decode(const std::string& rest) {
+  auto json =
+      parse_json(R"({"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"GpuConfig")" + rest + "}");
   EXPECT_TRUE(json) << rest;
   return decode_gpu_config(*json);
 }
@@ -18,16 +17,14 @@ TEST(GpuConfig, WhatIsRightIsRead) {
     std::string rest;
     GpuConfig config;
   };
-  for (
-      const Row &row :
-      {Row{"", {}}, Row{R"(,"sharing":null)", {}},
-       Row{R"(,"sharing":{"strategy":"Exclusive"})", {}},
-       Row{R"(,"sharing":{"strategy":"TimeSlicing"})",
-           {Sharing::time_slicing, std::nullopt}},
-       Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{}})",
-           {Sharing::time_slicing, TimeSlice::usual}},
-       Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{"interval":"Long"}})",
-           {Sharing::time_slicing, TimeSlice::extended}}}) {
+  for (const Row& row :
+       {Row{"", {}}, Row{R"(,"sharing":null)", {}},
+        Row{R"(,"sharing":{"strategy":"Exclusive"})", {}},
+        Row{R"(,"sharing":{"strategy":"TimeSlicing"})", {Sharing::time_slicing, std::nullopt}},
+        Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{}})",
+            {Sharing::time_slicing, TimeSlice::usual}},
+        Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{"interval":"Long"}})",
+            {Sharing::time_slicing, TimeSlice::extended}}}) {
     auto config = decode(row.rest);
     ASSERT_TRUE(config) << row.rest << ": " << config.error().text();
     EXPECT_EQ(*config, row.config) << row.rest;
@@ -39,29 +36,25 @@ TEST(GpuConfig, WhatIsWrongIsRefusedByItsField) {
     std::string rest;
     std::string error;
   };
-  for (
-      const Row &row : {
-          Row{R"(,"sharin":{})",
-              "sharin: unknown field; did you mean sharing?"},
-          Row{R"(,"memory":1)",
-              "memory: unknown field; there are apiVersion, kind, sharing"},
-          Row{R"(,"sharing":[])", "sharing: must be an object"},
-          Row{R"(,"sharing":{})",
-              "sharing.strategy: says how, and must be there"},
-          Row{R"(,"sharing":{"strategy":"exclusive"})",
-              "sharing.strategy: \"exclusive\" is none of Exclusive, "
-              "TimeSlicing"},
-          Row{R"(,"sharing":{"strategy":1})",
-              "sharing.strategy: this is none of Exclusive, TimeSlicing"},
-          Row{R"(,"sharing":{"strategy":"Exclusive","timeSlicing":{}})",
-              "sharing.timeSlicing: has no meaning with strategy Exclusive"},
-          Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{"intervall":"Short"}})",
-              "sharing.timeSlicing.intervall: unknown field; did you mean "
-              "interval?"},
-          Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{"interval":"short"}})",
-              "sharing.timeSlicing.interval: \"short\" is none of Default, "
-              "Short, Medium, Long"},
-      }) {
+  for (const Row& row : {
+           Row{R"(,"sharin":{})", "sharin: unknown field; did you mean sharing?"},
+           Row{R"(,"memory":1)", "memory: unknown field; there are apiVersion, kind, sharing"},
+           Row{R"(,"sharing":[])", "sharing: must be an object"},
+           Row{R"(,"sharing":{})", "sharing.strategy: says how, and must be there"},
+           Row{R"(,"sharing":{"strategy":"exclusive"})",
+               "sharing.strategy: \"exclusive\" is none of Exclusive, "
+               "TimeSlicing"},
+           Row{R"(,"sharing":{"strategy":1})",
+               "sharing.strategy: this is none of Exclusive, TimeSlicing"},
+           Row{R"(,"sharing":{"strategy":"Exclusive","timeSlicing":{}})",
+               "sharing.timeSlicing: has no meaning with strategy Exclusive"},
+           Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{"intervall":"Short"}})",
+               "sharing.timeSlicing.intervall: unknown field; did you mean "
+               "interval?"},
+           Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{"interval":"short"}})",
+               "sharing.timeSlicing.interval: \"short\" is none of Default, "
+               "Short, Medium, Long"},
+       }) {
     auto config = decode(row.rest);
     ASSERT_FALSE(config) << row.rest;
     EXPECT_EQ(config.error().kind, ErrorKind::invalid);
@@ -70,22 +63,20 @@ TEST(GpuConfig, WhatIsWrongIsRefusedByItsField) {
 }
 
 TEST(GpuConfig, AnotherKindIsRefusedAsThat) {
-  for (const char *text :
-       {R"({})",
-        R"({"apiVersion":"resource.nvidia.com/v1beta1","kind":"GpuConfig"})",
+  for (const char* text :
+       {R"({})", R"({"apiVersion":"resource.nvidia.com/v1beta1","kind":"GpuConfig"})",
         R"({"apiVersion":1})"}) {
     auto config = decode_gpu_config(*parse_json(text));
     ASSERT_FALSE(config);
-    EXPECT_EQ(config.error().text(),
-              "apiVersion: must be gpu.lockstep.dev/v1alpha1");
+    EXPECT_EQ(config.error().text(), "apiVersion: must be gpu.lockstep.dev/v1alpha1");
   }
-  auto config = decode_gpu_config(*parse_json(
-      R"({"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"Mig"})"));
+  auto config =
+      decode_gpu_config(*parse_json(R"({"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"Mig"})"));
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().text(), "kind: must be GpuConfig");
   EXPECT_FALSE(decode_gpu_config(*parse_json("[]")));
   EXPECT_FALSE(decode_gpu_config(*parse_json("null")));
 }
 
-} // namespace
-} // namespace lockstep::dra
+}  // namespace
+}  // namespace lockstep::dra

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/pod_run.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -80,6 +82,14 @@ void ProtectedPods::on_pod_end(const PodEnd& end) {
   check_work(end, *node);
 }
 
+bool ProtectedPods::is_stale_client(const PodEnd& end) const {
+  const Kubelets& kubelets = truth().cluster().kubelets();
+  const PodRun* run = kubelets.find_run(end.node, end.key);
+  if (run == nullptr) return false;
+  return run->nvml.generation < kubelets.machine(end.node).generation() ||
+         run->nvml.opened_in_migration;
+}
+
 void ProtectedPods::check_daemon_pod(const PodEnd& end, const NodeTruth& node) const {
   // It has moved on meanwhile, by another of us or by a person.
   if (truth().may_be_unknown(node.state_changed) && node.state != State::pod_restart &&
@@ -90,6 +100,7 @@ void ProtectedPods::check_daemon_pod(const PodEnd& end, const NodeTruth& node) c
   bool allowed = is_driver_pod(end.pod)                   ? node.state == State::pod_restart
                  : is_client || is_validator_pod(end.pod) ? node.state == State::validation
                                                           : false;
+  if (!allowed && is_client) allowed = is_stale_client(end);
   if (node.state == State::pod_restart && !allowed) {
     auto policies = truth().policies(node.pool);
     allowed = std::any_of(policies.begin(), policies.end(), [&](const upgrade::Policy* policy) {

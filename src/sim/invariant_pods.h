@@ -24,6 +24,8 @@ class ProtectedPods final : public Invariant {
  private:
   void check_daemon_pod(const PodEnd& end, const NodeTruth& node) const;
   void check_work(const PodEnd& end, const NodeTruth& node) const;
+  // A DRA plugin that has a driver open which is not there any more: whoever restarts it heals it.
+  bool is_stale_client(const PodEnd& end) const;
 };
 
 // Nobody is evicted for a change that does not touch the driver, or that was taken back.

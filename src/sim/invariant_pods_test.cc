@@ -184,6 +184,17 @@ TEST_F(PodsTest, SeesADaemonSetsPodRemovedAtTheWrongTime) {
                    " of a DaemonSet was removed from gpu-1 in pod-deletion-required");
 }
 
+TEST_F(PodsTest, AStalePluginMayBeRestartedAtAnyTime) {
+  start();
+  cluster->kubelets().crash_driver("gpu-1");
+  cluster->loop.run_for(minutes(5));
+  EXPECT_EQ(remove(pod_on(dra_daemon_set_name, "gpu-1")), 200);
+  expect_innocent();
+  cluster->loop.run_for(minutes(5));
+  EXPECT_EQ(remove(pod_on(dra_daemon_set_name, "gpu-1")), 200);
+  expect_violation("of a DaemonSet was removed from gpu-1");
+}
+
 TEST_F(PodsTest, SeesAMirrorPodRemoved) {
   start();
   add_gpu_pod(*cluster, "static", "gpu-1", {{"kubernetes.io/config.mirror", "hash"}});

@@ -55,7 +55,7 @@ TEST_F(InstallCommand, WhatIsPrintedIsWhatIsInstalled) {
       cluster.sh(fmt::format("'{}' install --dry-run | kubectl diff --server-side "
                              "--field-manager=lockstep-install --force-conflicts -f - | "
                              "grep '^[-+] ' | grep -v 'managed-by: lockstep' | grep -v "
-                             "'lockstep.dev/release' | grep -v 'annotations:$'",
+                             "'lockstep.dev/release' | grep -v -e 'annotations:$' -e 'labels:$'",
                              lockstep_program()));
   EXPECT_EQ(difference.output, "") << difference.error;
 }

@@ -1,5 +1,6 @@
-// What the fake NVML and the fake CUDA driver share: a scenario, read from the file that the environment
-// variable LOCKSTEP_FAKE_GPU names. A line is a key and a value; "1.key value" is of GPU 1 alone.
+// What the fake NVML and the fake CUDA driver share: a scenario, read from the file that the
+// environment variable LOCKSTEP_FAKE_GPU names. A line is a key and a value; "1.key value" is of
+// GPU 1 alone.
 //
 //   gpus 2                      driver 580.95.05            name NVIDIA H200
 //   fail CALL CODE [AFTER]      answers CODE, from the call after AFTER on
@@ -20,7 +21,8 @@ int fake_call(int gpu, const char* call);
 int fake_visible(int* gpus, int most);
 void fake_uuid(int gpu, char* to);
 void fake_log_lines(void);
-// Forgets the scenario and what was counted: the driver is opened anew, with another scenario perhaps.
+// Forgets the scenario and what was counted: the driver is opened anew, with another scenario
+// perhaps.
 void fake_reset(void);
 // How often this was asked before, by name.
 int fake_count(const char* name);
