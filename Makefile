@@ -41,7 +41,7 @@ real: packages tools
 	@scripts/real-cluster build
 	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build --preset release -j $(JOBS) --target real_test
-	@ctest --preset real
+	@ctest --preset real --repeat until-pass:2
 
 demo: build tools
 	@build/lockstep demo --kubectl tests/tools/bin/kubectl-1.36

@@ -53,7 +53,7 @@ Result<std::string> apply_driver(const ClusterFlags& cluster, const ApplyTarget&
   if (name.empty()) {
     LOCKSTEP_TRY(name, only_name(api, type));
   }
-  const std::string who = fmt::format("{} {}", type.kind, name);
+  std::string who = fmt::format("{} {}", type.kind, name);
   const JsonObject driver = {{"version", version}};
   kube::Request request = kube::patch(
       type, {"", name}, kube::PatchType::merge,

@@ -39,6 +39,8 @@ Json marked(Json object, const ReleaseName& release) {
 }
 
 Result<void> check_owner(const Json& there, const ReleaseName& release) {
+  // What outlives a release is left behind by one, and belongs to the next.
+  if (annotation(there, keep_annotation) == "keep") return {};
   std::string_view owner = label(there, managed_by);
   std::string_view marked_for = annotation(there, release_annotation);
   if (owner == our_mark && marked_for == mark_of(release)) return {};

@@ -136,6 +136,19 @@ TEST_F(Installer, AnothersObjectIsTakenOverByForceOnly) {
   EXPECT_EQ(summary(install(api, release, manifests(), {.force = true})), "changed 1, created 12");
 }
 
+// Helm leaves it behind, with its own marks: nobody else's it is.
+TEST_F(Installer, TakesOverADefinitionThatOutlivedItsRelease) {
+  make(
+      resource::custom_resource_definitions,
+      "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "
+      "driverrollouts.lockstep.dev, labels: {app.kubernetes.io/managed-by: Helm}, annotations: "
+      "{helm.sh/resource-policy: keep, meta.helm.sh/release-name: lockstep}}, spec: {group: "
+      "lockstep.dev, scope: Cluster, names: {kind: DriverRollout, listKind: DriverRolloutList, "
+      "plural: driverrollouts, singular: driverrollout}, versions: [{name: v1alpha1, served: true, "
+      "storage: true, schema: {openAPIV3Schema: {type: object}}}]}}");
+  EXPECT_EQ(summary(install(api, release, manifests())), "changed 1, created 12");
+}
+
 TEST_F(Installer, TwoReleasesOfOneNameDoNotShareAnything) {
   ASSERT_TRUE(install(api, release, manifests()));
   release.ns = "elsewhere";

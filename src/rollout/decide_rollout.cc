@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "rollout/membership.h"
 #include "rollout/rollout_progress.h"
+#include "upgrade/pod_names.h"
 
 namespace lockstep::rollout {
 
@@ -279,15 +280,15 @@ class Look {
     opened.opened = now_;
     opened.nodes = static_cast<int64_t>(recorded->nodes.size());
     opened.verdict = Outcome::running;
-    return enter(Phase::upgrading, {"WaveOpen",
-                                    fmt::format("wave {} is open: {} nodes ({})", spec.name,
-                                                recorded->nodes.size(), spec.nodes.text()),
-                                    ""});
+    return enter(Phase::upgrading,
+                 {"WaveOpen",
+                  fmt::format("wave {} is open: {} ({})", spec.name,
+                              upgrade::counted(recorded->nodes.size(), "node"), spec.nodes.text()),
+                  ""});
   }
 
   std::vector<std::string> choose(size_t index) const {
     std::set<std::string> taken;
-    std::string revision = revision_id(view_.target);
     for (size_t i = 0; i < index; ++i) {
       if (view_.recorded[i])
         taken.insert(view_.recorded[i]->nodes.begin(), view_.recorded[i]->nodes.end());
@@ -350,7 +351,10 @@ class Look {
   RolloutDecision after_bake(const std::string& text) {
     wave().verdict = Outcome::passed;
     wave().verdict_text =
-        text.empty() ? fmt::format("{} nodes done", progress_.waves[current()].done) : text;
+        text.empty()
+            ? upgrade::counted(static_cast<size_t>(progress_.waves[current()].done), "node") +
+                  " done"
+            : text;
     if (wave_spec().needs_approval && wave().approved_by.empty()) {
       return enter(Phase::awaiting_approval,
                    {"AwaitingApproval",

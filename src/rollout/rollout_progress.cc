@@ -17,7 +17,6 @@ std::string revision_id(const DriverRevision& revision) {
 
 std::map<std::string, size_t> waves_of(const RolloutView& view) {
   std::map<std::string, size_t> waves;
-  std::string target = revision_id(view.target);
   for (size_t i = 0; i < view.recorded.size(); ++i) {
     if (!view.recorded[i]) continue;
     for (const std::string& name : view.recorded[i]->nodes) waves.try_emplace(name, i);

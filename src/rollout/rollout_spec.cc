@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "upgrade/pod_names.h"
 
 namespace lockstep::rollout {
 
@@ -273,7 +274,7 @@ std::string NodeSelection::text() const {
     case Kind::labels:
       return labels.text();
     case Kind::count:
-      return fmt::format("{} nodes", number);
+      return upgrade::counted(static_cast<size_t>(number), "node");
     case Kind::percent:
       return fmt::format("{}% of all", number);
     case Kind::rest:
