@@ -1,6 +1,7 @@
 #include "controller/failure_controller.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -78,9 +79,9 @@ FailureController::FailureController(kube::Api& api, Loop& loop, Random& random,
     ObjectKey key = change.after->meta.key();
     if (events_watch_.cache.count("pod", key.text()) > 0) look_at(key);
   });
-  watch_.on_node([this](const std::string& node) {
+  watch_.on_node(scope_.bind([this](const std::string& node) {
     if (reasons_.contains(node)) queue_.add(std::string(node_prefix) + node);
-  });
+  }));
 }
 
 void FailureController::lead() {
@@ -174,12 +175,14 @@ void FailureController::work_on_node(const std::string& key, const std::string& 
     if (view && !held.empty()) queue_.add_after(key, seconds(1));
     return queue_.done(key);
   }
+  upgrade::Reason before = std::exchange(reasons_[name], {});
   for (const fleet::ClientView& plugin : watch_.clients_on(*view, options_.plugins)) {
     Healing healing =
         upgrade::decide_healing(*view, plugin, held, watch_.rules().keys, loop_.now());
     if (healing.again) queue_.add_after(key, *healing.again);
-    bool is_news = healing.reason.name != reasons_[name].name;
-    reasons_[name] = healing.reason;
+    bool is_news = healing.reason.name != before.name;
+    // Of several plugins the first that is waited for.
+    if (reasons_[name].name.empty()) reasons_[name] = healing.reason;
     if (healing.step == Healing::Step::note) return write_note(key, *view, healing);
     if (healing.step == Healing::Step::restart) {
       return restart_plugin(key, *view, *plugin.pod, healing);

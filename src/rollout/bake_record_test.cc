@@ -2,19 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "rollout/bake_test_util.h"
+
 namespace lockstep::rollout {
 namespace {
-
-const Time began = Time::from_unix(1'800'000'000);
-
-ModelStep hours_of(double upgraded, double control) { return {"H100", upgraded, control, {}, {}}; }
-
-BakeStep step_at(Duration after, ModelStep model) {
-  BakeStep step;
-  step.at = began + after;
-  step.models.push_back(std::move(model));
-  return step;
-}
 
 TEST(BakeRecord, IsJudgedAgainTheSame) {
   BakeRecord record;

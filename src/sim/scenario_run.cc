@@ -110,7 +110,6 @@ class Run {
     begin();
     while (cluster_.loop.uptime() < began_ + scenario_.limit && !at_rest()) {
       wait_a_second();
-      look_at_views();
       keep_events_of_violation();
       take_steps();
     }
@@ -189,7 +188,6 @@ class Run {
 
   void start_controllers() {
     stopped_ = false;
-    views_.clear();
     clear_controllers();
     crash_.begin_life();
     for (int i = 0; i < scenario_.controllers; ++i) {
@@ -263,25 +261,6 @@ class Run {
       return;
     }
     cluster_.loop.run_for(seconds(1));
-  }
-
-  // What a controller has seen it never sees undone, whichever replica it asks.
-  void look_at_views() {
-    views_.resize(controllers_.size());
-    for (size_t i = 0; i < controllers_.size(); ++i) {
-      const controller::FleetWatch& watch = controllers_[i]->watch();
-      look_at_view("nodes", watch.nodes_watch.cache.version().view(), i, views_[i].nodes);
-      look_at_view("pods", watch.pods.cache.version().view(), i, views_[i].pods);
-    }
-  }
-  void look_at_view(std::string_view kind, std::string_view version, size_t controller,
-                    std::string& seen) {
-    if (compare_versions(version, seen) == VersionOrder::older) {
-      witness_->accuse(
-          fmt::format("controller {} went back in its view of {} from version {} to {}",
-                      controller + 1, kind, seen, version));
-    }
-    seen = version;
   }
 
   bool is_due(size_t i) const {
@@ -532,11 +511,6 @@ class Run {
   std::vector<std::unique_ptr<controller::UpgradeController>> controllers_;
   std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;
   std::vector<std::unique_ptr<controller::FailureController>> failures_;
-  struct View {
-    std::string nodes;
-    std::string pods;
-  };
-  std::vector<View> views_;                     // versions that each has seen
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
   Duration began_{0};
   Duration busy_{0};

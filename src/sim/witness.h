@@ -62,9 +62,6 @@ class Witness {
   int reached(fleet::State state) const;
   void count_afresh() { reached_.clear(); }
 
-  // For what is seen elsewhere: in the controllers' own views.
-  void accuse(std::string what);
-
  private:
   template <typename Kind, typename... More>
   Kind& add(More... more);
@@ -73,6 +70,7 @@ class Witness {
   void on_node(const apiserver::Change& change, bool ours);
   void on_pod(const apiserver::Change& change, const apiserver::Origin& origin, bool ours);
   void note(const NodeStep& step);
+  void accuse(std::string what);
 
   Cluster& cluster_;
   Truth truth_;
