@@ -73,12 +73,12 @@ FailureController::FailureController(kube::Api& api, Loop& loop, Random& random,
       look_at({event.about.ns.str(), event.about.name.str()});
     }
   });
-  watch_.pods.cache.on_change([this](const auto& change) {
+  watch_.pods.cache.on_change(scope_.bind([this](const kube::Cache<Pod>::Change& change) {
     if (!change.after) return;
     // Of all the pods of a cluster only those of which there is such an event.
     ObjectKey key = change.after->meta.key();
     if (events_watch_.cache.count("pod", key.text()) > 0) look_at(key);
-  });
+  }));
   watch_.on_node(scope_.bind([this](const std::string& node) {
     if (reasons_.contains(node)) queue_.add(std::string(node_prefix) + node);
   }));
