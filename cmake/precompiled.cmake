@@ -1,7 +1,7 @@
-# Boost.JSON, fmt and GoogleTest are most of what the compiler reads for a file of ours: read them once.
+# The standard library, fmt and GoogleTest are most of what the compiler reads for a file of ours: read them once.
 # Two sets, shared by all folders: with and without the test libraries.
 set(LOCKSTEP_COMMON_HEADERS <algorithm> <functional> <map> <memory> <optional> <set> <string> <string_view>
-    <utility> <variant> <vector> <boost/json.hpp> <fmt/format.h> <tl/expected.hpp>)
+    <utility> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
 
 if(LOCKSTEP_PCH)
   add_compile_options(-Winvalid-pch)

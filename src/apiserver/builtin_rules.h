@@ -21,6 +21,8 @@ inline constexpr std::string_view immutable_message = "field is immutable";
 void check_metadata(const ResourceInfo& info, const Json& object, const Json* before,
                     Causes& causes);
 void check_labels(const Json* labels, const std::string& place, Causes& causes);
+// Those that are as they were stored before were right then.
+void check_labels(const Json* labels, const Json* before, const std::string& place, Causes& causes);
 
 void check_pod(const Json& pod, const Json* before, Causes& causes);
 void check_pod_spec(const Json& spec, const std::string& place, Causes& causes);

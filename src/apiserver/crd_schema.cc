@@ -11,7 +11,7 @@ namespace {
 std::optional<double> number_at(const Json& json, std::string_view name) {
   const Json* value = find(json, name);
   if (value == nullptr || !value->is_number()) return std::nullopt;
-  return value->to_number<double>();
+  return as_number(*value);
 }
 
 std::optional<int64_t> count_at(const Json& json, std::string_view name) {

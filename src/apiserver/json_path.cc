@@ -255,7 +255,7 @@ std::optional<std::partial_ordering> compare(const Json& left, const Json& right
     return as_text(&left).compare(as_text(&right)) <=> 0;
   }
   if (left.is_number() && right.is_number()) {
-    return left.to_number<double>() <=> right.to_number<double>();
+    return as_number(left) <=> as_number(right);
   }
   if (left.is_bool() && right.is_bool()) {
     return static_cast<int>(left.get_bool()) <=> static_cast<int>(right.get_bool());

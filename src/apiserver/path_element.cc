@@ -28,7 +28,7 @@ std::strong_ordering compare_values(const Json& a, const Json& b) {
   if (type_rank(a) != type_rank(b)) return type_rank(a) <=> type_rank(b);
   if (a.is_number()) {
     if (a.is_int64() && b.is_int64()) return a.get_int64() <=> b.get_int64();
-    const double left = a.to_number<double>(), right = b.to_number<double>();
+    const double left = as_number(a), right = as_number(b);
     return left < right   ? std::strong_ordering::less
            : left > right ? std::strong_ordering::greater
                           : std::strong_ordering::equal;

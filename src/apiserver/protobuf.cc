@@ -99,15 +99,15 @@ class MessageReader {
 
 bool is_zero(const Json& value) {
   switch (value.kind()) {
-    case boost::json::kind::null:
+    case JsonKind::null:
       return true;
-    case boost::json::kind::bool_:
+    case JsonKind::bool_:
       return !value.get_bool();
-    case boost::json::kind::int64:
+    case JsonKind::int64:
       return value.get_int64() == 0;
-    case boost::json::kind::string:
+    case JsonKind::string:
       return value.get_string().empty();
-    case boost::json::kind::object:
+    case JsonKind::object:
       return value.get_object().empty();
     default:
       return false;

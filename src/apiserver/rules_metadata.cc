@@ -53,11 +53,15 @@ void check_names(const ResourceInfo& info, const Json& object, Causes& causes) {
   }
 }
 
-void check_annotations(const Json* annotations, const std::string& place, Causes& causes) {
+// A key that was stored before was right then.
+void check_annotations(const Json* annotations, const Json* before, const std::string& place,
+                       Causes& causes) {
   if (annotations == nullptr || !annotations->is_object()) return;
   size_t size = 0;
   for (const auto& entry : annotations->get_object()) {
-    take_complaints(check_annotation_key(entry.key()), entry.key(), place, causes);
+    if (before == nullptr || find(*before, entry.key()) == nullptr) {
+      take_complaints(check_annotation_key(entry.key()), entry.key(), place, causes);
+    }
     size += entry.key().size() + as_text(&entry.value()).size();
   }
   if (size > annotations_limit) {
@@ -132,8 +136,15 @@ void check_finalizers(const Json& object, Causes& causes) {
 }  // namespace
 
 void check_labels(const Json* labels, const std::string& place, Causes& causes) {
+  check_labels(labels, nullptr, place, causes);
+}
+
+void check_labels(const Json* labels, const Json* before, const std::string& place,
+                  Causes& causes) {
   if (labels == nullptr || !labels->is_object()) return;
   for (const auto& entry : labels->get_object()) {
+    const Json* was = before == nullptr ? nullptr : find(*before, entry.key());
+    if (was != nullptr && *was == entry.value()) continue;
     take_complaints(check_qualified_name(entry.key()), entry.key(), place, causes);
     std::string_view value = as_text(&entry.value());
     take_complaints(check_label_value(value), value, place, causes);
@@ -151,10 +162,14 @@ void check_metadata(const ResourceInfo& info, const Json& object, const Json* be
     }
   }
   if (!is_unchanged(object, before, "labels")) {
-    check_labels(find(object, "metadata", "labels"), "metadata.labels", causes);
+    check_labels(find(object, "metadata", "labels"),
+                 before == nullptr ? nullptr : find(*before, "metadata", "labels"),
+                 "metadata.labels", causes);
   }
   if (!is_unchanged(object, before, "annotations")) {
-    check_annotations(find(object, "metadata", "annotations"), "metadata.annotations", causes);
+    check_annotations(find(object, "metadata", "annotations"),
+                      before == nullptr ? nullptr : find(*before, "metadata", "annotations"),
+                      "metadata.annotations", causes);
   }
   if (!is_unchanged(object, before, "ownerReferences")) check_owners(object, causes);
 }

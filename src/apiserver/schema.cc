@@ -17,10 +17,23 @@ const Schema* child_of(const Schema* schema, std::string_view name) {
   return schema->type == Schema::Type::map ? schema->items : schema->field(name);
 }
 
+const Json* item_at(const Json* list, size_t at) {
+  if (list == nullptr || !list->is_array()) return nullptr;
+  return list->get_array().if_contains(at);
+}
+
+// Two versions of a document that share this part of it.
+bool is_shared(const Json* before, const Json& value) {
+  if (before == nullptr || before->kind() != value.kind()) return false;
+  if (value.is_object()) return before->get_object().is_same(value.get_object());
+  return value.is_array() && before->get_array().is_same(value.get_array());
+}
+
 }  // namespace
 
-TouchedFields TouchedFields::by(const JsonObject& patch) {
+TouchedFields TouchedFields::by(const JsonObject& patch, const Json* before) {
   TouchedFields touched;
+  touched.before_ = before;
   bool has_directive = std::any_of(patch.begin(), patch.end(),
                                    [](const auto& field) { return field.key().starts_with('$'); });
   if (!has_directive) touched.patch_ = &patch;
@@ -31,16 +44,34 @@ bool TouchedFields::contains(std::string_view field) const {
   return patch_ == nullptr || (is_top_ && field == "metadata") || patch_->contains(field);
 }
 
+bool TouchedFields::contains(std::string_view field, const Json& value) const {
+  if (!contains(field)) return false;
+  return before_ == nullptr || value.is_primitive() || !is_shared(find(*before_, field), value);
+}
+
+bool TouchedFields::contains_item(size_t at, const Json& value) const {
+  return !is_shared(item_at(before_, at), value);
+}
+
 TouchedFields TouchedFields::below(std::string_view field) const {
   static const JsonObject nothing;
-  if (patch_ == nullptr) return {};
   TouchedFields touched;
-  const Json* value = patch_->if_contains(field);
-  if (value == nullptr) {
-    touched.patch_ = &nothing;
-  } else if (value->is_object()) {
-    touched = by(value->get_object());
+  if (patch_ != nullptr) {
+    const Json* value = patch_->if_contains(field);
+    if (value == nullptr) {
+      touched.patch_ = &nothing;
+    } else if (value->is_object()) {
+      touched = by(value->get_object());
+    }
   }
+  touched.before_ = before_ == nullptr ? nullptr : find(*before_, field);
+  touched.is_top_ = false;
+  return touched;
+}
+
+TouchedFields TouchedFields::below_item(size_t at) const {
+  TouchedFields touched;
+  touched.before_ = item_at(before_, at);
   touched.is_top_ = false;
   return touched;
 }

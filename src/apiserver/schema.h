@@ -127,19 +127,25 @@ class TouchedFields {
  public:
   // All of them.
   TouchedFields() = default;
-  // Those of a merge patch or a strategic one; all when it has directives.
-  static TouchedFields by(const JsonObject& patch);
+  // Those of a merge patch or a strategic one; all when it has directives. `before` is the object
+  // as it was stored: what the two share was not changed, whatever the patch names.
+  static TouchedFields by(const JsonObject& patch, const Json* before = nullptr);
 
   bool contains(std::string_view field) const;
+  // The same of a field with this value, or of an item of a list.
+  bool contains(std::string_view field, const Json& value) const;
+  bool contains_item(size_t at, const Json& value) const;
   // What the write may have changed inside of one of the fields. Only of that which merges key by
   // key: of a list, all of it.
   TouchedFields below(std::string_view field) const;
+  TouchedFields below_item(size_t at) const;
   bool all() const { return patch_ == nullptr; }
   // Nothing but the status and what every write touches.
   bool only_status() const;
 
  private:
   const JsonObject* patch_ = nullptr;  // null: all
+  const Json* before_ = nullptr;       // this part of the object as it was; null: not known
   bool is_top_ = true;                 // where the server itself writes into the metadata
 };
 

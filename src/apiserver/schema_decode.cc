@@ -106,7 +106,7 @@ class Decoding {
     if (object == nullptr) return mismatch(schema, value);
     const TouchedFields touched = touched_;
     for (const auto& entry : *object) {
-      if (!touched.contains(entry.key())) continue;
+      if (!touched.contains(entry.key(), entry.value())) continue;
       const Schema* field = schema.field(entry.key());
       if (field == nullptr) continue;
       touched_ = touched.below(entry.key());
@@ -128,7 +128,7 @@ class Decoding {
     if (object == nullptr) return mismatch(schema, value);
     const TouchedFields touched = touched_;
     for (const auto& entry : *object) {
-      if (!touched.contains(entry.key())) continue;
+      if (!touched.contains(entry.key(), entry.value())) continue;
       touched_ = touched.below(entry.key());
       if (!check(*schema.items, entry.value())) return false;
     }
@@ -139,10 +139,13 @@ class Decoding {
   bool check_array(const Schema& schema, const Json& value) {
     const JsonArray* array = value.if_array();
     if (array == nullptr) return mismatch(schema, value);
-    touched_ = {};
-    for (const Json& item : *array) {
-      if (!check(*schema.items, item)) return false;
+    const TouchedFields touched = touched_;
+    for (size_t i = 0; i < array->size(); ++i) {
+      if (!touched.contains_item(i, (*array)[i])) continue;
+      touched_ = touched.below_item(i);
+      if (!check(*schema.items, (*array)[i])) return false;
     }
+    touched_ = touched;
     return true;
   }
 

@@ -29,13 +29,16 @@ class UnknownWalk {
     if (auto* object = value.if_object()) return visit_object(schema, *object);
     auto* array = value.if_array();
     if (array == nullptr || schema.items == nullptr || schema.type != Schema::Type::array) return;
-    touched_ = {};
+    const TouchedFields touched = touched_;
     for (size_t i = 0; i < array->size(); ++i) {
-      if ((*array)[i].is_primitive()) continue;
+      const Json& item = std::as_const(*array)[i];
+      if (item.is_primitive() || !touched.contains_item(i, item)) continue;
       path_.push_back({{}, i});
+      touched_ = touched.below_item(i);
       visit(*schema.items, (*array)[i]);
       path_.pop_back();
     }
+    touched_ = touched;
   }
 
   std::vector<std::string> found;
@@ -54,7 +57,7 @@ class UnknownWalk {
     if (schema.type != Schema::Type::object) return;
     for (auto it = object.begin(); it != object.end();) {
       std::string_view name = it->key();
-      if (!touched_.contains(name)) {
+      if (!touched_.contains(name, std::as_const(it->value()))) {
         ++it;
         continue;
       }
@@ -105,7 +108,7 @@ class UnknownWalk {
     }();
     const Schema& items = schema.items == nullptr ? nothing : *schema.items;
     for (auto& entry : object) {
-      if (!touched_.contains(entry.key())) continue;
+      if (!touched_.contains(entry.key(), std::as_const(entry.value()))) continue;
       if (schema.typed && entry.value().is_null() && items.type == Schema::Type::string) {
         null_found = true;
         if constexpr (removing) entry.value() = "";

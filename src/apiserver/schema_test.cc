@@ -81,5 +81,22 @@ TEST(TouchedFieldsTest, AreAllWhenThePatchHasDirectivesOrThereIsNone) {
   EXPECT_FALSE(TouchedFields().only_status());
 }
 
+TEST(TouchedFieldsTest, WhatIsSharedWithTheObjectBeforeWasNotChanged) {
+  const Json before = json("{'status':{'conditions':[{'type':'a'},{'type':'b'}],'images':[]}}");
+  Json after = before;
+  find(after, "status", "conditions")->get_array()[1].get_object()["type"] = "c";
+  const JsonObject patch = json("{'status':{'conditions':[{}],'images':[]}}").as_object();
+  const TouchedFields status = TouchedFields::by(patch, &before).below("status");
+  const Json& now = std::as_const(after).at("status");
+  EXPECT_FALSE(status.contains("images", now.at("images")));
+  EXPECT_TRUE(status.contains("conditions", now.at("conditions")));
+  EXPECT_FALSE(status.below("conditions").contains_item(0, now.at("conditions").at(0)));
+  EXPECT_TRUE(status.below("conditions").contains_item(1, now.at("conditions").at(1)));
+  // Nothing is known of what it was: all of it may have changed.
+  const TouchedFields unknown = TouchedFields::by(patch).below("status");
+  EXPECT_TRUE(unknown.contains("images", now.at("images")));
+  EXPECT_TRUE(unknown.below("conditions").contains_item(0, now.at("conditions").at(0)));
+}
+
 }  // namespace
 }  // namespace lockstep::apiserver

@@ -196,7 +196,7 @@ class Validation {
   }
 
   void check_number(const Schema& schema, const Json& value) {
-    double number = value.to_number<double>();
+    double number = as_number(value);
     if (schema.maximum &&
         (number > *schema.maximum || (schema.exclusive_maximum && number == *schema.maximum))) {
       refuse(value, fmt::format("should be less than {}{}",

@@ -272,20 +272,20 @@ std::string go_quote(std::string_view text) {
 
 std::string_view json_type_name(const Json& value) {
   switch (value.kind()) {
-    case boost::json::kind::null:
+    case JsonKind::null:
       return "null";
-    case boost::json::kind::bool_:
+    case JsonKind::bool_:
       return "boolean";
-    case boost::json::kind::int64:
-    case boost::json::kind::uint64:
+    case JsonKind::int64:
+    case JsonKind::uint64:
       return "integer";
-    case boost::json::kind::double_:
+    case JsonKind::double_:
       return "number";
-    case boost::json::kind::string:
+    case JsonKind::string:
       return "string";
-    case boost::json::kind::array:
+    case JsonKind::array:
       return "array";
-    case boost::json::kind::object:
+    case JsonKind::object:
       return "object";
   }
   return "unknown";

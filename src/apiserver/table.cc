@@ -91,7 +91,7 @@ Json custom_cell(const Column& column, const Json& object, Time now) {
   if (column.type == "string") return text_cell(printed(value));
   if (value.is_null()) return nullptr;
   if (column.type == "integer") return integer_cell(value);
-  if (column.type == "number") return value.is_number() ? Json(value.to_number<double>()) : nullptr;
+  if (column.type == "number") return value.is_number() ? Json(as_number(value)) : nullptr;
   if (column.type == "boolean") return value.is_bool() ? value : nullptr;
   if (column.type == "date") return date_cell(value, now);
   return nullptr;

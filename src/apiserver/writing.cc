@@ -6,7 +6,6 @@
 #include "apiserver/admission.h"
 #include "apiserver/apply.h"
 #include "base/strings.h"
-#include "data/json_pool.h"
 #include "data/patch.h"
 
 namespace lockstep::apiserver {
@@ -156,17 +155,17 @@ std::string not_readable_as(const Json& value, std::string_view type) {
 }
 
 Outcome<Json> patched(Write& write, const Json& live) {
-  Json object(json_pool());
+  Json object;
   const Json& patch = *write.request.body;
   switch (write.request.patch_type) {
     case kube::PatchType::json:
-      object = Json(live, json_pool());
+      object = Json(live);
       if (!patch.is_array()) return Refusal(bad_request(not_readable_as(patch, "jsonpatch.Patch")));
       if (!apply_json_patch(object, patch)) return Refusal(patch_failed());
       break;
     case kube::PatchType::merge:
       if (!patch.is_object()) return Refusal(bad_request("Invalid JSON Patch"));
-      object = Json(live, json_pool());
+      object = Json(live);
       apply_merge_patch(object, patch);
       break;
     case kube::PatchType::strategic: {
@@ -195,11 +194,11 @@ Outcome<Json> patched(Write& write, const Json& live) {
 }
 
 // A custom resource is looked at whole: its schema may have changed since it was stored.
-TouchedFields touched_by(const ResourceInfo& info, const kube::Request& request) {
+TouchedFields touched_by(const ResourceInfo& info, const kube::Request& request, const Json& live) {
   bool names_fields = request.patch_type == kube::PatchType::merge ||
                       request.patch_type == kube::PatchType::strategic;
   if (info.custom || !names_fields || !request.body->is_object()) return {};
-  return TouchedFields::by(request.body->get_object());
+  return TouchedFields::by(request.body->get_object(), &live);
 }
 
 Outcome<Answer> apply_object(Write& write, const StoredPtr& live) {
@@ -240,7 +239,7 @@ StoredPtr rewrite(Backend& backend, const std::string& storage, const StoredPtr&
 Outcome<Answer> create_object(Backend& backend, const ResourceInfo& info,
                               const kube::Request& request, const Caller& caller) {
   Write write{backend, info, request, caller, {}};
-  Json object(*request.body, json_pool());
+  Json object(*request.body);
   if (auto ok = check_header(info, object, request); !ok) return Refusal(ok.error());
   if (auto ok = check_fields(info, object, request, write.warnings); !ok)
     return Refusal(ok.error());
@@ -253,7 +252,7 @@ Outcome<Answer> create_object(Backend& backend, const ResourceInfo& info,
 Outcome<Answer> update_object(Backend& backend, const ResourceInfo& info,
                               const kube::Request& request, const Caller& caller) {
   Write write{backend, info, request, caller, {}};
-  Json object(*request.body, json_pool());
+  Json object(*request.body);
   if (auto ok = check_header(info, object, request); !ok) return Refusal(ok.error());
   if (auto ok = check_fields(info, object, request, write.warnings); !ok)
     return Refusal(ok.error());
@@ -284,7 +283,7 @@ Outcome<Answer> patch_object(Backend& backend, const ResourceInfo& info,
   auto object = patched(write, live->json());
   if (!object) return Refusal(object.error());
   if (auto ok = check_header(info, *object, request); !ok) return Refusal(ok.error());
-  TouchedFields touched = touched_by(info, request);
+  TouchedFields touched = touched_by(info, request, live->json());
   if (auto ok = check_fields(info, *object, request, write.warnings, touched); !ok)
     return Refusal(ok.error());
   return store_change(write, live, std::move(*object), true, touched);

@@ -13,7 +13,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr size_t inline_limit = 7;
+constexpr size_t inline_limit = Text::inline_limit;
 
 static_assert(std::endian::native == std::endian::little, "the low byte must lie first");
 static_assert(alignof(std::max_align_t) > 1, "a pointer must be even");
@@ -54,7 +54,7 @@ Text::Text(std::string_view text) : bits_(0) {
   void* memory = std::malloc(std::max(offsetof(Shared, characters) + text.size(), sizeof(Shared)));
   if (memory == nullptr) throw std::bad_alloc();
   auto* block = static_cast<Shared*>(memory);
-  new (&block->references) std::atomic<uint32_t>(1);
+  new (&block->references) ReferenceCount;
   block->size = static_cast<uint32_t>(text.size());
   std::memcpy(reinterpret_cast<char*>(block) + offsetof(Shared, characters), text.data(),
               text.size());
@@ -62,7 +62,7 @@ Text::Text(std::string_view text) : bits_(0) {
 }
 
 void Text::release() noexcept {
-  if (shared()->references.fetch_sub(1, std::memory_order_acq_rel) == 1) std::free(shared());
+  if (shared()->references.drop()) std::free(shared());
   bits_ = 0;
 }
 

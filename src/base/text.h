@@ -3,7 +3,6 @@
 // that ten thousand nodes with the same labels pay for them once.
 #pragma once
 
-#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -11,6 +10,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/reference_count.h"
 
 namespace lockstep {
 
@@ -21,7 +22,7 @@ class Text {
   Text(const char* text) : Text(std::string_view(text)) {}         // NOLINT
   Text(const std::string& text) : Text(std::string_view(text)) {}  // NOLINT
   Text(const Text& other) noexcept : bits_(other.bits_) {
-    if (is_shared()) shared()->references.fetch_add(1, std::memory_order_relaxed);
+    if (is_shared()) shared()->references.add();
   }
   Text(Text&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
   Text& operator=(const Text& other) noexcept {
@@ -69,12 +70,16 @@ class Text {
     return a.view() <=> std::string_view(b);
   }
 
+  // Of texts up to inline_limit, equal bits mean equal texts.
+  static constexpr size_t inline_limit = 7;
+  uint64_t bits() const noexcept { return bits_; }
+
   // Bytes on the heap that this one value holds, its share counted in full.
   size_t heap_bytes() const noexcept;
 
  private:
   struct Shared {
-    std::atomic<uint32_t> references;
+    ReferenceCount references;
     uint32_t size;
     char characters[1];
   };

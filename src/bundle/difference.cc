@@ -52,7 +52,7 @@ std::vector<FieldChange> compare(const Fields& before, const Fields& after) {
 Fields constraints_of(const ResolvedRecipe& recipe) {
   Fields fields;
   for (const Constraint& constraint : recipe.constraints) {
-    fields[constraint.name] = print_json(Json(boost::json::string(constraint.value)));
+    fields[constraint.name] = print_json(Json(JsonString(constraint.value)));
   }
   return fields;
 }

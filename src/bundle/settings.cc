@@ -54,12 +54,12 @@ Json typed(std::string_view text) {
   if (equal_ignoring_case(text, "false")) return Json(false);
   if (equal_ignoring_case(text, "null")) return Json(nullptr);
   if (auto number = number_of(text)) return *number;
-  return Json(boost::json::string(text));
+  return Json(JsonString(text));
 }
 
 Result<Json> value_of(std::string_view text, SettingKind kind) {
   if (kind == SettingKind::typed) return typed(text);
-  if (kind == SettingKind::text) return Json(boost::json::string(text));
+  if (kind == SettingKind::text) return Json(JsonString(text));
   auto value = parse_json(text);
   if (!value) {
     return failf(ErrorKind::invalid, "the value is no JSON: {} (text needs double quotes)",

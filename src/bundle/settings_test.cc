@@ -61,7 +61,7 @@ TEST(Settings, ANumberThatWouldPrintOtherwiseStaysText) {
   for (std::string_view text :
        {"0123", "-0", "+1", "1e3", "1E3", "580.10", "1.0", "1.", ".5", "0x10", "1_000", " 1", "nan",
         "inf", "9223372036854775808", "123456789012345678901", "0.1000000000000000055511151"}) {
-    EXPECT_EQ(value_of(text), print_json(Json(boost::json::string(text)))) << text;
+    EXPECT_EQ(value_of(text), print_json(Json(JsonString(text)))) << text;
   }
 }
 

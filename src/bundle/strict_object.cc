@@ -234,7 +234,7 @@ Result<void> check_name(std::string_view name) {
   return failf(ErrorKind::invalid,
                "must be 1 to 63 small letters, digits and \"-\", beginning and ending with a "
                "letter or digit, and is {}",
-               print_json(Json(boost::json::string(name))));
+               print_json(Json(JsonString(name))));
 }
 
 }  // namespace lockstep::bundle

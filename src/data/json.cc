@@ -3,8 +3,11 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/error.hpp>
 
 #include "data/json_text.h"
 
@@ -14,74 +17,84 @@ namespace {
 
 namespace json = boost::json;
 
-// Builds the tree from Boost's parser. Boost's own handler differs in one thing: its doubles are
-// off by a bit in the last place, so that a document would change by being read and written.
+// Builds the tree from Boost's parser. Boost's own doubles are off by a bit in the last place, so
+// that a document would change by being read and written.
 struct TreeBuilder {
-  static constexpr size_t max_object_size = JsonObject::max_size();
-  static constexpr size_t max_array_size = JsonArray::max_size();
-  static constexpr size_t max_key_size = json::string::max_size();
-  static constexpr size_t max_string_size = json::string::max_size();
+  static constexpr size_t max_object_size = std::numeric_limits<uint32_t>::max() / 4;
+  static constexpr size_t max_array_size = max_object_size;
+  static constexpr size_t max_key_size = max_object_size;
+  static constexpr size_t max_string_size = max_object_size;
 
-  json::value_stack stack;
+  std::vector<Json> values;
+  std::vector<std::string> keys;
+  std::string part;  // of a key or a string that comes in pieces
 
-  bool on_document_begin(json::error_code&) {
-    stack.reset();
+  std::string_view whole(json::string_view last) {
+    if (part.empty()) return {last.data(), last.size()};
+    part.append(last.data(), last.size());
+    return part;
+  }
+  bool push(Json value) {
+    values.push_back(std::move(value));
     return true;
   }
+
+  bool on_document_begin(json::error_code&) { return true; }
   bool on_document_end(json::error_code&) { return true; }
   bool on_object_begin(json::error_code&) { return true; }
   bool on_object_end(size_t count, json::error_code&) {
-    stack.push_object(count);
-    return true;
+    JsonObject object;
+    object.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+      object.insert_or_assign(keys[keys.size() - count + i],
+                              std::move(values[values.size() - count + i]));
+    }
+    keys.resize(keys.size() - count);
+    values.resize(values.size() - count);
+    return push(std::move(object));
   }
   bool on_array_begin(json::error_code&) { return true; }
   bool on_array_end(size_t count, json::error_code&) {
-    stack.push_array(count);
+    JsonArray array;
+    array.reserve(count);
+    for (auto item = values.end() - static_cast<std::ptrdiff_t>(count); item != values.end();
+         ++item)
+      array.push_back(std::move(*item));
+    values.resize(values.size() - count);
+    return push(std::move(array));
+  }
+  bool on_key_part(json::string_view piece, size_t, json::error_code&) {
+    part.append(piece.data(), piece.size());
     return true;
   }
-  bool on_key_part(json::string_view part, size_t, json::error_code&) {
-    stack.push_chars(part);
+  bool on_key(json::string_view piece, size_t, json::error_code&) {
+    keys.emplace_back(whole(piece));
+    part.clear();
     return true;
   }
-  bool on_key(json::string_view part, size_t, json::error_code&) {
-    stack.push_key(part);
+  bool on_string_part(json::string_view piece, size_t, json::error_code&) {
+    part.append(piece.data(), piece.size());
     return true;
   }
-  bool on_string_part(json::string_view part, size_t, json::error_code&) {
-    stack.push_chars(part);
-    return true;
-  }
-  bool on_string(json::string_view part, size_t, json::error_code&) {
-    stack.push_string(part);
+  bool on_string(json::string_view piece, size_t, json::error_code&) {
+    push(whole(piece));
+    part.clear();
     return true;
   }
   // Parts of numbers come only where a document is handed over in parts.
   bool on_number_part(json::string_view, json::error_code&) { return false; }
-  bool on_int64(int64_t value, json::string_view, json::error_code&) {
-    stack.push_int64(value);
-    return true;
-  }
-  bool on_uint64(uint64_t value, json::string_view, json::error_code&) {
-    stack.push_uint64(value);
-    return true;
-  }
+  bool on_int64(int64_t value, json::string_view, json::error_code&) { return push(value); }
+  bool on_uint64(uint64_t value, json::string_view, json::error_code&) { return push(value); }
   bool on_double(double, json::string_view digits, json::error_code& problem) {
     const std::optional<double> value = number_from_json_text(digits);
     if (!value) {
       problem = json::error::exponent_overflow;
       return false;
     }
-    stack.push_double(*value);
-    return true;
+    return push(*value);
   }
-  bool on_bool(bool value, json::error_code&) {
-    stack.push_bool(value);
-    return true;
-  }
-  bool on_null(json::error_code&) {
-    stack.push_null();
-    return true;
-  }
+  bool on_bool(bool value, json::error_code&) { return push(value); }
+  bool on_null(json::error_code&) { return push(nullptr); }
   bool on_comment_part(json::string_view, json::error_code&) { return true; }
   bool on_comment(json::string_view, json::error_code&) { return true; }
 };
@@ -111,7 +124,7 @@ Result<Json> parse_unguarded(std::string_view text, const JsonLimits& limits) {
     return fail(is_over_limit(problem) ? ErrorKind::too_large : ErrorKind::invalid,
                 explain(problem), line_and_column(text, used));
   }
-  return parser.handler().stack.release();
+  return std::move(parser.handler().values.front());
 }
 
 // By value, never through a rounding conversion: 2^53 + 1 is not equal to 2^53 as a double.
@@ -140,6 +153,7 @@ bool numbers_equal(const Json& a, const Json& b) {
 }
 
 bool arrays_equal(const JsonArray& a, const JsonArray& b) {
+  if (a.is_same(b)) return true;
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
     if (!json_equal(a[i], b[i])) return false;
@@ -148,6 +162,7 @@ bool arrays_equal(const JsonArray& a, const JsonArray& b) {
 }
 
 bool objects_equal(const JsonObject& a, const JsonObject& b) {
+  if (a.is_same(b)) return true;
   if (a.size() != b.size()) return false;
   // One is mostly a copy of the other, with its fields in the same order.
   auto neighbour = b.begin();
@@ -187,13 +202,18 @@ Json* find(Json& value, std::string_view key) {
 
 std::string_view as_text(const Json* value) {
   if (value == nullptr || !value->is_string()) return {};
-  const auto& text = value->get_string();
-  return {text.data(), text.size()};
+  return value->get_string().view();
 }
 
 int64_t as_integer(const Json* value, int64_t otherwise) {
   if (value == nullptr) return otherwise;
   return integer_of(*value).value_or(otherwise);
+}
+
+double as_number(const Json& value) {
+  if (value.is_int64()) return static_cast<double>(value.get_int64());
+  if (value.is_uint64()) return static_cast<double>(value.get_uint64());
+  return value.is_double() ? value.get_double() : 0;
 }
 
 bool as_bool(const Json* value, bool otherwise) {
@@ -207,8 +227,9 @@ JsonObject& ensure_object(JsonObject& parent, std::string_view key) {
 }
 
 bool erase_key(JsonObject& object, std::string_view key) {
-  auto position = object.find(key);
-  if (position == object.end()) return false;
+  const JsonObject& held = object;
+  const auto position = held.find(key);
+  if (position == held.end()) return false;
   object.stable_erase(position);
   return true;
 }
@@ -217,15 +238,15 @@ bool json_equal(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) return numbers_equal(a, b);
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
-    case json::kind::null:
+    case JsonKind::null:
       return true;
-    case json::kind::bool_:
+    case JsonKind::bool_:
       return a.get_bool() == b.get_bool();
-    case json::kind::string:
+    case JsonKind::string:
       return a.get_string() == b.get_string();
-    case json::kind::array:
+    case JsonKind::array:
       return arrays_equal(a.get_array(), b.get_array());
-    case json::kind::object:
+    case JsonKind::object:
       return objects_equal(a.get_object(), b.get_object());
     default:
       return false;

@@ -1,4 +1,4 @@
-// JSON documents: Boost.JSON's value with the access that Kubernetes objects need.
+// JSON documents, with the access that Kubernetes objects need.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include <boost/json.hpp>
-
 #include "base/result.h"
+#include "data/json_value.h"
 
 namespace lockstep {
-
-using Json = boost::json::value;
-using JsonObject = boost::json::object;
-using JsonArray = boost::json::array;
 
 // An immutable document that many may hold.
 using Document = std::shared_ptr<const Json>;
@@ -50,6 +45,8 @@ Json* find(Json& value, std::string_view key, Keys... rest) {
 // type.
 std::string_view as_text(const Json* value);
 int64_t as_integer(const Json* value, int64_t otherwise = 0);
+// A number of any kind as a double.
+double as_number(const Json& value);
 bool as_bool(const Json* value, bool otherwise = false);
 template <typename... Keys>
 std::string_view text_at(const Json& value, Keys... keys) {

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <new>
 
-#include <boost/json/memory_resource.hpp>
-
 namespace lockstep {
 
 namespace {
@@ -23,7 +21,7 @@ constexpr bool pooled = true;
 constexpr bool pooled = true;
 #endif
 
-constexpr size_t step = 16;  // malloc's alignment, and more than Boost.JSON asks for
+constexpr size_t step = 16;  // malloc's alignment
 constexpr size_t largest = 4096;
 constexpr size_t chunk_size = 256 << 10;
 
@@ -39,57 +37,43 @@ struct FreeLists {
 };
 constinit thread_local FreeLists lists{};
 
-class Pool final : public boost::json::memory_resource {
- private:
-  void* do_allocate(size_t size, size_t alignment) override {
-    if (is_foreign(size, alignment)) return ::operator new(size, std::align_val_t(alignment));
-    const size_t steps = (size + step - 1) / step;
-    FreeBlock*& first = lists.by_size[steps];
-    if (first == nullptr) return carve(steps * step);
-    FreeBlock* block = first;
-    first = block->next;
-    return block;
-  }
+bool is_foreign(size_t size) { return !pooled || size == 0 || size > largest; }
 
-  void do_deallocate(void* pointer, size_t size, size_t alignment) override {
-    if (is_foreign(size, alignment)) {
-      ::operator delete(pointer, std::align_val_t(alignment));
-      return;
+void* carve(size_t size) {
+  if (lists.fresh_size < size) {
+    // What is left of the last chunk is a free block of its own size.
+    if (lists.fresh_size > 0) {
+      FreeBlock*& first = lists.by_size[lists.fresh_size / step];
+      first = new (lists.fresh) FreeBlock{first};
     }
-    FreeBlock*& first = lists.by_size[(size + step - 1) / step];
-    first = new (pointer) FreeBlock{first};
+    lists.fresh = static_cast<std::byte*>(::operator new(chunk_size));
+    lists.fresh_size = chunk_size;
   }
-
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-
-  static bool is_foreign(size_t size, size_t alignment) {
-    return size == 0 || size > largest || alignment > step;
-  }
-
-  static void* carve(size_t size) {
-    if (lists.fresh_size < size) {
-      // What is left of the last chunk is a free block of its own size.
-      if (lists.fresh_size > 0) {
-        FreeBlock*& first = lists.by_size[lists.fresh_size / step];
-        first = new (lists.fresh) FreeBlock{first};
-      }
-      lists.fresh = static_cast<std::byte*>(::operator new(chunk_size));
-      lists.fresh_size = chunk_size;
-    }
-    void* block = lists.fresh;
-    lists.fresh += size;
-    lists.fresh_size -= size;
-    return block;
-  }
-};
+  void* block = lists.fresh;
+  lists.fresh += size;
+  lists.fresh_size -= size;
+  return block;
+}
 
 }  // namespace
 
-boost::json::storage_ptr json_pool() {
-  if constexpr (!pooled) return {};
-  // Never destroyed, for the same reason.
-  static Pool* const pool = new Pool;
-  return boost::json::storage_ptr(pool);
+void* take_json_block(size_t size) {
+  if (is_foreign(size)) return ::operator new(size);
+  const size_t steps = (size + step - 1) / step;
+  FreeBlock*& first = lists.by_size[steps];
+  if (first == nullptr) return carve(steps * step);
+  FreeBlock* block = first;
+  first = block->next;
+  return block;
+}
+
+void give_json_block(void* block, size_t size) noexcept {
+  if (is_foreign(size)) {
+    ::operator delete(block);
+    return;
+  }
+  FreeBlock*& first = lists.by_size[(size + step - 1) / step];
+  first = new (block) FreeBlock{first};
 }
 
 }  // namespace lockstep

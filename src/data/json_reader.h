@@ -52,6 +52,7 @@ class JsonReader {
   // The value as text; valid until the next call. Empty for null.
   std::string_view text();
   Text text(TextPool& pool) { return pool.intern(text()); }
+  Text text_of_its_own() { return Text(text()); }
   // Also 1.0 and 1e3; an error when it has a fraction or does not fit.
   int64_t integer();
   double number();
@@ -147,7 +148,9 @@ class TreeReader {
   }
 
   std::string_view text();
-  Text text(TextPool& pool) { return pool.intern(text()); }
+  // The document's own text: what comes from one document is shared as it is.
+  Text text(TextPool&) { return text_of_its_own(); }
+  Text text_of_its_own();
   int64_t integer();
   double number();
   bool boolean();

@@ -129,17 +129,17 @@ void append_object(std::string& out, const JsonObject& object, int indent) {
 
 void append_json(std::string& out, const Json& value, int indent) {
   switch (value.kind()) {
-    case boost::json::kind::null:
+    case JsonKind::null:
       out += "null";
       return;
-    case boost::json::kind::bool_:
+    case JsonKind::bool_:
       out += value.get_bool() ? "true" : "false";
       return;
-    case boost::json::kind::string:
+    case JsonKind::string:
       return append_json_string(out, value.get_string());
-    case boost::json::kind::array:
+    case JsonKind::array:
       return append_array(out, value.get_array(), indent);
-    case boost::json::kind::object:
+    case JsonKind::object:
       return append_object(out, value.get_object(), indent);
     default:
       return append_json_number(out, value);

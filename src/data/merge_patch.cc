@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "data/patch.h"
 
@@ -15,13 +16,24 @@ bool has_nulls(const Json& patch) {
   });
 }
 
+// Nothing to do; what is not touched stays shared with the document before.
+bool is_there(const Json& held, const Json& patch) {
+  const JsonObject* fields = patch.if_object();
+  if (fields == nullptr) return held.kind() == patch.kind() && !held.is_double() && held == patch;
+  return held.is_object() && std::all_of(fields->begin(), fields->end(), [&](const auto& field) {
+           const Json* child = find(held, field.key());
+           if (field.value().is_null()) return child == nullptr;
+           return child != nullptr && is_there(*child, field.value());
+         });
+}
+
 // What a patch leaves where there was nothing: its nulls have nothing to remove.
 void add_without_nulls(JsonObject& object, std::string_view key, const Json& patch) {
   if (!has_nulls(patch)) {
     object.emplace(key, patch);
     return;
   }
-  Json value(object.storage());
+  Json value;
   apply_merge_patch(value, patch);
   object.emplace(key, std::move(value));
 }
@@ -58,8 +70,8 @@ void apply_merge_patch(Json& document, const Json& patch) {
   for (const auto& [key, value] : patch.get_object()) {
     if (value.is_null()) {
       erase_key(object, key);
-    } else if (Json* child = object.if_contains(key)) {
-      apply_merge_patch(*child, value);
+    } else if (const Json* held = std::as_const(object).if_contains(key)) {
+      if (!is_there(*held, value)) apply_merge_patch(*object.if_contains(key), value);
     } else {
       add_without_nulls(object, key, value);
     }

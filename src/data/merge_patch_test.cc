@@ -90,5 +90,15 @@ RC_GTEST_PROP(MergePatch, TwiceIsOnce, ()) {
   RC_ASSERT(json_equal(document, once));
 }
 
+TEST(MergePatch, WhatItDoesNotChangeStaysShared) {
+  const Json before = *parse_json(R"({"a":{"b":1,"c":[1,2]},"d":{"e":1}})");
+  Json after = before;
+  apply_merge_patch(after, *parse_json(R"({"a":{"c":[1,2],"none":null},"d":{"e":2}})"));
+  const Json& changed = after;
+  EXPECT_TRUE(changed.at("a").get_object().is_same(before.at("a").get_object()));
+  EXPECT_EQ(print_json(after), R"({"a":{"b":1,"c":[1,2]},"d":{"e":2}})");
+  EXPECT_EQ(print_json(before), R"({"a":{"b":1,"c":[1,2]},"d":{"e":1}})");
+}
+
 }  // namespace
 }  // namespace lockstep

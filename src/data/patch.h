@@ -53,7 +53,7 @@ class MergeSchema {
 // comes without its nulls and directives, as it would after Kubernetes has decoded it into its
 // type.
 Result<void> apply_strategic_patch(Json& document, const Json& patch, const MergeSchema& schema);
-// The same as a new document, which lies where `document` does.
+// The same as a new document, which shares with the old what the patch does not touch.
 Result<Json> strategically_patched(const Json& document, const Json& patch,
                                    const MergeSchema& schema);
 

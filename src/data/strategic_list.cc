@@ -54,15 +54,15 @@ void sort_by(std::vector<Ranked>& items, Rank rank) {
 
 std::string_view type_name(const Json& value) {
   switch (value.kind()) {
-    case boost::json::kind::null:
+    case JsonKind::null:
       return "null";
-    case boost::json::kind::bool_:
+    case JsonKind::bool_:
       return "bool";
-    case boost::json::kind::string:
+    case JsonKind::string:
       return "string";
-    case boost::json::kind::array:
+    case JsonKind::array:
       return "list";
-    case boost::json::kind::object:
+    case JsonKind::object:
       return "map";
     default:
       return "number";
@@ -126,7 +126,7 @@ JsonArray in_order(JsonArray items, const Identities& identities, const Identiti
   sort_by(named, &Ranked::wanted);
   sort_by(others, &Ranked::live);
 
-  JsonArray result(items.storage());
+  JsonArray result;
   result.reserve(items.size());
   auto other = others.begin();
   for (const Ranked& item : named) {

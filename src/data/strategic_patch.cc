@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "data/patch.h"
 #include "data/strategic_list.h"
@@ -29,9 +30,6 @@ Result<std::string_view> field_of(std::string_view directive, std::string_view m
                directive, marker);
 }
 
-// Where the patched document lies: parts that are made there are moved into it, not copied.
-using Storage = boost::json::storage_ptr;
-
 // Without null fields and directives, as nearly all patches are: it is copied as it is.
 bool is_plain(const Json& value) {
   if (const JsonObject* object = value.if_object()) {
@@ -44,22 +42,22 @@ bool is_plain(const Json& value) {
 }
 
 // As Kubernetes' decoder leaves it: null fields are not there, directives are unknown fields.
-Json decoded(const Json& value, const Storage& storage) {
-  if (is_plain(value)) return Json(value, storage);
+Json decoded(const Json& value) {
+  if (is_plain(value)) return Json(value);
   if (const JsonObject* object = value.if_object()) {
-    JsonObject result(storage);
+    JsonObject result;
     for (const auto& [key, child] : *object) {
-      if (!child.is_null() && !is_directive(key)) result.emplace(key, decoded(child, storage));
+      if (!child.is_null() && !is_directive(key)) result.emplace(key, decoded(child));
     }
     return result;
   }
   if (const JsonArray* array = value.if_array()) {
-    JsonArray result(storage);
+    JsonArray result;
     result.reserve(array->size());
-    for (const Json& item : *array) result.push_back(decoded(item, storage));
+    for (const Json& item : *array) result.push_back(decoded(item));
     return result;
   }
-  return Json(value, storage);
+  return Json(value);
 }
 
 bool has_directive(const Json& value) {
@@ -69,29 +67,29 @@ bool has_directive(const Json& value) {
 
 // A part of the patch that meets nothing to merge with. Objects with a "$patch" are there to change
 // something, so they vanish.
-std::optional<Json> as_new(const Json& value, const Storage& storage) {
-  if (is_plain(value)) return Json(value, storage);
+std::optional<Json> as_new(const Json& value) {
+  if (is_plain(value)) return Json(value);
   if (has_directive(value)) return std::nullopt;
   if (const JsonObject* object = value.if_object()) {
-    JsonObject result(storage);
+    JsonObject result;
     for (const auto& [key, child] : *object) {
       if (child.is_null() || is_directive(key)) continue;
-      if (auto kept = as_new(child, storage)) result.emplace(key, std::move(*kept));
+      if (auto kept = as_new(child)) result.emplace(key, std::move(*kept));
     }
     return result;
   }
   if (const JsonArray* array = value.if_array()) {
-    JsonArray result(storage);
+    JsonArray result;
     for (const Json& item : *array) {
-      if (auto kept = as_new(item, storage)) result.push_back(std::move(*kept));
+      if (auto kept = as_new(item)) result.push_back(std::move(*kept));
     }
     return result;
   }
-  return Json(value, storage);
+  return Json(value);
 }
 
 void set_new(JsonObject& original, std::string_view key, const Json& value) {
-  if (auto kept = as_new(value, original.storage())) {
+  if (auto kept = as_new(value)) {
     original.insert_or_assign(key, std::move(*kept));
   } else {
     erase_key(original, key);
@@ -209,6 +207,11 @@ class StrategicMerger {
   Result<void> merge(JsonObject& original, const JsonObject& patch, const std::string& path);
 
  private:
+  // Nothing to do: what is merged into itself stays as it is. Whoever writes a status writes all of
+  // it, most of it as it was, and what is not touched stays shared with the object before.
+  bool is_there(const Json& held, const Json& value, const std::string& path) const;
+  bool is_there(const JsonArray& held, const JsonArray& value, const std::string& path) const;
+
   Result<void> merge_fields(JsonObject& original, const JsonObject& patch, const std::string& path);
   Result<void> merge_field(JsonObject& original, std::string_view key, const Json& value,
                            const std::string& path);
@@ -231,11 +234,36 @@ std::string child_path(const std::string& path, std::string_view key) {
   return child;
 }
 
+bool StrategicMerger::is_there(const Json& held, const Json& value, const std::string& path) const {
+  if (held.kind() != value.kind() || held.is_double()) return false;
+  if (const JsonArray* items = value.if_array()) return is_there(held.get_array(), *items, path);
+  const JsonObject* fields = value.if_object();
+  if (fields == nullptr) return held == value;
+  return std::all_of(fields->begin(), fields->end(), [&](const auto& field) {
+    if (field.value().is_null() || field.key().starts_with('$')) return false;
+    const Json* child = find(held, field.key());
+    return child != nullptr && is_there(*child, field.value(), child_path(path, field.key()));
+  });
+}
+
+bool StrategicMerger::is_there(const JsonArray& held, const JsonArray& value,
+                               const std::string& path) const {
+  const ListMerge how = schema_.at(path);
+  if (how.kind == ListMerge::Kind::atomic) {
+    return held == value && std::all_of(value.begin(), value.end(), is_plain);
+  }
+  if (how.kind != ListMerge::Kind::by_key || !names_same_items(held, value, how.key)) return false;
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (!is_there(held[i], value[i], path)) return false;
+  }
+  return true;
+}
+
 Result<void> StrategicMerger::merge(JsonObject& original, const JsonObject& patch,
                                     const std::string& path) {
   if (const Json* directive = patch.if_contains(directive_marker)) {
     if (as_text(directive) == "replace") {
-      original = std::move(decoded(patch, original.storage()).get_object());
+      original = std::move(decoded(patch).get_object());
     } else if (as_text(directive) == "delete") {
       original.clear();
     } else {
@@ -290,6 +318,8 @@ Result<void> StrategicMerger::merge_field(JsonObject& original, std::string_view
     erase_key(original, key);
     return {};
   }
+  const Json* held = std::as_const(original).if_contains(key);
+  if (held != nullptr && is_there(*held, value, path)) return {};
   Json* child = original.if_contains(key);
   if (child != nullptr && child->is_object() && value.is_object()) {
     return merge(child->get_object(), value.get_object(), path);
@@ -334,7 +364,7 @@ Result<void> StrategicMerger::merge_ordered(JsonObject& original, const Json* pa
   JsonArray merged = live_items;
   Identities live_order = before;
   if (live == nullptr) {
-    merged = as_new(*patch, original.storage())->get_array();
+    merged = as_new(*patch)->get_array();
   } else if (patch != nullptr) {
     LOCKSTEP_TRY(merged, merge_list(std::move(merged), patch_items, path));
     if (how.kind == ListMerge::Kind::by_key) {
@@ -351,7 +381,7 @@ Result<JsonArray> StrategicMerger::merge_list(JsonArray original, const JsonArra
                                               const std::string& path) {
   const ListMerge how = schema_.at(path);
   if (how.kind == ListMerge::Kind::atomic) {
-    return std::move(decoded(patch, original.storage()).get_array());
+    return std::move(decoded(patch).get_array());
   }
   if (original.empty() && patch.empty()) return original;
   LOCKSTEP_TRY(const ItemKind kind, kind_of_items(original, patch));
@@ -378,6 +408,7 @@ Result<JsonArray> StrategicMerger::merge_by_key(JsonArray original, const JsonAr
                                                 const std::string& key, const std::string& path) {
   if (names_same_items(original, patch, key)) {
     for (size_t i = 0; i < original.size(); ++i) {
+      if (is_there(std::as_const(original)[i], patch[i], path)) continue;
       LOCKSTEP_CHECK(merge(original[i].get_object(), patch[i].get_object(), path));
     }
     return original;
@@ -385,12 +416,11 @@ Result<JsonArray> StrategicMerger::merge_by_key(JsonArray original, const JsonAr
   LOCKSTEP_TRY(const ListPatch list_patch, take_apart(patch, key));
   LOCKSTEP_TRY(const Identities wanted, identities_of(list_patch.items, key));
   if (list_patch.replaces) {
-    return in_order(std::move(decoded(list_patch.items, original.storage()).get_array()), wanted,
-                    {}, wanted);
+    return in_order(std::move(decoded(list_patch.items).get_array()), wanted, {}, wanted);
   }
   LOCKSTEP_TRY(const Identities before, identities_of(original, key));
 
-  JsonArray merged(original.storage());
+  JsonArray merged;
   Identities live;
   std::map<std::string_view, size_t> places;
   for (size_t i = 0; i < original.size(); ++i) {
@@ -403,7 +433,7 @@ Result<JsonArray> StrategicMerger::merge_by_key(JsonArray original, const JsonAr
     const Json& item = list_patch.items[i];
     auto [place, is_new] = places.emplace(wanted[i], merged.size());
     if (is_new) {
-      merged.push_back(decoded(item, original.storage()));
+      merged.push_back(decoded(item));
     } else {
       LOCKSTEP_CHECK(merge(merged[place->second].get_object(), item.get_object(), path));
     }

@@ -263,5 +263,21 @@ RC_GTEST_PROP(StrategicPatch, ListsByKeyTwiceIsOnce, ()) {
   RC_ASSERT(print_json(document) == print_json(once));
 }
 
+TEST(StrategicPatch, WhatItDoesNotChangeStaysShared) {
+  const Json before = *parse_json(
+      R"({"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"x","env":[]},{"name":"y"}]}})");
+  const Json patch = *parse_json(
+      R"({"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"x"},{"name":"y","image":"i"}]}})");
+  const Json after = *strategically_patched(before, patch, PodSchema());
+  EXPECT_TRUE(after.at("metadata").get_object().is_same(before.at("metadata").get_object()));
+  const JsonArray& items = after.at("spec").at("containers").get_array();
+  const JsonArray& old_items = before.at("spec").at("containers").get_array();
+  EXPECT_TRUE(items[0].get_object().is_same(old_items[0].get_object()));
+  EXPECT_EQ(print_json(items[1]), R"({"name":"y","image":"i"})");
+  EXPECT_EQ(print_json(old_items[1]), R"({"name":"y"})");
+  EXPECT_TRUE(
+      strategically_patched(after, patch, PodSchema())->get_object().is_same(after.get_object()));
+}
+
 }  // namespace
 }  // namespace lockstep

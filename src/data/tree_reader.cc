@@ -7,15 +7,15 @@ namespace {
 
 std::string_view kind_of(const Json& value) {
   switch (value.kind()) {
-    case boost::json::kind::null:
+    case JsonKind::null:
       return "null";
-    case boost::json::kind::bool_:
+    case JsonKind::bool_:
       return "a boolean";
-    case boost::json::kind::string:
+    case JsonKind::string:
       return "a string";
-    case boost::json::kind::array:
+    case JsonKind::array:
       return "an array";
-    case boost::json::kind::object:
+    case JsonKind::object:
       return "an object";
     default:
       return "a number";
@@ -35,6 +35,11 @@ std::string_view TreeReader::text() {
   if (failed_ || current_->is_null()) return {};
   if (!current_->is_string()) mismatch("a string");
   return as_text(current_);
+}
+
+Text TreeReader::text_of_its_own() {
+  if (!failed_ && current_->is_string()) return current_->get_string().text();
+  return Text(text());
 }
 
 int64_t TreeReader::integer() {

@@ -7,7 +7,7 @@ namespace lockstep {
 namespace {
 
 TEST(YamlPrint, looks_like_kubectl) {
-  const Json value = boost::json::parse(R"({
+  const Json value = *parse_json(R"({
     "apiVersion": "v1",
     "data": {"version": "1.10", "mode": "0755", "on": "on", "empty": "", "script": "a\n  b\n"},
     "args": ["--port=80", "a: b", ["x", ["y"]], {"a": [{"b": 1, "c": []}], "d": {}}],

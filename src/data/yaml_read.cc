@@ -23,7 +23,7 @@ Unexpected refuse(std::string_view name, const Node& node, std::string message) 
   return fail(ErrorKind::invalid, std::move(message), place(name, node.start));
 }
 
-std::string_view view(const boost::json::string_view& text) { return {text.data(), text.size()}; }
+std::string_view view(const std::string_view& text) { return {text.data(), text.size()}; }
 
 // Converts one tree. Aliases are expanded by converting their target again, so the budgets of nodes
 // and bytes bound the time and the memory that any text can cost.

@@ -149,15 +149,15 @@ std::string print_string(std::string_view text, bool in_flow) {
 
 std::string print_scalar(const Json& value, bool in_flow) {
   switch (value.kind()) {
-    case boost::json::kind::bool_:
+    case JsonKind::bool_:
       return value.get_bool() ? "true" : "false";
-    case boost::json::kind::int64:
+    case JsonKind::int64:
       return fmt::format("{}", value.get_int64());
-    case boost::json::kind::uint64:
+    case JsonKind::uint64:
       return fmt::format("{}", value.get_uint64());
-    case boost::json::kind::double_:
+    case JsonKind::double_:
       return print_float(value.get_double());
-    case boost::json::kind::string:
+    case JsonKind::string:
       return print_string({value.get_string().data(), value.get_string().size()}, in_flow);
     default:
       return "null";

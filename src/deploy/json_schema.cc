@@ -112,13 +112,12 @@ class Checker {
   }
 
   void check_number(const Json& schema, const Json& value, const std::string& path) {
-    auto number = value.to_number<double>();
+    auto number = as_number(value);
     if (const Json* least = find(schema, "minimum");
-        least != nullptr && number < least->to_number<double>()) {
+        least != nullptr && number < as_number(*least)) {
       wrong(path, fmt::format("must be {} or more", print_json(*least)), value);
     }
-    if (const Json* most = find(schema, "maximum");
-        most != nullptr && number > most->to_number<double>()) {
+    if (const Json* most = find(schema, "maximum"); most != nullptr && number > as_number(*most)) {
       wrong(path, fmt::format("must be {} at most", print_json(*most)), value);
     }
   }

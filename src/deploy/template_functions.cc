@@ -14,7 +14,7 @@ namespace {
 
 using Arguments = std::vector<Json>;
 
-Json text_value(std::string_view text) { return Json(boost::json::string(text)); }
+Json text_value(std::string_view text) { return Json(JsonString(text)); }
 
 std::string without_last_line_end(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
@@ -124,21 +124,21 @@ const std::map<std::string, Function>& functions() {
 
 bool is_true(const Json& value) {
   switch (value.kind()) {
-    case boost::json::kind::null:
+    case JsonKind::null:
       return false;
-    case boost::json::kind::bool_:
+    case JsonKind::bool_:
       return value.get_bool();
-    case boost::json::kind::int64:
+    case JsonKind::int64:
       return value.get_int64() != 0;
-    case boost::json::kind::uint64:
+    case JsonKind::uint64:
       return value.get_uint64() != 0;
-    case boost::json::kind::double_:
+    case JsonKind::double_:
       return value.get_double() != 0;
-    case boost::json::kind::string:
+    case JsonKind::string:
       return !value.get_string().empty();
-    case boost::json::kind::array:
+    case JsonKind::array:
       return !value.get_array().empty();
-    case boost::json::kind::object:
+    case JsonKind::object:
       return !value.get_object().empty();
   }
   return false;

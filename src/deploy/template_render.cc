@@ -101,7 +101,7 @@ class Renderer {
     std::string text;
     LOCKSTEP_CHECK(inner.nodes(at->second, arguments[1], text));
     --depth_;
-    return Json(boost::json::string(text));
+    return Json(JsonString(text));
   }
 
   const Definitions& definitions_;

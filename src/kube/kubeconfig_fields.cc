@@ -10,15 +10,15 @@ namespace {
 
 std::string_view name_of_type(const Json& value) {
   switch (value.kind()) {
-    case boost::json::kind::null:
+    case JsonKind::null:
       return "null";
-    case boost::json::kind::bool_:
+    case JsonKind::bool_:
       return "a boolean";
-    case boost::json::kind::string:
+    case JsonKind::string:
       return "a string";
-    case boost::json::kind::array:
+    case JsonKind::array:
       return "a list";
-    case boost::json::kind::object:
+    case JsonKind::object:
       return "a mapping";
     default:
       return "a number";

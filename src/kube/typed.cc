@@ -23,7 +23,8 @@ std::string read_version(Reader& in) {
 }  // namespace
 
 ObjectKey peek_body_key(const Body& body) {
-  if (const auto* bytes = std::get_if<std::string>(&body)) return peek_key(*bytes);
+  if (const auto* bytes = std::get_if<std::string>(&body))
+    return peek_key(std::string_view(*bytes));
   const auto* document = std::get_if<Document>(&body);
   return document != nullptr && *document ? peek_key(**document) : ObjectKey();
 }

@@ -56,7 +56,7 @@ int64_t IntOrPercent::of(int64_t total, Rounding rounding) const {
 std::string IntOrPercent::text() const { return fmt::format("{}{}", value, percent ? "%" : ""); }
 
 Json IntOrPercent::to_json() const {
-  if (percent) return Json(boost::json::string(text()));
+  if (percent) return Json(JsonString(text()));
   return Json(value);
 }
 

@@ -165,7 +165,7 @@ JsonObject meta_to_json(const ObjectMeta& meta) {
   if (!meta.finalizers.empty()) {
     JsonArray finalizers;
     for (const Text& finalizer : meta.finalizers) {
-      finalizers.emplace_back(boost::json::string(finalizer.view()));
+      finalizers.emplace_back(JsonString(finalizer.view()));
     }
     object["finalizers"] = std::move(finalizers);
   }

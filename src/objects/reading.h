@@ -23,7 +23,7 @@ namespace lockstep {
 // Strings of which no other object has the same are not worth a place in the pool.
 template <typename Reader>
 Text read_unique(Reader& in) {
-  return Text(in.text());
+  return in.text_of_its_own();
 }
 
 template <typename Reader>

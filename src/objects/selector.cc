@@ -264,7 +264,7 @@ class Parser {
   std::string_view literal_;
 };
 
-std::string_view view_of(const boost::json::string& text) { return {text.data(), text.size()}; }
+std::string_view view_of(const JsonString& text) { return {text.data(), text.size()}; }
 
 Result<Requirement> expression_from_json(const Json& expression, const std::string& place) {
   if (!expression.is_object()) return fail(ErrorKind::invalid, "must be an object", place);
