@@ -11,7 +11,7 @@ namespace {
 std::optional<double> number_in(const Json& value, std::string_view key) {
   const Json* found = lockstep::find(value, key);
   if (found == nullptr || !found->is_number()) return std::nullopt;
-  return found->to_number<double>();
+  return as_number(*found);
 }
 
 // A floor is a figure of the vendor's or of a measurement, times the share of it that must be

@@ -71,7 +71,7 @@ CheckResult judge_gpu(const JudgeInput& input, std::string_view check, std::stri
 std::optional<double> number_at(const Json* value, std::string_view key) {
   const Json* found = value == nullptr ? nullptr : find(*value, key);
   if (found == nullptr || !found->is_number()) return std::nullopt;
-  return found->to_number<double>();
+  return as_number(*found);
 }
 
 CheckResult result_of(Verdict verdict, std::string text) {

@@ -11,7 +11,7 @@ namespace {
 double number_at(const Json& json, std::string_view key, double otherwise = 0) {
   const Json* value = find(json, key);
   if (value == nullptr || !value->is_number()) return otherwise;
-  return value->to_number<double>();
+  return as_number(*value);
 }
 
 Duration duration_at(const Json& json, std::string_view key, Duration otherwise) {

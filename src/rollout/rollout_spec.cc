@@ -69,7 +69,7 @@ class Fields {
     const Json* value = get(key);
     if (value == nullptr) return;
     bool is_number = value->is_int64() || value->is_uint64() || value->is_double();
-    double number = is_number ? value->to_number<double>() : least - 1;
+    double number = is_number ? as_number(*value) : least - 1;
     if (number < least || number > most) {
       return complain(key, fmt::format("must be a number from {} to {}", least, most));
     }
