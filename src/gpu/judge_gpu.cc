@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "gpu/judge.h"
 #include "gpu/nvml_abi.h"
 
@@ -224,8 +226,9 @@ CheckResult judge_pcie(const GpuEvidence& evidence) {
     result = down.verdict > up.verdict ? down : up;
     if (up.verdict == Verdict::passed && down.verdict == Verdict::passed)
       result.text = up.text + "; " + down.text;
-    result.limit.insert(up.limit.begin(), up.limit.end());
-    result.limit.insert(down.limit.begin(), down.limit.end());
+    for (const CheckResult* way : {&up, &down}) {
+      for (const JsonMember& limit : std::as_const(way->limit)) result.limit.insert(limit);
+    }
   }
   result.measured = facts->as_object();
   return result;
