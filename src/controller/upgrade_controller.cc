@@ -231,25 +231,29 @@ void UpgradeController::wait_for_watches(const std::string& name, const FreshNod
   queue_.done(name);
 }
 
-Duration UpgradeController::seen_since(const fleet::NodeView& view) {
+// By the time that passes, not by a clock that people set.
+void UpgradeController::tell_time(fleet::NodeView& view) {
+  auto on_the_clock = [this](Duration uptime) { return loop_.now() - (loop_.uptime() - uptime); };
+  view.scheduler_sees_from = on_the_clock(watch_.scheduler_sees_from());
   fleet::State state = fleet::state_of(*view.node, watch_.rules().keys);
   Duration acts_since = watch_.acts_since(view.pool);
   if (!fleet::is_active(state)) {
     if (auto at = sightings_.find(view.name()); at != sightings_.end()) sightings_.erase(at);
-    return acts_since;
+    view.seen_since = on_the_clock(acts_since);
+    return;
   }
   Time since = fleet::state_since(*view.node);
   auto [at, is_new] = sightings_.try_emplace(std::string(view.name()));
   Sighting& sighting = at->second;
   if (is_new || sighting.state != state || sighting.since != since) {
-    sighting = {state, since, loop_.uptime()};
+    sighting = {state, since, loop_.uptime(), loop_.now()};
   }
-  return std::max(acts_since, sighting.first);
+  view.seen_since = on_the_clock(std::max(acts_since, sighting.first));
+  view.clock_gained = on_the_clock(sighting.first) - sighting.first_by_clock;
 }
 
 upgrade::Decision UpgradeController::decide(fleet::NodeView& view, Duration began) {
-  // By the time that passes, not by a clock that people set.
-  view.seen_since = loop_.now() - (loop_.uptime() - seen_since(view));
+  tell_time(view);
   auto decision = upgrade::decide(view, watch_.pool(view.pool), watch_.rules(), loop_.now());
   ++counts_.decisions;
   if (options_.stopwatch) counts_.decision_time += options_.stopwatch() - began;

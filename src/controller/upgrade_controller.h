@@ -102,8 +102,10 @@ class UpgradeController {
     fleet::State state = fleet::State::unknown;
     Time since;  // as the node says
     Duration first{0};
+    Time first_by_clock;
   };
-  Duration seen_since(const fleet::NodeView& view);
+  // Says in the view since when it has been seen, and what its clock has gained.
+  void tell_time(fleet::NodeView& view);
   std::map<std::string, Sighting, std::less<>> sightings_;
   std::map<std::string, Backlog> backlogs_;  // of nodes of which more was read than is shown
   std::string policy_warning_;               // the last that was announced

@@ -66,6 +66,12 @@ struct NodeView {
   std::vector<std::string> slice_versions;
   // Since when somebody has been there to see and to act, without a gap. Not set: always.
   Time seen_since;
+  // How much further the clock went than time did, since the node was first seen in its state:
+  // somebody set it. Negative: it was set back.
+  Duration clock_gained{0};
+  // Until then a scheduler may not have heard of the cordon yet, and sends pods here. Not set: it
+  // has.
+  Time scheduler_sees_from;
   // It was given a slot (see upgrade/slots.h) at just this version of the node.
   bool granted = false;
   // Its wave is not open, or no maintenance window is.

@@ -8,6 +8,16 @@ namespace {
 
 // Shorter than this nothing was missed that would not be caught up with at once.
 constexpr Duration moment_of_blindness = minutes(1);
+// Kubernetes' own clients double the pause between two tries up to half a minute, and wait for as
+// much again by chance.
+constexpr Duration no_blindness = seconds(4);
+constexpr Duration longest_pause_of_others = minutes(1);
+
+Duration others_see_after(Duration blind_since, Duration until) {
+  const Duration blind = until - blind_since;
+  if (blind < no_blindness) return Duration::zero();
+  return until + std::min(2 * blind, longest_pause_of_others);
+}
 
 }  // namespace
 
@@ -215,6 +225,7 @@ void Reflector::note_success() {
 void Reflector::see_again(Duration from) {
   if (!blind_since_) return;
   if (from - *blind_since_ > moment_of_blindness) sees_since_ = from;
+  others_see_from_ = std::max(others_see_from_, others_see_after(*blind_since_, from));
   blind_since_.reset();
 }
 
@@ -224,6 +235,12 @@ Duration Reflector::sees_since() const {
   // A watch that is open and quiet sees: there is nothing to be told of.
   Duration until = status_.watching ? watch_began_ : loop_.uptime();
   return until - *blind_since_ > moment_of_blindness ? until : sees_since_;
+}
+
+Duration Reflector::others_see_from() const {
+  if (!blind_since_) return others_see_from_;
+  Duration until = status_.watching ? watch_began_ : loop_.uptime();
+  return std::max(others_see_from_, others_see_after(*blind_since_, until));
 }
 
 void Reflector::advance(const std::string& version) {

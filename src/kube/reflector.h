@@ -99,6 +99,9 @@ class Reflector {
   // Since when, on the loop's uptime, it has been told of everything, but for moments: who decides
   // that something has lasted too long must have been there to see it. Now, before the first list.
   Duration sees_since() const;
+  // From when on, on the loop's uptime, others who watch the same may be expected to see it, too:
+  // they lost it when this one did, and ask again at other moments.
+  Duration others_see_from() const;
 
  private:
   // How the server is asked for a list.
@@ -169,6 +172,7 @@ class Reflector {
 
   std::optional<Duration> blind_since_;  // nothing has come since then but errors
   Duration sees_since_{0};
+  Duration others_see_from_{0};
 
   bool running_ = false;
   // Callbacks of the current step; reset when the step is over, so that a late one does nothing.

@@ -185,6 +185,33 @@ TEST(ReflectorSees, AnewAfterItWasCutOffAndNotAfterAMoment) {
   EXPECT_LE(looker.saw_for(), minutes(10));
 }
 
+TEST(ReflectorSees, AndOthersLaterAfterAnOutageByItsLength) {
+  Looker looker;
+  auto others_are_blind_for = [&] {
+    return looker.reflector->others_see_from() - looker.loop.uptime();
+  };
+  auto cut_off_for = [&](Duration time) {
+    looker.api.begin_outage();
+    looker.loop.run_for(time);
+    looker.api.end_outage();
+    looker.loop.run_until([&] { return looker.reflector->status().watching; }, minutes(2));
+  };
+  looker.reflector->start();
+  looker.loop.run_for(minutes(10));
+  EXPECT_LE(others_are_blind_for(), Duration::zero()) << "nothing has happened";
+  cut_off_for(seconds(1));
+  EXPECT_LE(others_are_blind_for(), Duration::zero()) << "a moment";
+  cut_off_for(seconds(10));
+  EXPECT_GE(others_are_blind_for(), seconds(18));
+  EXPECT_LE(others_are_blind_for(), minutes(1));
+  looker.loop.run_for(minutes(10));
+  cut_off_for(hours(1));
+  EXPECT_GE(others_are_blind_for(), seconds(50));
+  EXPECT_LE(others_are_blind_for(), minutes(1));
+  looker.loop.run_for(minutes(1));
+  EXPECT_LE(others_are_blind_for(), Duration::zero());
+}
+
 TEST(ReflectorSees, ThroughAWatchThatIsQuietOrHasToBeOpenedAnew) {
   Looker looker;
   WatchPlan silence;

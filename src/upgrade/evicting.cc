@@ -249,8 +249,11 @@ Decision decide_pod_deletion(const Situation& situation) {
       [&](const fleet::PodOnNode& entry) { return judge_gpu_pod(entry, policy.pod_deletion); },
       policy.pod_deletion.timeout,
       [&] {
-        return enter(situation, State::pod_restart,
-                     {"NoGpuPodsLeft", "no GPU pod is left on the node", ""});
+        Decision decision = enter(situation, State::pod_restart,
+                                  {"NoGpuPodsLeft", "no GPU pod is left on the node", ""});
+        // It may have been sent back by another of us, who sees pods that we do not.
+        decision.needs_fresh_view = fleet::is_requested(situation.node(), situation.rules.keys);
+        return decision;
       },
       [&](Reason reason) {
         if (!policy.drain.enable) return fail_node(situation, std::move(reason));

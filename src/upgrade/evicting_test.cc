@@ -103,6 +103,14 @@ TEST(PodDeletion, GoesToTheRestartWhenNoGpuPodIsLeft) {
   Scene scene = deleting({other_pod(make_pod("web")), gpu_pod(finished(make_pod("job"))),
                           gpu_pod(mirror(make_pod("static")))});
   EXPECT_EQ(entered(scene.decide()), State::pod_restart);
+  EXPECT_FALSE(scene.decide().needs_fresh_view);
+}
+
+TEST(PodDeletion, BelievesNoOldViewOfPodsForWhichTheNodeWasSentBack) {
+  Scene scene = deleting({});
+  scene.annotate(scene.rules.keys.requested, "true");
+  EXPECT_EQ(entered(scene.decide()), State::pod_restart);
+  EXPECT_TRUE(scene.decide().needs_fresh_view);
 }
 
 TEST(PodDeletion, LeavesGpuPodsOfADaemonSetAndGoesOn) {

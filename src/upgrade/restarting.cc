@@ -127,6 +127,8 @@ Decision send_back_to_evictions(const Situation& situation) {
   // found in sync, that is no change taken back: the clients are stale, and only the way through
   // validation finds them.
   annotate(decision, situation, situation.rules.keys.requested, "true");
+  // Of two of us, the one with the old view would send the node back as often as the other goes on.
+  decision.needs_fresh_view = true;
   return decision;
 }
 
@@ -188,10 +190,18 @@ Decision decide_pod_restart(const Situation& situation) {
       (driver.is_in_sync() && again && !safe_load && is_broken_from_before(situation, *driver.pod));
   // Either way the driver is loaded anew.
   bool reloads = to_be_replaced || (driver.is_in_sync() && safe_load);
-  // Somebody may have come in between; or the change is no longer only cosmetic.
-  if (reloads && !is_restart_only(situation.view, situation.rules) &&
-      has_gpu_pods_to_move(situation.view, situation.policy().pod_deletion)) {
-    return send_back_to_evictions(situation);
+  if (reloads && !is_restart_only(situation.view, situation.rules)) {
+    // Somebody may have come in between; or the change is no longer only cosmetic.
+    if (has_gpu_pods_to_move(situation.view, situation.policy().pod_deletion)) {
+      return send_back_to_evictions(situation);
+    }
+    if (Time from = situation.view.scheduler_sees_from; from > situation.now) {
+      return hold({"SchedulerCatchesUp",
+                   "the API was away, and the scheduler may not have heard of the cordon yet: the "
+                   "driver is restarted when no more pods can come",
+                   ""},
+                  from - situation.now);
+    }
   }
   if (to_be_replaced) {
     return delete_driver_pod(

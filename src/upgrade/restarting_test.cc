@@ -86,6 +86,22 @@ TEST(PodRestart, DoesNotLetADriverLoadUnderGpuPods) {
   scene.pods = {gpu_pod(make_pod("train-1"))};
   EXPECT_EQ(entered(scene.decide()), State::wait_for_jobs);
   EXPECT_EQ(scene.decide().reason.name, "GpuPodsCameBack");
+  EXPECT_TRUE(scene.decide().needs_fresh_view) << "another of us may have seen them leave";
+}
+
+TEST(PodRestart, WaitsForASchedulerThatMayNotHaveHeardOfTheCordon) {
+  Scene scene = restarting(make_driver_pod("old"));
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-old"}));
+  scene.scheduler_sees_from = scene.now + seconds(40);
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().reason.name, "SchedulerCatchesUp");
+  EXPECT_EQ(scene.decide().look_again, seconds(40));
+  // Whoever came in the meantime is moved first.
+  scene.pods = {gpu_pod(make_pod("train-1"))};
+  EXPECT_EQ(entered(scene.decide()), State::wait_for_jobs);
+  scene.pods = {};
+  scene.now = scene.now + seconds(40);
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-old"}));
 }
 
 TEST(PodRestart, ADeadlineDoesNotPassWhileNobodyIsThere) {

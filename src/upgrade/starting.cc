@@ -202,7 +202,8 @@ Decision decide_wait_for_jobs(const Situation& situation) {
   if (waited_for.empty()) {
     return enter(situation, State::pod_deletion, {"NoJobsLeft", "no pod has to be waited for", ""});
   }
-  Duration waited = situation.since_timer(situation.rules.keys.wait_start);
+  // Not by what was seen alone: a wait of a day goes on when the controller is started anew.
+  Duration waited = situation.really_since_timer(situation.rules.keys.wait_start);
   Duration left = std::max(wait.timeout - waited, Duration::zero());
   if (wait.timeout > Duration::zero() && left == Duration::zero()) {
     return enter(situation, State::pod_deletion,

@@ -286,6 +286,20 @@ TEST(WaitForJobs, GoesOnWhenTheTimeoutHasPassedAndLooksAgainThen) {
   EXPECT_EQ(scene.decide().reason.name, "WaitTimedOut");
 }
 
+TEST(WaitForJobs, AClockThatWasSetForwardDoesNotEndTheWait) {
+  Scene scene = with_job(PodPhase::running);
+  scene.policy.wait.timeout = seconds(150);
+  scene.now = scene.now + hours(2);
+  scene.clock_gained = hours(2);
+  EXPECT_EQ(scene.decide().look_again, seconds(50));
+  // What it did not gain did pass, whether or not somebody was there to see it.
+  scene.clock_gained = hours(2) - seconds(50);
+  EXPECT_EQ(entered(scene.decide()), State::pod_deletion);
+  // One that was set back has not made the wait any longer than it looks.
+  scene.clock_gained = -hours(2);
+  EXPECT_EQ(entered(scene.decide()), State::pod_deletion);
+}
+
 TEST(Uncordon, SetsTheNodeSchedulableInThePatchThatEndsTheUpgrade) {
   Decision decision = Scene().in(State::uncordon).decide();
   EXPECT_EQ(entered(decision), State::done);

@@ -40,6 +40,11 @@ Duration Situation::since_timer(const std::string& key) const {
   return now - Time::from_unix(*began);
 }
 
+Duration Situation::really_since_timer(const std::string& key) const {
+  const Duration gained = std::max(view.clock_gained, Duration::zero());
+  return std::max(since_timer(key) - gained, Duration::zero());
+}
+
 void annotate(Decision& decision, const Situation& situation, const std::string& key,
               std::optional<std::string> value) {
   const Text* held = situation.node().meta.annotations.find(key);

@@ -30,6 +30,8 @@ struct Situation {
   // How long ago the timer of this annotation began; the time in the state when it does not say, or
   // says what cannot be.
   Duration since_timer(const std::string& key) const;
+  // The same without what the clock was set forward by since then, as far as somebody saw it.
+  Duration really_since_timer(const std::string& key) const;
 };
 
 Decision enter(const Situation& situation, State to, Reason reason);

@@ -123,6 +123,8 @@ struct Scene {
   std::vector<std::string> slice_versions;
   bool granted = false;
   Time seen_since;
+  Duration clock_gained{0};
+  Time scheduler_sees_from;
 
   Scene() {
     counts.total = 4;
@@ -192,6 +194,8 @@ struct Scene {
     view.slice_versions = slice_versions;
     view.granted = granted;
     view.seen_since = seen_since;
+    view.clock_gained = clock_gained;
+    view.scheduler_sees_from = scheduler_sees_from;
     return view;
   }
 
