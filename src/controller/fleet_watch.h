@@ -67,8 +67,8 @@ class FleetWatch {
   Time last_heard() const;
   // Since when, on the loop's uptime, everything has been seen, but for moments.
   Duration sees_since() const;
-  // From when on, on the loop's uptime, the scheduler may be expected to know of every cordon: after
-  // an API that was away it may learn of it later than we do.
+  // From when on, on the loop's uptime, the scheduler may be expected to know of every cordon:
+  // after an API that was away it may learn of it later than we do.
   Duration scheduler_sees_from() const { return nodes_watch.reflector.others_see_from(); }
   // Since when this pool's nodes could be acted upon, too: nobody had switched upgrades off, and no
   // rival was there.

@@ -55,7 +55,25 @@ std::string owner_of(const Json& pod) {
                      text_at(*owner, "name"));
 }
 
+// Those that were registered later than the first. Their machine may have had a driver all along,
+// and a client that came before its pod was replaced: by nobody's doing, and healed when it fails.
+std::set<std::string> newcomers(Cluster& cluster) {
+  std::map<std::string, std::string> created;
+  std::string first;
+  for (const Document& node : cluster.list(resource::nodes)) {
+    std::string at(text_at(*node, "metadata", "creationTimestamp"));
+    if (first.empty() || at < first) first = at;
+    created[std::string(text_at(*node, "metadata", "name"))] = std::move(at);
+  }
+  std::set<std::string> found;
+  for (const auto& [name, at] : created) {
+    if (at != first) found.insert(name);
+  }
+  return found;
+}
+
 void add_pods(Cluster& cluster, EndFacts& end) {
+  const std::set<std::string> registered_later = newcomers(cluster);
   std::map<std::string, int> running;
   for (const Document& pod : cluster.list(resource::pods)) {
     std::string owner = owner_of(*pod);
@@ -74,6 +92,7 @@ void add_pods(Cluster& cluster, EndFacts& end) {
         cluster.kubelets().find_run(node, {std::string(text_at(*pod, "metadata", "namespace")),
                                            std::string(text_at(*pod, "metadata", "name"))});
     if (run == nullptr || run->role != Role::dra_plugin) continue;
+    if (registered_later.contains(node)) continue;
     const Machine& machine = cluster.kubelets().machine(node);
     facts["client fits the driver"] =
         in_words(run->nvml.generation == machine.generation() && !run->nvml.opened_in_migration);

@@ -142,6 +142,15 @@ TEST_F(LimitsTest, AnUpgradeThatEndedMakesRoom) {
   expect_innocent();
 }
 
+TEST_F(LimitsTest, AValidatedNodeThatSomebodyUncordonedIsBackInService) {
+  start_with(0, 1);
+  begin("gpu-1");
+  go("gpu-1", {State::uncordon});
+  cordon(*cluster, "gpu-1", false);
+  begin("gpu-2");
+  expect_innocent();
+}
+
 TEST_F(LimitsTest, ANodeWhoseChangeWasTakenBackIsNoUpgrade) {
   start_with(1, "100%");
   go("gpu-1", {State::required, State::uncordon});

@@ -10,13 +10,14 @@ void NoAccident::on_pod_end(const PodEnd& end) {
   last = {end.ours, truth().uptime()};
   const NodeTruth* node = truth().node(end.node);
   if (node != nullptr && node->unschedulable) last.cordoned = node->cordon_changed;
+  last.cosmetic = truth().is_configured_as_wanted(end.pod);
 }
 
 bool NoAccident::is_ours(const Accident& accident) const {
   // By the rules a DaemonSet's pod is left where it is.
   if (accident.of_daemon_set || !accident.by_new_pod) return false;
   auto end = ends_.find(accident.node);
-  if (end == ends_.end() || !end->second.ours) return false;
+  if (end == ends_.end() || !end->second.ours || end->second.cosmetic) return false;
   const auto& pods = truth().pods_on(accident.node);
   auto pod = pods.find(accident.pod);
   // The API knows nothing of it any more: whoever removed it said that it has ended.

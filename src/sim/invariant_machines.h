@@ -28,6 +28,9 @@ class NoAccident final : public Invariant {
     bool ours = false;
     Duration at{0};
     Duration cordoned = Duration::max();  // since when the node was, at that time
+    // Nothing had to be reloaded, at that time: whoever changes the driver before the next pod is
+    // made has it loaded there, and nothing that has begun can be taken back.
+    bool cosmetic = false;
   };
   bool is_ours(const Accident& accident) const;
 

@@ -80,6 +80,24 @@ TEST_F(InvariantMachinesTest, ADriverThatCrashesAfterOurRestartIsTheMachines) {
   expect_innocent();
 }
 
+// The restart was to reload nothing; what it reloads was decided by somebody else, too late.
+TEST_F(InvariantMachinesTest, ADriverThatIsChangedWhileItsPodIsRestartedForACosmeticChangeIsNot) {
+  start();
+  witness->set_blindness(hours(1));
+  add_gpu_pod(*cluster, "victim", "gpu-1");
+  EXPECT_TRUE(cluster->call(merge_patch(
+      cluster_policies, {"", "cluster-policy"},
+      parse_json(R"({"spec": {"daemonsets": {"annotations": {"example.com/a": "b"}}}})").value())));
+  cluster->loop.run_for(minutes(1));
+  go("gpu-1", {State::done});
+  go_to_restart("gpu-1");
+  restart_driver("gpu-1");
+  EXPECT_TRUE(cluster->set_driver_version(new_version));
+  cluster->loop.run_for(minutes(5));
+  expect_accidents(1);
+  expect_innocent();
+}
+
 // A scheduler with an old view of the node: nobody can see such a pod in time.
 TEST_F(InvariantMachinesTest, APodThatIsSentToACordonedNodeAtTheLastMomentIsNot) {
   for (bool at_the_last_moment : {true, false}) {

@@ -21,14 +21,6 @@ bool asks_for_restart(const NodeTruth& node, const fleet::Keys& keys) {
          !annotation_of(object, keys.safe_load).empty();
 }
 
-// The driver on the node is configured as its template wants it: nothing has to be reloaded.
-bool is_cosmetic(const Truth& truth, const Json& driver_pod) {
-  const DriverTruth* driver = truth.driver_of(driver_pod);
-  const Json* spec = find(driver_pod, "spec");
-  return driver != nullptr && spec != nullptr && !driver->digest.empty() &&
-         config_digest(*spec) == driver->digest;
-}
-
 enum class Fate { stays, leaves, protected_ };
 
 Fate by_rules(const Json& pod, const upgrade::EvictionPolicy& policy) {
@@ -58,7 +50,7 @@ void SafeRestart::on_pod_end(const PodEnd& end) {
   if (!node->unschedulable && !truth().may_be_unknown(node->meddled)) {
     accuse(fmt::format("the driver of {} was restarted while the node was schedulable", end.node));
   }
-  if (is_cosmetic(truth(), end.pod)) return;
+  if (truth().is_configured_as_wanted(end.pod)) return;
   for (const auto& [key, pod] : truth().pods_on(end.node)) {
     const Json& object = *pod.object;
     if (is_driver_pod(object) || is_of_daemon_set(object) || is_mirror_pod(object)) continue;
@@ -160,7 +152,7 @@ void NoNeedlessEviction::on_pod_end(const PodEnd& end) {
   if (node == nullptr || driver_pod == nullptr || is_terminating(*driver_pod->object)) return;
   // A driver that does not run is no reason to leave its users where they are.
   if (!is_ready_pod(*driver_pod->object) || truth().may_be_unknown(driver_pod->changed)) return;
-  if (asks_for_restart(*node, keys()) || !is_cosmetic(truth(), *driver_pod->object)) return;
+  if (asks_for_restart(*node, keys()) || !truth().is_configured_as_wanted(*driver_pod->object)) return;
   const DriverTruth* driver = truth().driver_of(*driver_pod->object);
   if (truth().may_be_unknown(driver->changed) || truth().may_be_unknown(node->meddled)) return;
   accuse(

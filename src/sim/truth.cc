@@ -250,6 +250,13 @@ const DriverTruth* Truth::driver_of(const Json& pod) const {
   return at == drivers_.end() ? nullptr : &at->second;
 }
 
+bool Truth::is_configured_as_wanted(const Json& driver_pod) const {
+  const DriverTruth* driver = driver_of(driver_pod);
+  const Json* spec = find(driver_pod, "spec");
+  return driver != nullptr && spec != nullptr && !driver->digest.empty() &&
+         config_digest(*spec) == driver->digest;
+}
+
 std::vector<const upgrade::Policy*> Truth::policies(const std::string& pool) const {
   auto at = policies_.find(pool);
   if (at == policies_.end()) at = policies_.find("");

@@ -41,8 +41,13 @@ struct NodeTruth {
   // The version at which it went out of service by others' doing; zero: it did not.
   uint64_t out_since = 0;
 
-  // It is out of service because of the upgrade.
-  bool out_by_us() const { return cordon == Cordon::ours || (begun && cordon != Cordon::others); }
+  // It is out of service because of the upgrade. One that is validated and that somebody has
+  // uncordoned before we did is back.
+  bool out_by_us() const {
+    if (cordon == Cordon::ours) return true;
+    bool is_back = state == fleet::State::uncordon && !unschedulable;
+    return begun && cordon != Cordon::others && !is_back;
+  }
 };
 
 struct PodTruth {
@@ -83,6 +88,8 @@ class Truth {
   const PodTruth* driver_pod(const std::string& node) const;
   // Of the DaemonSet that made the pod; null: it is gone, or nobody's.
   const DriverTruth* driver_of(const Json& pod) const;
+  // The driver pod has what its template wants: nothing has to be reloaded.
+  bool is_configured_as_wanted(const Json& driver_pod) const;
 
   // The policy in force, and those before it that the controller may still believe in.
   std::vector<const upgrade::Policy*> policies(const std::string& pool) const;
