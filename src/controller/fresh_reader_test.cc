@@ -131,8 +131,9 @@ TEST(FreshView, APodThatTheWatchHasNotShownKeepsTheDriver) {
       << "as long as the watch has not shown it, asking again tells nothing new";
   ASSERT_TRUE(scene.finish());
   EXPECT_FALSE(scene.fleet.exists(resource::pods, {"default", "late"})) << "it was evicted";
-  EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 2U)
-      << "before the driver went, and before the node returned";
+  EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 5U)
+      << "before it was sent back, twice on the way forward again, before the driver went, and "
+         "before the node returned";
 }
 
 // Changed and changed back, and one of us has not seen the last: what it would restart is right.

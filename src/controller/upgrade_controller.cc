@@ -17,6 +17,9 @@ constexpr Duration first_refusal_pause = seconds(1);
 constexpr Duration longest_refusal_pause = seconds(30);
 // Their news brings a node up again by itself; this is for the case that there are none.
 constexpr Duration pause_of_watches = seconds(10);
+// What was read may have been wrong itself, a list that was cut off: then the watches never show
+// it.
+constexpr Duration patience_with_watches = minutes(1);
 
 kube::EventRecorderOptions event_options(const UpgradeOptions& options) {
   kube::EventRecorderOptions events;
@@ -132,6 +135,7 @@ void UpgradeController::look(const std::string& node) {
 void UpgradeController::forget(const std::string& node) {
   reasons_.erase(node);
   sightings_.erase(node);
+  entered_.erase(node);
   granted_.erase(node);
   backlogs_.erase(node);
   queue_.cancel_delay(node);
@@ -153,8 +157,18 @@ void UpgradeController::work(const std::string& name) {
   auto granted = granted_.find(name);
   view->granted = granted != granted_.end() && granted->second == view->node->meta.resource_version;
   upgrade::Decision decision = decide(*view, began);
-  if (leading_ && decision.needs_fresh_view) return verify(*view, decision);
+  if (leading_ && must_be_verified(name, decision)) return verify(*view, decision);
   act(*view, decision);
+}
+
+// A step for the second time in one upgrade, too: another of us may have sent the node back, on a
+// newer view than ours, and would do so again and again.
+bool UpgradeController::must_be_verified(const std::string& name,
+                                         const upgrade::Decision& decision) const {
+  if (decision.needs_fresh_view) return true;
+  if (decision.patch() == nullptr || !decision.patch()->to) return false;
+  auto entered = entered_.find(name);
+  return entered != entered_.end() && entered->second.contains(*decision.patch()->to);
 }
 
 void UpgradeController::act(const fleet::NodeView& view, const upgrade::Decision& decision) {
@@ -178,7 +192,8 @@ void UpgradeController::verify(const fleet::NodeView& view, const upgrade::Decis
   std::string name(view.name());
   auto backlog = backlogs_.find(name);
   if (backlog != backlogs_.end()) {
-    if (backlog->second.remains(watch_.nodes_watch.cache, watch_.pods.cache)) {
+    bool is_young = loop_.uptime() - backlog->second.since < patience_with_watches;
+    if (is_young && backlog->second.what.remains(watch_.nodes_watch.cache, watch_.pods.cache)) {
       queue_.add_after(name, pause_of_watches);
       return queue_.done(name);
     }
@@ -210,7 +225,7 @@ void UpgradeController::on_verified(const std::string& name, Result<FreshNode> f
     return wait_for_watches(name, *fresh,
                             {"DriverChanged", "the driver's DaemonSet has changed", ""});
   }
-  if (!decision.needs_fresh_view) return wait_for_watches(name, *fresh, decision.reason);
+  if (!must_be_verified(name, decision)) return wait_for_watches(name, *fresh, decision.reason);
   ++counts_.fresh_views["confirmed"];
   act(view, decision);
 }
@@ -220,7 +235,7 @@ void UpgradeController::on_verified(const std::string& name, Result<FreshNode> f
 void UpgradeController::wait_for_watches(const std::string& name, const FreshNode& fresh,
                                          const upgrade::Reason& really) {
   ++counts_.fresh_views["overturned"];
-  backlogs_[name] = Backlog(fresh, name, watch_.pods.cache);
+  backlogs_[name] = {Backlog(fresh, name, watch_.pods.cache), loop_.uptime()};
   reasons_[name] = {"WatchesBehind",
                     fmt::format("the next step waits until the watches show what the cluster says "
                                 "already: {}",
@@ -239,6 +254,7 @@ void UpgradeController::tell_time(fleet::NodeView& view) {
   Duration acts_since = watch_.acts_since(view.pool);
   if (!fleet::is_active(state)) {
     if (auto at = sightings_.find(view.name()); at != sightings_.end()) sightings_.erase(at);
+    if (auto at = entered_.find(view.name()); at != entered_.end()) entered_.erase(at);
     view.seen_since = on_the_clock(acts_since);
     return;
   }
@@ -289,6 +305,7 @@ void UpgradeController::on_patched(const std::shared_ptr<const Node>& node,
     queue_.forget(name);
     announce(*node, decision);
     if (decision.patch()->to) {
+      entered_[name].insert(*decision.patch()->to);
       ++counts_.transitions;
       if (decision.patch()->to == fleet::State::failed) ++counts_.failures;
       Time since = fleet::state_since(*node);

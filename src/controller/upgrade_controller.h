@@ -107,8 +107,16 @@ class UpgradeController {
   // Says in the view since when it has been seen, and what its clock has gained.
   void tell_time(fleet::NodeView& view);
   std::map<std::string, Sighting, std::less<>> sightings_;
-  std::map<std::string, Backlog> backlogs_;  // of nodes of which more was read than is shown
-  std::string policy_warning_;               // the last that was announced
+  // The states that each active node was brought to by us.
+  std::map<std::string, std::set<fleet::State>, std::less<>> entered_;
+  bool must_be_verified(const std::string& name, const upgrade::Decision& decision) const;
+  // Of nodes of which more was read than is shown.
+  struct HeldBacklog {
+    Backlog what;
+    Duration since{0};
+  };
+  std::map<std::string, HeldBacklog> backlogs_;
+  std::string policy_warning_;  // the last that was announced
   Scope scope_;
 };
 
