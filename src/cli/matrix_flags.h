@@ -1,4 +1,4 @@
-// The flags of `lockstep matrix`, beside those of main.cc.
+// The flags of `lockstep matrix`.
 #pragma once
 
 #include "cli/matrix_command.h"

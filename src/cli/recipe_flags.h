@@ -1,4 +1,4 @@
-// The flags of the commands about recipes and bundles, beside those of main.cc.
+// The flags of the commands about recipes and bundles.
 #pragma once
 
 #include "cli/bundle_command.h"

@@ -1,0 +1,76 @@
+#include "cli/controller_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/common_flags.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+void add_release_flags(CLI::App* command, ClusterFlags& cluster, deploy::ReleaseName& release) {
+  command->add_option("--kubeconfig", cluster.kubeconfig, "Path to the kubeconfig file");
+  command->add_option("--context", cluster.context, "Context of the kubeconfig to use");
+  command->add_option("-n,--namespace", release.ns, "Where it runs")->capture_default_str();
+  command->add_option("--name", release.name, "Name of the release, as Helm calls it")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "controller", "The upgrade controller, in the cluster or outside it; leader-elected");
+  add_cluster_flags(command, flags.cluster);
+  command->add_option("-n,--namespace", flags.ns, "Where its lease and its slots are kept")
+      ->capture_default_str();
+  command->add_option("--mode", flags.mode, "drive: run the nodes' upgrades")
+      ->check(CLI::IsMember({"drive", "conduct"}))
+      ->capture_default_str();
+  command
+      ->add_flag("--leader-election,!--no-leader-election", flags.elect,
+                 "Let one of several replicas lead")
+      ->capture_default_str();
+  command
+      ->add_option("--status-address", flags.status_address,
+                   "Where /metrics, /healthz and /readyz are served; empty: nowhere")
+      ->capture_default_str();
+  command->add_option("--parallel-writes", flags.parallel_writes, "Nodes worked on at a time")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--on-bad-config", flags.on_bad_config,
+                   "What becomes of a pod whose claim asks for what its DRA driver does not know: "
+                   "leave it and say so on it, or fail it")
+      ->check(CLI::IsMember({"leave", "fail"}))
+      ->capture_default_str();
+  command->callback([&] { result = run_controller(flags); });
+}
+
+void add_install(CLI::App& app, OwnFlags& own, int& result) {
+  InstallFlags& flags = own.install;
+  CLI::App* command = app.add_subcommand(
+      "install", "Install Lockstep itself in a cluster: the objects of its Helm chart");
+  add_release_flags(command, flags.cluster, flags.release);
+  command->add_option("-f,--values", flags.values_files, "A file of values; the last one wins");
+  command->add_option("--set", flags.set, "One value: controller.replicas=1")
+      ->allow_extra_args(false);
+  command->add_option("--set-string", flags.set_string, "The same, always a text")
+      ->allow_extra_args(false);
+  command->add_option("--set-json", flags.set_json, "The same, as JSON")->allow_extra_args(false);
+  command->add_flag("--dry-run", flags.dry_run,
+                    "Print the objects, as helm template does, and ask no cluster");
+  command->add_flag("--force", flags.force, "Take over objects that somebody else has made");
+  command->add_flag("--wait", flags.wait, "Until the controller is available");
+  command->add_option("--timeout", flags.timeout, "Of --wait")->capture_default_str();
+  command->callback([&] { result = run_install(flags); });
+
+  CLI::App* uninstall = app.add_subcommand(
+      "uninstall", "Take away what lockstep install has made; labels of nodes and policies stay");
+  add_release_flags(uninstall, own.uninstall.cluster, own.uninstall.release);
+  uninstall->add_flag("--force", own.uninstall.force,
+                      "Also while nodes are in the middle of an upgrade");
+  uninstall->callback([&] { result = run_uninstall(own.uninstall); });
+}
+
+}  // namespace lockstep::cli

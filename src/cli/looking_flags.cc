@@ -1,0 +1,41 @@
+#include "cli/looking_flags.h"
+
+#include <cstdint>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/common_flags.h"
+
+namespace lockstep::cli {
+
+void add_looking(CLI::App& app, LookingFlags& flags, int& result) {
+  CLI::App* status =
+      app.add_subcommand("status", "What is happening: nodes by state, with reasons");
+  add_cluster_flags(status, flags.status.cluster);
+  add_output_flag(status, flags.status.output);
+  status->add_flag("-w,--watch", flags.status.watch, "Keep showing");
+  status->add_flag("--all", flags.status.all, "Every node, also those that are done");
+  status->callback([&] { result = run_status(flags.status); });
+
+  CLI::App* why =
+      app.add_subcommand("why", "Why a node is where it is, and what would change that");
+  add_cluster_flags(why, flags.why.cluster);
+  add_output_flag(why, flags.why.output);
+  why->add_option("node", flags.why.node, "The node")->required();
+  why->callback([&] { result = run_why(flags.why); });
+
+  CLI::App* plan = app.add_subcommand(
+      "plan", "What would happen: the order, who is moved, who blocks, how long");
+  add_cluster_flags(plan, flags.plan.cluster);
+  add_output_flag(plan, flags.plan.output);
+  plan->add_flag("--assume-change", flags.plan.assume_change, "As if a new driver version came");
+  plan->add_option("--node-minutes", flags.node_minutes, "How long one node takes, in minutes")
+      ->check(CLI::Range(0.01, 10000.0))
+      ->capture_default_str();
+  plan->callback([&] {
+    flags.plan.node_time = seconds(static_cast<int64_t>(flags.node_minutes * 60));
+    result = run_plan(flags.plan);
+  });
+}
+
+}  // namespace lockstep::cli

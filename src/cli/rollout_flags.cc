@@ -1,0 +1,49 @@
+#include "cli/rollout_flags.h"
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/common_flags.h"
+
+namespace lockstep::cli {
+
+void add_rollout(CLI::App& app, RolloutFlags& flags, int& result) {
+  CLI::App* rollout = app.add_subcommand("rollout", "A fleet's upgrade in waves");
+  rollout->require_subcommand(1);
+  auto add = [&](const std::string& name, const std::string& about, RolloutVerb verb) {
+    CLI::App* command = rollout->add_subcommand(name, about);
+    add_cluster_flags(command, flags.cluster);
+    command->callback([&flags, verb, &result] {
+      flags.verb = verb;
+      result = run_rollout(flags);
+    });
+    if (verb != RolloutVerb::list && verb != RolloutVerb::create) {
+      command->add_option("name", flags.name, "The rollout; may be left out where there is one");
+    }
+    bool shows =
+        verb == RolloutVerb::list || verb == RolloutVerb::status || verb == RolloutVerb::history;
+    if (shows) {
+      add_output_flag(command, flags.output);
+    } else {
+      command->add_flag("--dry-run", flags.dry_run, "Say what would be done, and do not do it");
+    }
+    return command;
+  };
+  CLI::App* create = add("create", "Make a DriverRollout of a file", RolloutVerb::create);
+  create->add_option("-f,--file", flags.file, "YAML of a DriverRollout; - is standard input")
+      ->required();
+  add("list", "All rollouts", RolloutVerb::list);
+  add("status", "Phase, waves, gates and bakes", RolloutVerb::status)
+      ->add_flag("-w,--watch", flags.watch, "Go on showing it");
+  CLI::App* promote = add("promote", "Approve the wave that waits for it", RolloutVerb::promote);
+  promote->add_option("--wave", flags.wave, "Only if this is the wave that waits");
+  add("pause", "Start no new node; nodes in flight finish", RolloutVerb::pause);
+  add("resume", "Go on after a pause", RolloutVerb::resume);
+  add("abort", "Close the waves and leave nodes as they are", RolloutVerb::abort);
+  add("retry", "Try again what is held", RolloutVerb::retry);
+  add("rollback", "Go back to the version before", RolloutVerb::rollback);
+  add("history", "What was decided, when, and by whom", RolloutVerb::history);
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,115 @@
+#include "cli/simulation_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/common_flags.h"
+
+namespace lockstep::cli {
+
+void add_apiserver(CLI::App& app, ApiserverFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "apiserver", "An embedded Kubernetes API in memory: for demos, simulations and tests");
+  command->add_option("--address", flags.address, "Where to listen")->capture_default_str();
+  command->add_option("--port", flags.port, "Port; 0 takes a free one")->capture_default_str();
+  command->add_option("--kubeconfig-out", flags.kubeconfig_out,
+                      "File to write a kubeconfig to, once it serves; removed at the end");
+  command->add_flag(
+      "--tls", flags.tls,
+      "Serve HTTPS with a certificate made for this run, and ask for a token or certificate");
+  command->add_option("--token", flags.token, "A bearer token to let in (with --tls)");
+  command->add_flag("--gzip", flags.gzip, "Compress long answers for clients that take it");
+  command
+      ->add_flag("--reap-pods,!--no-reap-pods", flags.reap_pods,
+                 "Remove deleted pods when their grace period is over, as there is no kubelet")
+      ->capture_default_str();
+  command->callback([&] { result = run_apiserver(flags); });
+}
+
+void add_demo(CLI::App& app, DemoFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "demo", "A whole fleet upgrade on an embedded cluster, live on screen, in about a minute");
+  command->add_option("--nodes", flags.nodes, "How many GPU nodes")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  command->add_option("--from", flags.from, "Driver version at the beginning")
+      ->capture_default_str();
+  command->add_option("--to", flags.to, "Driver version to upgrade to")->capture_default_str();
+  command->add_option("--speed", flags.speed, "How much faster than real life the nodes work")
+      ->check(CLI::Range(0.1, 1000.0))
+      ->capture_default_str();
+  command
+      ->add_option("--failing-node", flags.failing,
+                   "Number of the node whose upgrade is made to fail; 0: none")
+      ->capture_default_str();
+  command->add_option("--kubectl", flags.kubectl,
+                      "A kubectl program to look at the result with, at the end");
+  command->add_option("--kubeconfig-out", flags.kubeconfig_out,
+                      "File to write the cluster's kubeconfig to; removed at the end");
+  command->add_flag("--keep", flags.keep,
+                    "Leave the cluster running until Ctrl-C, and print its kubeconfig");
+  command->callback([&] { result = run_demo(flags); });
+}
+
+void add_fleet(CLI::App& app, FleetFlags& flags, int& result) {
+  CLI::App* command =
+      app.add_subcommand("fleet", "Simulated GPU nodes and drivers against any API server");
+  add_cluster_flags(command, flags.cluster);
+  command->add_option("--nodes", flags.nodes, "How many")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--driver-version", flags.driver_version, "At the beginning")
+      ->capture_default_str();
+  command->add_option("--speed", flags.speed, "How much faster than real life")
+      ->check(CLI::Range(0.1, 1000.0))
+      ->capture_default_str();
+  command->add_option("--work", flags.work, "GPU pods of a Deployment to run on them")
+      ->capture_default_str();
+  command->add_flag("--genuine-control-plane", flags.genuine_control_plane,
+                    "The cluster has its own controllers and scheduler: DaemonSets, Deployments, "
+                    "Jobs and claims are left to them");
+  command->add_flag("--nodes-only", flags.nodes_only,
+                    "Nodes and nothing else: no objects, no GPU operator, no controllers");
+  command->callback([&] { result = run_fleet(flags); });
+}
+
+void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "simulate", "Run a scenario in virtual time; exit 1 when it does not go as it expects");
+  command->add_option("scenario", flags.file, "A scenario file (see scenarios/)");
+  ExploreFlags& explore = flags.explore;
+  command->add_flag("--random", explore.random,
+                    "Fleets, policies, work, faults and people drawn from seeds");
+  command->add_option("--seeds", explore.seeds, "Of --random: how many, from --seed on")
+      ->capture_default_str();
+  command->add_option("--every", explore.every, "Of --random: every so many of them")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--no-shrinking", explore.no_shrinking,
+                    "Of --random: do not look for the smallest case that fails");
+  command->add_flag("--keep-going", explore.keep_going,
+                    "Of --random: try all seeds, and print two lines for each that fails");
+  command->add_flag("--print", explore.print,
+                    "Of --random: print the scenario of --seed as a file, and run nothing");
+  command->add_flag("--calm", explore.calm, "Of --print: the same without faults, its calm twin");
+  command->add_option(
+      "--events", flags.events,
+      "Of a scenario: print as many, the last before a violation or before the end");
+  command->add_flag("--exhaustive", explore.exhaustive,
+                    "Kill the controller after every write of the scenario, and show it an old "
+                    "view from every event on");
+  command->add_flag("--pairs", explore.pairs, "Of --exhaustive: also two crashes, everywhere");
+  command->add_option("--crash-after", explore.crashes,
+                      "Kill the controller after this write only; 7+420s: nobody for so long");
+  command->add_option(
+      "--freeze", explore.freezes,
+      "An old view of a resource from this event on: pods:7; with a crash: pods:7!");
+  command->add_flag("--sequences", explore.sequences, "Every change of mind in every state");
+  command->add_option("--only", explore.only, "Of --sequences: this one");
+  command->add_option("--seed", flags.seed, "Of every latency and every order of events")
+      ->capture_default_str();
+  command->add_option("--nodes", flags.nodes, "Instead of as many as the scenario says")
+      ->check(CLI::Range(1, 200000));
+  add_output_flag(command, flags.output);
+  command->callback([&] { result = run_simulate(flags); });
+}
+
+}  // namespace lockstep::cli
