@@ -1,0 +1,125 @@
+// Every reason, exit code and metric of the code has its place in docs/, and nothing else has. The
+// words are taken from the code itself: whoever adds one sees this test fail.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "words.h"
+
+namespace lockstep::documentation {
+namespace {
+
+const std::filesystem::path root = LOCKSTEP_SOURCE_DIR;
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+template <typename Find>
+std::set<std::string> in_folder(const std::string& folder, Find find) {
+  std::set<std::string> words;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "src" / folder)) {
+    const std::string path = entry.path().string();
+    bool is_code = path.ends_with(".cc") || path.ends_with(".h");
+    if (!is_code || path.ends_with("_test.cc") || path.ends_with("_test_util.h")) continue;
+    words.merge(find(read(entry.path())));
+  }
+  return words;
+}
+
+// Words of others that the code only reads or passes on. A word of our own does not belong here.
+const std::set<std::string> others = {
+    // Kinds of objects and what stands in them.
+    "ClusterPolicy", "ConfigMap", "DaemonSet", "DeleteOptions", "DisruptionBudget", "Eviction",
+    "Exists", "False", "Job", "NVIDIADriver", "Never", "Node", "Pod", "Status", "True",
+    // Why containers wait, and conditions.
+    "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImagePull",
+    "Image", "ImagePullBackOff", "InvalidImageName", "Progressing", "Ready",
+    // Fields of a DriverRollout, and names of products.
+    "GPUDriverUpgrade", "Hold", "Kubernetes", "OpenShift", "RollBack",
+    // HTTP, time zones, numbers.
+    "Fri", "GET", "HEAD", "Mon", "NaN", "OK", "Sat", "Sun", "TZif", "Thu", "Tue", "UTC", "Wed"};
+
+std::set<std::string> reasons_of_the_code() {
+  std::set<std::string> words;
+  for (const char* folder : {"upgrade", "rollout", "controller"}) {
+    words.merge(in_folder(folder, capital_words));
+  }
+  return words;
+}
+
+TEST(Documentation, EveryReasonHasItsParagraphAndEveryParagraphItsReason) {
+  std::set<std::string> words = reasons_of_the_code();
+  ASSERT_GT(words.size(), 100U) << "the code was not found";
+  auto documented = paragraphs(read(root / "docs/TROUBLESHOOTING.md"));
+  for (const std::string& word : words) {
+    if (others.contains(word)) continue;
+    EXPECT_TRUE(documented.contains(word))
+        << "docs/TROUBLESHOOTING.md has no \"### " << word << "\"";
+    EXPECT_GT(documented[word].size(), 15U) << word;
+  }
+  for (const auto& [name, text] : documented) {
+    EXPECT_TRUE(words.contains(name)) << "no code says " << name << " any more";
+  }
+  for (const std::string& word : others) {
+    EXPECT_TRUE(words.contains(word)) << word << " is no longer in the code: take it off the list";
+    EXPECT_FALSE(documented.contains(word)) << word << " is ours after all";
+  }
+}
+
+TEST(Documentation, EveryExitCodeIsInTheTable) {
+  auto codes = enumerators(read(root / "src/cli/exit_codes.h"));
+  ASSERT_GE(codes.size(), 7U);
+  std::string page = read(root / "docs/REFERENCE.md");
+  for (const auto& [name, number] : codes) {
+    std::string row = "| " + std::to_string(number) + " | " + name + " | ";
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  }
+}
+
+TEST(Documentation, EveryMetricIsInTheTableAndNothingElseIs) {
+  std::set<std::string> names = in_folder("", metric_names);
+  ASSERT_GT(names.size(), 30U);
+  std::set<std::string> documented;
+  for (const std::string& cell : first_cells(read(root / "docs/REFERENCE.md"))) {
+    if (cell.find('_') != std::string::npos) documented.insert(cell);
+  }
+  EXPECT_EQ(names, documented);
+}
+
+TEST(Words, CapitalWordsAreThoseThatAreAWholeLiteral) {
+  EXPECT_EQ(capital_words(R"(return {"NoPolicy", "There is none", "x"};  // "Ignored")"),
+            std::set<std::string>{"NoPolicy"});
+  EXPECT_EQ(capital_words("// says \"InComment\"\nauto x = \"Paused\";"),
+            std::set<std::string>{"Paused"});
+}
+
+TEST(Words, MetricsAreThoseOfOurNames) {
+  EXPECT_EQ(metric_names(R"(out_.gauge("lockstep_nodes", "x"); f("other_name");)"),
+            std::set<std::string>{"lockstep_nodes"});
+}
+
+TEST(Words, EnumeratorsHaveTheirNumbers) {
+  EXPECT_EQ(enumerators("int x;\nenum Code : int {\n  ok = 0,\n  timed_out = 5,\n};\nint y = 7;"),
+            (std::map<std::string, int>{{"ok", 0}, {"timed_out", 5}}));
+}
+
+TEST(Words, AParagraphIsWhatStandsUnderItsHeading) {
+  auto found = paragraphs("# Page\ntext\n### One\nfirst\nsecond\n\n### Two\n## Next\nother\n");
+  EXPECT_EQ(found["One"], "first\nsecond");
+  EXPECT_EQ(found["Two"], "");
+  EXPECT_EQ(found.size(), 2U);
+}
+
+TEST(Words, FirstCellsOfTables) {
+  EXPECT_EQ(first_cells("| a | b |\n|---|---|\n| `c` | d |\ntext | x |\n"),
+            (std::vector<std::string>{"a", "c"}));
+}
+
+}  // namespace
+}  // namespace lockstep::documentation

@@ -1,0 +1,24 @@
+// Words that the code says to people, and where the documentation explains them.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::documentation {
+
+// String literals of the code that are one word with a capital: reasons, phases, outcomes.
+std::set<std::string> capital_words(std::string_view code);
+// String literals that are names of metrics.
+std::set<std::string> metric_names(std::string_view code);
+// The enumerators of the first enum, with their numbers.
+std::map<std::string, int> enumerators(std::string_view code);
+
+// Headings of the third level, with the text below them.
+std::map<std::string, std::string> paragraphs(std::string_view page);
+// The first cells of a page's tables, without their backticks.
+std::vector<std::string> first_cells(std::string_view page);
+
+}  // namespace lockstep::documentation
