@@ -23,6 +23,7 @@
 #include "cli/rollout_flags.h"
 #include "cli/simulation_flags.h"
 #include "cli/steering_flags.h"
+#include "cli/support_flags.h"
 
 namespace {
 
@@ -58,6 +59,8 @@ struct Flags {
   GateFlags gate;
   OwnFlags own;
   RecipesFlags recipes;
+  DoctorFlags doctor;
+  SupportBundleFlags support;
 };
 
 // Only the command that is asked for, where there is one of that name: the flags of all of them
@@ -74,6 +77,8 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
       {{"pause", "resume", "retry", "skip", "unskip"},
        [&] { add_steering(app, flags.steering, result); }},
       {{"rollout"}, [&] { add_rollout(app, flags.rollout, result); }},
+      {{"doctor"}, [&] { add_doctor(app, flags.doctor, result); }},
+      {{"support-bundle"}, [&] { add_support_bundle(app, flags.support, result); }},
       {{"install", "uninstall"}, [&] { add_install(app, flags.own, result); }},
       {{"matrix"}, [&] { add_matrix(app, flags.matrix, result); }},
       {{"reroll"}, [&] { add_reroll(app, flags.reroll, result); }},

@@ -29,7 +29,7 @@ std::string folder_of(std::string_view path) {
 
 const std::set<std::string>& pure_folders() {
   static const std::set<std::string> folders = {"base",    "data",    "objects", "fleet",
-                                                "upgrade", "rollout", "bundle"};
+                                                "upgrade", "rollout", "doctor",  "bundle"};
   return folders;
 }
 
@@ -38,7 +38,7 @@ const std::set<std::string>& logic_folders() {
   static const std::set<std::string> folders = {
       "base",  "data",     "objects",   "fleet",     "upgrade", "rollout",    "bundle",
       "world", "registry", "git",       "kube",      "gpu",     "controller", "node",
-      "dra",   "sim",      "apiserver", "dashboard", "deploy"};
+      "dra",   "sim",      "apiserver", "dashboard", "deploy",  "doctor"};
   return folders;
 }
 

@@ -1,0 +1,15 @@
+// Checks of what stands between a controller and its cluster: rights, clocks, certificates,
+// webhooks.
+#pragma once
+
+#include "doctor/check.h"
+#include "doctor/cluster_view.h"
+
+namespace lockstep::doctor {
+
+Check check_rights(const ClusterView& view);
+Check check_clocks(const ClusterView& view);
+Check check_certificates(const ClusterView& view);
+Check check_webhooks(const ClusterView& view);
+
+}  // namespace lockstep::doctor

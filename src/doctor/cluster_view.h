@@ -1,0 +1,58 @@
+// All that the doctor looks at in a cluster, as one value: put together by `lockstep doctor` and by
+// tests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "doctor/rights.h"
+#include "doctor/webhook.h"
+#include "fleet/keys.h"
+#include "fleet/node_view.h"
+#include "objects/lease.h"
+#include "objects/node.h"
+#include "objects/resource_claim.h"
+#include "rollout/compatibility_rules.h"
+#include "rollout/matrix_file.h"
+#include "upgrade/reason.h"
+
+namespace lockstep::doctor {
+
+struct Certificate {
+  std::string what;  // "client certificate of context prod"
+  Time ends;
+  std::string fix;
+};
+
+struct ClusterView {
+  Time now;
+  fleet::Keys keys;
+  std::string ns = "lockstep-system";  // of the controller
+  // Nodes that have a driver or should, with their clients.
+  std::vector<fleet::NodeView> nodes;
+  std::vector<std::shared_ptr<const Node>> all_nodes;
+  std::optional<upgrade::Reason> rival;
+  std::vector<Lease> leases;  // of controllers, in any namespace
+  std::vector<std::shared_ptr<const ResourceClaim>> claims;
+  std::set<std::string> pod_uids;
+  std::vector<Webhook> webhooks;
+  std::vector<ObjectKey> ready_services;
+  std::vector<std::pair<Right, std::optional<bool>>> rights;
+  std::string rights_of;                 // who was asked about
+  std::optional<Duration> server_ahead;  // the API server's clock, by how much it is ahead of ours
+  std::vector<std::pair<std::string, Time>> heartbeats;  // of kubelets, by their own clocks
+  std::vector<Certificate> certificates;
+  std::optional<rollout::Matrix> matrix;
+  std::optional<rollout::Compatibility> compatibility;
+  std::string kubernetes_version;
+  // By the name of a check: why what it needs could not be read.
+  std::map<std::string, std::string> unread;
+};
+
+}  // namespace lockstep::doctor

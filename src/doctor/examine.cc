@@ -1,0 +1,37 @@
+#include "doctor/examine.h"
+
+#include <string>
+
+#include "doctor/access_checks.h"
+#include "doctor/fleet_checks.h"
+
+namespace lockstep::doctor {
+
+std::vector<Check> examine(const ClusterView& view) {
+  struct Look {
+    std::string name;
+    Check (*check)(const ClusterView&);
+  };
+  const std::vector<Look> looks = {
+      {"Controller", check_controller},
+      {"RivalControllers", check_rivals},
+      {"Rights", check_rights},
+      {"OrphanedCordons", check_cordons},
+      {"OrphanedLabels", check_labels},
+      {"StalePlugins", check_plugins},
+      {"StuckClaims", check_claims},
+      {"Versions", check_versions},
+      {"Webhooks", check_webhooks},
+      {"Clocks", check_clocks},
+      {"Certificates", check_certificates},
+  };
+  std::vector<Check> checks;
+  for (const Look& look : looks) {
+    auto unread = view.unread.find(look.name);
+    checks.push_back(unread == view.unread.end() ? look.check(view)
+                                                 : skipped(look.name, unread->second));
+  }
+  return checks;
+}
+
+}  // namespace lockstep::doctor

@@ -1,0 +1,13 @@
+// The doctor's whole look at a cluster: every check, in the order in which they matter.
+#pragma once
+
+#include <vector>
+
+#include "doctor/check.h"
+#include "doctor/cluster_view.h"
+
+namespace lockstep::doctor {
+
+std::vector<Check> examine(const ClusterView& view);
+
+}  // namespace lockstep::doctor

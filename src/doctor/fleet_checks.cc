@@ -1,0 +1,266 @@
+#include "doctor/fleet_checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "rollout/compatibility_check.h"
+
+namespace lockstep::doctor {
+
+namespace {
+
+using fleet::State;
+
+// Longer than anything that ends by itself.
+constexpr Duration patience = minutes(10);
+
+bool is_alive(const Lease& lease, Time now) {
+  if (lease.holder.empty() || !lease.renewed.is_set()) return false;
+  return lease.renewed + seconds(std::max(lease.duration_seconds, 1)) >= now;
+}
+
+std::vector<const Lease*> living_leases(const ClusterView& view) {
+  std::vector<const Lease*> living;
+  for (const Lease& lease : view.leases) {
+    if (is_alive(lease, view.now)) living.push_back(&lease);
+  }
+  return living;
+}
+
+// A container that runs since before the driver became ready has the old one open.
+bool is_from_before(const Pod& pod, Time driver_ready) {
+  return std::any_of(pod.container_statuses.begin(), pod.container_statuses.end(),
+                     [&](const ContainerStatus& status) {
+                       return status.running() && status.started < driver_ready;
+                     });
+}
+
+std::string removal_of(const Pod& pod) {
+  return fmt::format("kubectl -n {} delete pod {}", pod.meta.ns.view(), pod.meta.name.view());
+}
+
+}  // namespace
+
+Check check_rivals(const ClusterView& view) {
+  const std::string name = "RivalControllers";
+  if (view.rival) {
+    return {name, Verdict::wrong, view.rival->text, {}, view.rival->remedy};
+  }
+  std::vector<const Lease*> living = living_leases(view);
+  if (living.size() > 1) {
+    Check check{name, Verdict::wrong,
+                fmt::format("{} of Lockstep lead at the same time, each in its own namespace",
+                            counted(living.size(), "controller"))};
+    for (const Lease* lease : living) {
+      check.evidence.push_back(
+          fmt::format("{}: {}", lease->meta.key().text(), lease->holder.view()));
+      if (lease->meta.ns != view.ns && check.fix.empty()) {
+        check.fix = fmt::format("lockstep uninstall -n {}", lease->meta.ns.view());
+      }
+    }
+    return check;
+  }
+  return fine(name, "nobody else upgrades these nodes");
+}
+
+Check check_controller(const ClusterView& view) {
+  const std::string name = "Controller";
+  std::vector<const Lease*> living = living_leases(view);
+  if (!living.empty()) {
+    return fine(name, fmt::format("{} leads", living.front()->holder.view()));
+  }
+  auto waits = [&](const fleet::NodeView& node) {
+    State state = fleet::state_of(*node.node, view.keys);
+    return fleet::is_active(state) || state == State::required || node.driver.is_out_of_sync();
+  };
+  auto waiting = static_cast<size_t>(std::count_if(view.nodes.begin(), view.nodes.end(), waits));
+  std::string fix = fmt::format("kubectl -n {0} get pods; lockstep install -n {0} --wait", view.ns);
+  if (waiting == 0) {
+    return {name, Verdict::warning, "no controller leads; no node waits for one now", {}, fix};
+  }
+  return {name,
+          Verdict::wrong,
+          fmt::format("no controller leads, and {} wait{} for one", counted(waiting, "node"),
+                      waiting == 1 ? "s" : ""),
+          {},
+          fix};
+}
+
+Check check_cordons(const ClusterView& view) {
+  const std::string name = "OrphanedCordons";
+  std::vector<std::string> ours;
+  std::vector<std::string> others;
+  for (const auto& node : view.all_nodes) {
+    if (!node->unschedulable) continue;
+    State state = fleet::state_of(*node, view.keys);
+    bool at_rest = state == State::done || state == State::unknown;
+    if (!at_rest) continue;
+    (fleet::is_cordoned_by_us(*node) ? ours : others).push_back(node->meta.name.str());
+  }
+  if (!ours.empty()) {
+    return {name, Verdict::wrong,
+            fmt::format("{} cordoned by an upgrade that is over: {}", counted(ours.size(), "node"),
+                        name_some(ours)),
+            ours,
+            fmt::format("kubectl uncordon {0} && kubectl annotate node {0} {1}-", join(ours, " "),
+                        fleet::cordon_annotation)};
+  }
+  if (!others.empty()) {
+    return {name, Verdict::warning,
+            fmt::format("{} cordoned by somebody, not by an upgrade; they count as unavailable: {}",
+                        counted(others.size(), "node"), name_some(others)),
+            others, "kubectl uncordon " + join(others, " ")};
+  }
+  return fine(name, "no node is cordoned without an upgrade");
+}
+
+Check check_labels(const ClusterView& view) {
+  const std::string name = "OrphanedLabels";
+  std::set<std::string> with_driver;
+  for (const auto& node : view.nodes) with_driver.insert(std::string(node.name()));
+  // The other of the two domains in which an upgrade may be written down.
+  const fleet::Keys foreign(view.keys.domain == "nvidia.com" ? "lockstep.dev" : "nvidia.com");
+  Check check{name, Verdict::wrong, ""};
+  std::vector<std::string> fixes;
+  auto add = [&](const Node& node, const std::string& key, std::string_view why) {
+    check.evidence.push_back(
+        fmt::format("{}: {}={}: {}", node.meta.name.view(), key, node.meta.labels.get(key), why));
+    fixes.push_back(fmt::format("kubectl label node {} {}-", node.meta.name.view(), key));
+  };
+  for (const auto& node : view.all_nodes) {
+    std::string_view label = node->meta.labels.get(view.keys.state);
+    if (fleet::has_strange_state(*node, view.keys)) {
+      add(*node, view.keys.state, "is no state");
+    } else if (!label.empty() && !with_driver.contains(node->meta.name.str())) {
+      add(*node, view.keys.state, "the node has no GPU driver");
+    }
+    if (fleet::is_active(fleet::state_of(*node, foreign))) {
+      add(*node, foreign.state, "another controller has left it in the middle of an upgrade");
+    }
+  }
+  if (check.evidence.empty()) return fine(name, "every upgrade label belongs to a driver");
+  check.text = fmt::format("{} nobody acts on", counted(check.evidence.size(), "label"));
+  check.fix = join(fixes, "; ");
+  return check;
+}
+
+Check check_plugins(const ClusterView& view) {
+  const std::string name = "StalePlugins";
+  Check check{name, Verdict::wrong, ""};
+  std::vector<std::string> fixes;
+  size_t looked_at = 0;
+  for (const auto& node : view.nodes) {
+    // In the middle of an upgrade it is the upgrade's business.
+    if (fleet::is_active(fleet::state_of(*node.node, view.keys))) continue;
+    const auto& driver = node.driver.pod;
+    if (!driver || !fleet::is_running_and_ready(*driver) || !driver->ready_since.is_set()) continue;
+    for (const auto& client : node.clients) {
+      if (client.pod == nullptr || client.pod->meta.is_deleting()) continue;
+      ++looked_at;
+      if (!is_from_before(*client.pod, driver->ready_since)) continue;
+      check.evidence.push_back(fmt::format("{}: {} has an earlier driver open", node.name(),
+                                           client.pod->meta.key().text()));
+      fixes.push_back(removal_of(*client.pod));
+    }
+    std::string version = node.driver.version();
+    for (const std::string& published : node.slice_versions) {
+      if (version.empty() || fleet::is_same_version(published, version)) continue;
+      check.evidence.push_back(fmt::format("{}: ResourceSlices say {}, and {} is loaded",
+                                           node.name(), published, version));
+    }
+  }
+  if (check.evidence.empty()) {
+    return fine(name, fmt::format("{} looked at, none older than its node's driver",
+                                  counted(looked_at, "plugin pod")));
+  }
+  check.text = fmt::format("{} still from an earlier driver: claims on these nodes fail",
+                           counted(check.evidence.size(), "plugin"));
+  check.fix = fixes.empty() ? "lockstep reroll" : join(fixes, "; ");
+  return check;
+}
+
+Check check_claims(const ClusterView& view) {
+  const std::string name = "StuckClaims";
+  Check check{name, Verdict::wrong, ""};
+  std::vector<std::string> fixes;
+  for (const auto& claim : view.claims) {
+    std::string where = fmt::format("-n {} ", claim->meta.ns.view());
+    std::string who = claim->meta.name.str();
+    if (claim->meta.is_deleting() && view.now - claim->meta.deleted > patience) {
+      check.evidence.push_back(fmt::format(
+          "{}: deleted {} ago and still there, held by {}", claim->meta.key().text(),
+          human_duration(view.now - claim->meta.deleted),
+          claim->meta.finalizers.empty() ? "nobody" : claim->meta.finalizers.front().view()));
+      fixes.push_back(fmt::format("kubectl {}describe resourceclaim {}", where, who));
+      continue;
+    }
+    bool is_old = view.now - claim->meta.created > patience;
+    for (const auto& consumer : claim->reserved_for) {
+      if (consumer.resource != "pods" || !is_old || view.pod_uids.contains(consumer.uid.str())) {
+        continue;
+      }
+      check.evidence.push_back(fmt::format("{}: reserved for pod {}, which is gone",
+                                           claim->meta.key().text(), consumer.name.view()));
+      fixes.push_back(
+          fmt::format("kubectl {}patch resourceclaim {} --subresource=status --type=merge -p "
+                      "'{{\"status\":{{\"reservedFor\":null}}}}'",
+                      where, who));
+    }
+  }
+  if (check.evidence.empty()) {
+    return fine(name, fmt::format("{}, none stuck", counted(view.claims.size(), "claim")));
+  }
+  check.text = fmt::format("{} stuck: their GPUs are not given to anybody else",
+                           counted(check.evidence.size(), "claim"));
+  check.fix = join(fixes, "; ");
+  return check;
+}
+
+Check check_versions(const ClusterView& view) {
+  const std::string name = "Versions";
+  Check check{name, Verdict::wrong, ""};
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_version;
+  for (const auto& node : view.nodes) {
+    std::string version = node.driver.version();
+    if (version.empty()) continue;
+    by_version[{version, std::string(node.node->meta.labels.get("nvidia.com/gpu.product"))}]
+        .push_back(std::string(node.name()));
+  }
+  for (const auto& [key, nodes] : by_version) {
+    const auto& [version, product] = key;
+    if (view.matrix) {
+      std::string_view current = view.matrix->value(rollout::Slot::current, "driver");
+      std::string_view canary = view.matrix->value(rollout::Slot::canary, "driver");
+      if (!fleet::is_same_version(version, current) && !fleet::is_same_version(version, canary)) {
+        check.evidence.push_back(fmt::format(
+            "driver {} on {} ({}): the matrix says {}{}{}", version, counted(nodes.size(), "node"),
+            name_some(nodes, 3), current, canary.empty() ? "" : ", for the canary ", canary));
+        check.fix = fmt::format("lockstep why {}", nodes.front());
+      }
+    }
+    if (!view.compatibility) continue;
+    rollout::VersionTuple tuple;
+    tuple.driver = version;
+    if (!product.empty()) tuple.gpus = {product};
+    for (const auto& finding : rollout::check_compatibility(tuple, *view.compatibility)) {
+      if (finding.verdict != rollout::RuleOutcome::broken) continue;
+      check.evidence.push_back(fmt::format("{} ({}): {}", counted(nodes.size(), "node"),
+                                           name_some(nodes, 3), finding.message));
+      if (check.fix.empty()) check.fix = "lockstep matrix check";
+    }
+  }
+  if (!check.evidence.empty()) {
+    check.text =
+        fmt::format("{} that should not run there", counted(check.evidence.size(), "version"));
+    return check;
+  }
+  if (by_version.empty()) return skipped(name, "no node says which driver it runs");
+  std::string known = fmt::format("{} of drivers in the fleet, none known to break a rule",
+                                  counted(by_version.size(), "version"));
+  if (!view.matrix) known += "; with --matrix FILE they are compared with the version matrix, too";
+  return fine(name, known);
+}
+
+}  // namespace lockstep::doctor

@@ -1,0 +1,17 @@
+// Checks of what upgrades leave behind: who upgrades, cordons, labels, plugins, claims, versions.
+#pragma once
+
+#include "doctor/check.h"
+#include "doctor/cluster_view.h"
+
+namespace lockstep::doctor {
+
+Check check_rivals(const ClusterView& view);
+Check check_controller(const ClusterView& view);
+Check check_cordons(const ClusterView& view);
+Check check_labels(const ClusterView& view);
+Check check_plugins(const ClusterView& view);
+Check check_claims(const ClusterView& view);
+Check check_versions(const ClusterView& view);
+
+}  // namespace lockstep::doctor

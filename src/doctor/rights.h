@@ -1,0 +1,32 @@
+// What the controller has to be allowed, one by one, as an access review asks it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/json.h"
+
+namespace lockstep::doctor {
+
+struct Right {
+  std::string verb;
+  std::string group;
+  std::string resource;
+  std::string subresource = {};
+  std::string ns = {};  // empty: everywhere
+
+  // "patch nodes", "create pods/eviction".
+  std::string text() const;
+  bool operator==(const Right&) const = default;
+};
+
+// Of `lockstep controller` whose lease and slots are in this namespace.
+std::vector<Right> rights_of_controller(const std::string& ns);
+
+// The review of a user's right; an empty user is whoever asks.
+Json review_of(const Right& right, const std::string& user);
+// Nothing where the server gives no verdict.
+std::optional<bool> verdict_of(const Json& review);
+
+}  // namespace lockstep::doctor
