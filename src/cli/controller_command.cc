@@ -10,11 +10,13 @@
 #include "cli/signals.h"
 #include "controller/failure_controller.h"
 #include "controller/metrics.h"
+#include "controller/notice_source.h"
 #include "controller/rollout_controller.h"
 #include "controller/status_server.h"
 #include "controller/upgrade_controller.h"
 #include "kube/leader_election.h"
 #include "kube/sync_api.h"
+#include "notify/http_sender.h"
 
 namespace lockstep::cli {
 
@@ -36,12 +38,46 @@ Result<void> ensure_namespace(ClusterSession& session, const std::string& ns) {
   return {};
 }
 
+// Tells people; not there without an address.
+struct Notices {
+  std::unique_ptr<notify::HttpSender> sender;
+  std::unique_ptr<notify::Notifier> notifier;
+  std::unique_ptr<controller::NoticeSource> source;
+
+  static Result<Notices> open(ClusterSession& session, const ControllerFlags& flags,
+                              controller::FleetWatch& watch) {
+    Notices notices;
+    if (flags.notify_address.empty()) return notices;
+    auto sender =
+        notify::HttpSender::create(flags.notify_address, system_environment(), session.loop);
+    if (!sender) return fail(sender.error().at("--notify-url"));
+    notices.sender = std::move(*sender);
+    notify::NotifierOptions options;
+    options.form = notify::form_of(flags.notify_form).value_or(notify::Form::json);
+    options.cluster = flags.notify_cluster;
+    notices.notifier = std::make_unique<notify::Notifier>(*notices.sender, session.loop,
+                                                          session.random, *session.log, options);
+    notices.source =
+        std::make_unique<controller::NoticeSource>(watch, session.loop, *notices.notifier);
+    return notices;
+  }
+  void lead() {
+    if (source) source->lead();
+  }
+  void follow() {
+    if (source) source->follow();
+  }
+  bool idle() const { return !notifier || notifier->idle(); }
+  std::string metrics() const { return notifier ? notify::metrics_of(notifier->counts()) : ""; }
+};
+
 // The controllers of one process, which lead and follow together. The others look at the fleet
 // through the watches of the first.
 struct Controllers {
   controller::UpgradeController upgrade;
   controller::RolloutController rollouts;
   controller::FailureController failures;
+  Notices notices;
 
   Controllers(ClusterSession& session, const ControllerFlags& flags)
       : upgrade(*session.api, session.loop, session.random, *session.log,
@@ -60,11 +96,13 @@ struct Controllers {
     upgrade.lead();
     rollouts.lead();
     failures.lead();
+    notices.lead();
   }
   void follow() {
     upgrade.follow();
     rollouts.follow();
     failures.follow();
+    notices.follow();
   }
   bool idle() const { return upgrade.idle() && rollouts.idle() && failures.idle(); }
 
@@ -118,18 +156,20 @@ kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
   return options;
 }
 
-controller::StatusServer::Handlers status_pages(ClusterSession& session,
-                                                controller::UpgradeController& upgrade) {
+controller::StatusServer::Handlers status_pages(ClusterSession& session, Controllers& controllers) {
+  controller::UpgradeController& upgrade = controllers.upgrade;
   using controller::StatusAnswer;
   controller::StatusServer::Handlers pages;
-  pages["/metrics"] = [&](const std::string&) {
+  pages["/metrics"] = [&session, &controllers, &upgrade](const std::string&) {
     return StatusAnswer{
-        200, controller::render_metrics(upgrade, session.counting.get(), session.loop.now()),
+        200,
+        controller::render_metrics(upgrade, session.counting.get(), session.loop.now()) +
+            controllers.notices.metrics(),
         "text/plain; version=0.0.4; charset=utf-8"};
   };
   // It answers: the loop turns.
   pages["/healthz"] = [](const std::string&) { return StatusAnswer{200, "ok\n"}; };
-  pages["/readyz"] = [&](const std::string&) {
+  pages["/readyz"] = [&upgrade](const std::string&) {
     if (upgrade.ready()) return StatusAnswer{200, "ok\n"};
     return StatusAnswer{503, "waits for " + upgrade.watch().missing() + "\n"};
   };
@@ -153,6 +193,9 @@ int run_controller(const ControllerFlags& flags) {
   if (auto made = ensure_namespace(session, flags.ns); !made) return report(made.error());
 
   Controllers controllers(session, flags);
+  auto notices = Notices::open(session, flags, controllers.upgrade.watch());
+  if (!notices) return report(notices.error());
+  controllers.notices = std::move(*notices);
   std::string identity = fmt::format("{}_{}", who_am_i(), session.random.uuid());
   kube::LeaderElection election(*session.api, session.loop, session.random, *session.log,
                                 election_options(flags, identity, controllers, *session.log));
@@ -165,9 +208,8 @@ int run_controller(const ControllerFlags& flags) {
 
   std::unique_ptr<controller::StatusServer> server;
   if (!flags.status_address.empty()) {
-    auto listening =
-        controller::StatusServer::listen(session.loop, *session.log, flags.status_address,
-                                         status_pages(session, controllers.upgrade));
+    auto listening = controller::StatusServer::listen(
+        session.loop, *session.log, flags.status_address, status_pages(session, controllers));
     if (!listening) return report(listening.error().at("--status-address"));
     server = std::move(*listening);
     session.log->info("metrics and health", {{"port", std::to_string(server->port())}});
@@ -178,7 +220,8 @@ int run_controller(const ControllerFlags& flags) {
   // What was decided is finished, nothing new is begun, and the lease is free for the next.
   session.log->info("stopping");
   controllers.follow();
-  session.loop.run_until([&] { return controllers.idle(); }, seconds(5));
+  session.loop.run_until([&] { return controllers.idle() && controllers.notices.idle(); },
+                         seconds(5));
   bool released = !flags.elect;
   if (flags.elect) election.stop([&] { released = true; });
   session.loop.run_until([&] { return released; }, seconds(5));

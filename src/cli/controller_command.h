@@ -16,6 +16,9 @@ struct ControllerFlags {
   std::string status_address = "127.0.0.1:9464";  // metrics, health; empty: none
   size_t parallel_writes = 32;
   std::string on_bad_config = "leave";  // what becomes of pods whose request is wrong
+  std::string notify_address;           // a webhook; empty: nobody is told
+  std::string notify_form = "json";
+  std::string notify_cluster;  // which cluster, for people with several
 };
 int run_controller(const ControllerFlags& flags);
 

@@ -44,6 +44,15 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
                    "leave it and say so on it, or fail it")
       ->check(CLI::IsMember({"leave", "fail"}))
       ->capture_default_str();
+  command
+      ->add_option("--notify-url", flags.notify_address,
+                   "A webhook that is told of phases, holds and failures; keep it in the variable")
+      ->envname("LOCKSTEP_NOTIFY_URL");
+  command->add_option("--notify-form", flags.notify_form, "json, slack or teams")
+      ->check(CLI::IsMember({"json", "slack", "teams"}))
+      ->capture_default_str();
+  command->add_option("--notify-cluster", flags.notify_cluster,
+                      "This cluster's name, for whoever is told about several");
   command->callback([&] { result = run_controller(flags); });
 }
 

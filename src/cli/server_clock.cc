@@ -43,7 +43,7 @@ Result<Duration> server_ahead(ClusterSession& session) {
   LOCKSTEP_TRY(const kube::Route route, route_to(session));
   kube::HttpTransport transport(session.loop);
   kube::Exchange exchange;
-  exchange.target = route.endpoint.path + "/version";
+  exchange.target = "/version";
   exchange.headers = {"Accept: application/json"};
   exchange.wanted_headers = {"date"};
   std::optional<Result<kube::HttpAnswer>> answer;

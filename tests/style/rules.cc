@@ -38,7 +38,7 @@ const std::set<std::string>& logic_folders() {
   static const std::set<std::string> folders = {
       "base",  "data",     "objects",   "fleet",     "upgrade", "rollout",    "bundle",
       "world", "registry", "git",       "kube",      "gpu",     "controller", "node",
-      "dra",   "sim",      "apiserver", "dashboard", "deploy",  "doctor"};
+      "dra",   "sim",      "apiserver", "dashboard", "deploy",  "doctor",     "notify"};
   return folders;
 }
 

@@ -1,0 +1,60 @@
+// What of a fleet's upgrade is worth telling people who do not look: a rollout that changes its
+// phase, a pool that is held, a node that failed, an upgrade that began or ended. Looks through the
+// watches of the upgrade controller, and only while it leads.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "controller/fleet_watch.h"
+#include "fleet/state.h"
+#include "notify/notifier.h"
+#include "rollout/rollout_status.h"
+#include "world/loop.h"
+
+namespace lockstep::controller {
+
+class NoticeSource {
+ public:
+  NoticeSource(FleetWatch& watch, Loop& loop, notify::Notifier& notifier);
+  NoticeSource(const NoticeSource&) = delete;
+  NoticeSource& operator=(const NoticeSource&) = delete;
+
+  // What is so already is not news, unless it came about just now: somebody else led until a moment
+  // ago and may not have told of it.
+  void lead();
+  void follow() { leading_ = false; }
+
+ private:
+  struct PoolLook {
+    std::string held;  // name of the reason; empty: not held
+    bool busy = false;
+
+    bool operator==(const PoolLook&) const = default;
+  };
+
+  void look_at_node(const std::string& name);
+  void look_at_rollouts();
+  void look_at_pools();
+  void look_soon();
+  bool is_fresh(Time since) const;
+  void tell_of_node(const Node& node, fleet::State before, fleet::State now);
+  void tell_of_rollout(const KnownRollout& rollout);
+  void tell_of_pool(const std::string& pool, const PoolLook& before, const PoolLook& now);
+
+  FleetWatch& watch_;
+  Loop& loop_;
+  notify::Notifier& notifier_;
+  bool leading_ = false;
+  bool posted_ = false;
+  std::map<std::string, fleet::State> states_;
+  std::map<std::string, std::string> phases_;  // of rollouts: "Held NodesFailed"
+  std::map<std::string, PoolLook> pools_;
+  Scope scope_;
+};
+
+// A pool that stays held until a person does something; nothing for what passes by itself.
+std::optional<upgrade::Reason> held_for_a_person(const FleetWatch& watch, const std::string& pool);
+
+}  // namespace lockstep::controller

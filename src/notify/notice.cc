@@ -1,0 +1,106 @@
+#include "notify/notice.h"
+
+#include <fmt/format.h>
+
+namespace lockstep::notify {
+
+namespace {
+
+std::string title_of(const Notice& notice, const std::string& cluster) {
+  return fmt::format("{}{}{}: {}", cluster.empty() ? "" : cluster + ": ", notice.subject,
+                     notice.state.empty() ? "" : " is " + notice.state, notice.reason);
+}
+
+// Slack's own three: https://api.slack.com/reference/surfaces/formatting
+std::string escape_for_slack(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '>') {
+      escaped += "&gt;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+Json plain_message(const Notice& notice, const std::string& cluster) {
+  JsonObject object{{"at", format_rfc3339(notice.at)},
+                    {"severity", std::string(to_string(notice.severity))},
+                    {"event", notice.event},
+                    {"subject", notice.subject},
+                    {"state", notice.state},
+                    {"reason", notice.reason},
+                    {"text", notice.text}};
+  if (!notice.remedy.empty()) object["remedy"] = notice.remedy;
+  if (!cluster.empty()) object["cluster"] = cluster;
+  return object;
+}
+
+Json slack_message(const Notice& notice, const std::string& cluster) {
+  const char* colour = notice.severity == Severity::info      ? "#2eb67d"
+                       : notice.severity == Severity::warning ? "#ecb22e"
+                                                              : "#e01e5a";
+  std::string text = escape_for_slack(notice.text);
+  if (!notice.remedy.empty()) text += "\nto change that: `" + escape_for_slack(notice.remedy) + "`";
+  JsonObject attachment{{"color", colour}, {"text", text}, {"ts", notice.at.unix_seconds()}};
+  return JsonObject{{"text", "*" + escape_for_slack(title_of(notice, cluster)) + "*"},
+                    {"attachments", JsonArray{std::move(attachment)}}};
+}
+
+Json teams_message(const Notice& notice, const std::string& cluster) {
+  const char* colour = notice.severity == Severity::info      ? "Good"
+                       : notice.severity == Severity::warning ? "Warning"
+                                                              : "Attention";
+  JsonArray body{JsonObject{{"type", "TextBlock"},
+                            {"text", title_of(notice, cluster)},
+                            {"weight", "Bolder"},
+                            {"color", colour},
+                            {"wrap", true}},
+                 JsonObject{{"type", "TextBlock"}, {"text", notice.text}, {"wrap", true}}};
+  if (!notice.remedy.empty()) {
+    body.push_back(JsonObject{
+        {"type", "TextBlock"}, {"text", "to change that: " + notice.remedy}, {"wrap", true}});
+  }
+  JsonObject card{{"type", "AdaptiveCard"}, {"version", "1.4"}, {"body", std::move(body)}};
+  JsonObject attachment{{"contentType", "application/vnd.microsoft.card.adaptive"},
+                        {"content", std::move(card)}};
+  return JsonObject{{"type", "message"}, {"attachments", JsonArray{std::move(attachment)}}};
+}
+
+}  // namespace
+
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+    case Severity::info:
+      return "info";
+    case Severity::warning:
+      return "warning";
+    case Severity::critical:
+      break;
+  }
+  return "critical";
+}
+
+std::string Notice::key() const {
+  return fmt::format("{}\n{}\n{}\n{}", event, subject, state, reason);
+}
+
+std::optional<Form> form_of(std::string_view name) {
+  if (name == "json") return Form::json;
+  if (name == "slack") return Form::slack;
+  if (name == "teams") return Form::teams;
+  return std::nullopt;
+}
+
+Json message_of(const Notice& notice, Form form, const std::string& cluster) {
+  if (form == Form::slack) return slack_message(notice, cluster);
+  if (form == Form::teams) return teams_message(notice, cluster);
+  return plain_message(notice, cluster);
+}
+
+}  // namespace lockstep::notify
