@@ -17,6 +17,14 @@ void add_looking(CLI::App& app, LookingFlags& flags, int& result) {
   status->add_flag("--all", flags.status.all, "Every node, also those that are done");
   status->callback([&] { result = run_status(flags.status); });
 
+  CLI::App* top = app.add_subcommand("top", "The whole fleet on one screen, trouble first");
+  add_cluster_flags(top, flags.top.cluster);
+  top->add_option("--sort", flags.top.sort, "What comes first")
+      ->check(CLI::IsMember({"trouble", "age", "name"}))
+      ->capture_default_str();
+  top->add_flag("--once", flags.top.once, "One picture, and no more");
+  top->callback([&] { result = run_top(flags.top); });
+
   CLI::App* why =
       app.add_subcommand("why", "Why a node is where it is, and what would change that");
   add_cluster_flags(why, flags.why.cluster);

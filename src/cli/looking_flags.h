@@ -1,8 +1,9 @@
-// The flags of `lockstep status`, `why` and `plan`.
+// The flags of `lockstep status`, `top`, `why` and `plan`.
 #pragma once
 
 #include "cli/plan_command.h"
 #include "cli/status_command.h"
+#include "cli/top_command.h"
 
 namespace CLI {
 class App;
@@ -14,6 +15,7 @@ struct LookingFlags {
   StatusFlags status;
   WhyFlags why;
   PlanFlags plan;
+  TopFlags top;
   double node_minutes = 5;
 };
 

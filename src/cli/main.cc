@@ -21,6 +21,7 @@
 #include "cli/node_flags.h"
 #include "cli/recipe_flags.h"
 #include "cli/rollout_flags.h"
+#include "cli/shell_flags.h"
 #include "cli/simulation_flags.h"
 #include "cli/steering_flags.h"
 #include "cli/support_flags.h"
@@ -61,10 +62,11 @@ struct Flags {
   RecipesFlags recipes;
   DoctorFlags doctor;
   SupportBundleFlags support;
+  ShellFlags shell;
 };
 
 // Only the command that is asked for, where there is one of that name: the flags of all of them
-// take longer to make than most commands take to run.
+// take longer to make than most commands take to run. A group without names is about all of them.
 void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& result) {
   struct Group {
     std::vector<std::string_view> names;
@@ -73,7 +75,7 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
   const std::vector<Group> groups = {
       {{"demo"}, [&] { add_demo(app, flags.demo, result); }},
       {{"controller"}, [&] { add_controller(app, flags.controller, result); }},
-      {{"status", "why", "plan"}, [&] { add_looking(app, flags.looking, result); }},
+      {{"status", "top", "why", "plan"}, [&] { add_looking(app, flags.looking, result); }},
       {{"pause", "resume", "retry", "skip", "unskip"},
        [&] { add_steering(app, flags.steering, result); }},
       {{"rollout"}, [&] { add_rollout(app, flags.rollout, result); }},
@@ -92,6 +94,7 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
       {{"simulate"}, [&] { add_simulate(app, flags.simulate, result); }},
       {{"apiserver"}, [&] { add_apiserver(app, flags.apiserver, result); }},
       {{"fleet"}, [&] { add_fleet(app, flags.fleet, result); }},
+      {{}, [&] { add_shell(app, flags.shell, result); }},
   };
   for (const Group& group : groups) {
     if (std::find(group.names.begin(), group.names.end(), asked) == group.names.end()) continue;
@@ -99,6 +102,12 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
     return;
   }
   for (const Group& group : groups) group.add();
+}
+
+// kubectl runs a program of this name for `kubectl lockstep`.
+bool is_kubectl_plugin(const char* path) {
+  std::string_view name(path);
+  return name.substr(name.rfind('/') + 1) == "kubectl-lockstep";
 }
 
 int run(int argc, char** argv) {
@@ -112,7 +121,7 @@ int run(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == gate_worker_word) return run_gate_worker();
   CLI::App app(
       "Lockstep upgrades the GPU drivers of a Kubernetes fleet without breaking what runs on it.",
-      "lockstep");
+      argc > 0 && is_kubectl_plugin(argv[0]) ? "kubectl lockstep" : "lockstep");
   app.set_version_flag("--version", "lockstep " LOCKSTEP_VERSION);
   app.require_subcommand(1);
   app.fallthrough(false);

@@ -1,0 +1,260 @@
+#include "cli/command_tree.h"
+
+#include <cstdint>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+// Every command with the words that lead to it: "lockstep rollout status".
+void each_command(const CommandText& command, const std::string& path,
+                  const std::function<void(const CommandText&, const std::string&)>& visit) {
+  visit(command, path);
+  for (const CommandText& child : command.commands) {
+    each_command(child, path + " " + child.name, visit);
+  }
+}
+
+std::string single_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+std::vector<std::string> flags_of(const CommandText& command) {
+  std::vector<std::string> flags;
+  for (const OptionText& option : command.options) {
+    if (option.is_positional()) continue;
+    flags.insert(flags.end(), option.names.begin(), option.names.end());
+  }
+  return flags;
+}
+
+// Words that go on after the words of `path`, and after a flag with few values these.
+constexpr std::string_view bash_head =
+    R"(# Completion of lockstep for bash: source <(lockstep completion bash)
+_lockstep() {
+  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" path=lockstep i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$path ${COMP_WORDS[i]}" in
+)";
+
+std::string bash_script(const CommandText& program) {
+  std::string paths;
+  std::string values;
+  std::string words;
+  each_command(program, program.name, [&](const CommandText& command, const std::string& path) {
+    if (path != program.name) paths += fmt::format("    {}) ;&\n", single_quoted(path));
+    std::vector<std::string> next;
+    for (const CommandText& child : command.commands) next.push_back(child.name);
+    words +=
+        fmt::format("    {}) words={} flags={} ;;\n", single_quoted(path),
+                    single_quoted(join(next, " ")), single_quoted(join(flags_of(command), " ")));
+    for (const OptionText& option : command.options) {
+      if (option.choices.empty() || option.is_positional()) continue;
+      for (const std::string& name : option.names) {
+        values +=
+            fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n",
+                        single_quoted(path + " " + name), single_quoted(join(option.choices, " ")));
+      }
+    }
+  });
+  std::string text(bash_head);
+  text += paths;
+  text += R"(    'a command that is none') path="$path ${COMP_WORDS[i]}" ;;
+    esac
+  done
+  case "$path $previous" in
+)" + values +
+          R"(  esac
+  local words= flags=
+  case "$path" in
+)" + words +
+          R"(  esac
+  if [[ $current == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$current"))
+  elif [[ -n $words ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+  else
+    COMPREPLY=($(compgen -f -- "$current"))
+  fi
+}
+complete -o filenames -F _lockstep lockstep kubectl-lockstep
+)";
+  return text;
+}
+
+// In zsh's lists a colon ends the word that is described.
+std::string zsh_entry(std::string_view word, std::string_view about) {
+  std::string text;
+  for (char c : word) text += c == ':' ? std::string("\\:") : std::string(1, c);
+  return single_quoted(fmt::format("{}:{}", text, about));
+}
+
+std::string zsh_script(const CommandText& program) {
+  std::string paths;
+  std::string values;
+  std::string words;
+  each_command(program, program.name, [&](const CommandText& command, const std::string& path) {
+    if (path != program.name) paths += fmt::format("      {}) ;&\n", single_quoted(path));
+    std::string next;
+    for (const CommandText& child : command.commands) {
+      next += " " + zsh_entry(child.name, child.about);
+    }
+    std::string flags;
+    for (const OptionText& option : command.options) {
+      if (option.is_positional()) continue;
+      for (const std::string& name : option.names) flags += " " + zsh_entry(name, option.about);
+      if (option.choices.empty()) continue;
+      for (const std::string& name : option.names) {
+        values += fmt::format("    {}) compadd -- {}; return ;;\n",
+                              single_quoted(path + " " + name), join(option.choices, " "));
+      }
+    }
+    words += fmt::format("    {}) next=({}) flags=({}) ;;\n", single_quoted(path), next, flags);
+  });
+  return R"(#compdef lockstep kubectl-lockstep
+# Completion of lockstep for zsh: source <(lockstep completion zsh)
+_lockstep() {
+  local where=lockstep i
+  local -a next flags
+  for ((i = 2; i < CURRENT; i++)); do
+    case "$where $words[i]" in
+)" + paths +
+         R"(      'a command that is none') where="$where $words[i]" ;;
+    esac
+  done
+  case "$where $words[CURRENT-1]" in
+)" + values +
+         R"(  esac
+  case "$where" in
+)" + words +
+         R"(  esac
+  if [[ $words[CURRENT] == -* ]]; then
+    _describe -t flags flag flags
+  elif (( $#next )); then
+    _describe -t commands command next
+  else
+    _files
+  fi
+}
+(( $+functions[compdef] )) && compdef _lockstep lockstep kubectl-lockstep
+)";
+}
+
+std::string fish_script(const CommandText& program) {
+  std::string paths;
+  std::string rules;
+  each_command(program, program.name, [&](const CommandText& command, const std::string& path) {
+    if (path != program.name) paths += " " + single_quoted(path);
+    std::string here =
+        fmt::format("complete -c lockstep -n \"__lockstep_at {}\"", single_quoted(path));
+    for (const CommandText& child : command.commands) {
+      rules += fmt::format("{} -f -a {} -d {}\n", here, child.name, single_quoted(child.about));
+    }
+    for (const OptionText& option : command.options) {
+      if (option.is_positional()) continue;
+      rules += here;
+      for (const std::string& name : option.names) {
+        bool is_long = name.starts_with("--");
+        rules += fmt::format(" -{} {}", is_long ? "l" : "s", name.substr(is_long ? 2 : 1));
+      }
+      if (option.takes_value) rules += " -r";
+      if (!option.choices.empty()) {
+        rules += fmt::format(" -f -a {}", single_quoted(join(option.choices, " ")));
+      }
+      rules += fmt::format(" -d {}\n", single_quoted(option.about));
+    }
+  });
+  return R"(# Completion of lockstep for fish: lockstep completion fish | source
+function __lockstep_at
+  set -l where lockstep
+  for word in (commandline -opc)[2..-1]
+    contains -- "$where $word")" +
+         paths + R"(; and set where "$where $word"
+  end
+  test "$where" = "$argv[1]"
+end
+)" + rules;
+}
+
+// In man(7) a line that begins with a dot or a quote is a request, and a minus is a hyphen.
+std::string for_man(std::string_view text) {
+  std::string escaped;
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    if (byte == '\\') {
+      escaped += "\\e";
+    } else if (byte == '-') {
+      escaped += "\\-";
+    } else if (byte < 0x80) {
+      escaped += text[i];
+    } else {
+      // troff has names for what is not ASCII: the bytes of one character come together.
+      size_t more = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
+      uint32_t code = byte & (0x3fU >> more);
+      for (; more > 0 && i + 1 < text.size(); --more) {
+        code = code << 6U | (static_cast<unsigned char>(text[++i]) & 0x3fU);
+      }
+      escaped += fmt::format("\\[u{:04X}]", code);
+    }
+  }
+  if (escaped.starts_with('.') || escaped.starts_with('\'')) escaped = "\\&" + escaped;
+  return escaped;
+}
+
+std::string man_option(const OptionText& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.names) names.push_back("\\fB" + for_man(name) + "\\fR");
+  std::string text = ".TP\n" + join(names, ", ");
+  if (option.takes_value && !option.is_positional()) text += " \\fIVALUE\\fR";
+  text += "\n" + for_man(option.about.empty() ? "See the manual." : option.about);
+  if (!option.choices.empty()) text += "\n(" + for_man(join(option.choices, ", ")) + ")";
+  if (!option.preset.empty()) text += "\n[" + for_man(option.preset) + "]";
+  if (option.required) text += "\nRequired.";
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string completion_script(const CommandText& program, const std::string& shell) {
+  if (shell == "bash") return bash_script(program);
+  if (shell == "zsh") return zsh_script(program);
+  if (shell == "fish") return fish_script(program);
+  return {};
+}
+
+std::string man_page(const CommandText& program, const std::string& version) {
+  std::string text = fmt::format(
+      ".TH LOCKSTEP 1 \"\" \"lockstep {}\" \"User Commands\"\n.SH NAME\nlockstep \\- {}\n"
+      ".SH SYNOPSIS\n.B lockstep\n\\fICOMMAND\\fR [\\fIFLAGS\\fR]\n.SH DESCRIPTION\n{}\n"
+      ".SH COMMANDS\n",
+      for_man(version), "upgrade the GPU drivers of a Kubernetes fleet", for_man(program.about));
+  each_command(program, program.name, [&](const CommandText& command, const std::string& path) {
+    if (&command == &program) return;
+    text += fmt::format(".SS \"{}\"\n{}\n", for_man(path), for_man(command.about));
+    for (const OptionText& option : command.options) {
+      if (option.names.front() != "--help") text += man_option(option);
+    }
+  });
+  text +=
+      ".SH EXIT STATUS\n0 ok, 1 failed, 2 bad input or usage, 3 not found, 4 refused by "
+      "authorization, 5 timed out, 6 cluster unreachable.\n"
+      ".SH ENVIRONMENT\n.TP\n.B KUBECONFIG\nThe kubeconfig, as for kubectl.\n"
+      ".TP\n.B NO_COLOR\nNo colours.\n"
+      ".SH SEE ALSO\n.BR kubectl (1)\n";
+  return text;
+}
+
+}  // namespace lockstep::cli

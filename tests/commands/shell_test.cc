@@ -1,0 +1,113 @@
+// What people have around a command: completion in genuine shells, the man page, the program as a
+// plugin of kubectl, and the fleet on one screen.
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "cluster.h"
+#include "folder.h"
+
+namespace lockstep::commands {
+namespace {
+
+bool is_installed(const Folder& folder, const std::string& program) {
+  return folder.bash("command -v " + program).exit_code == 0;
+}
+
+// What bash offers for these words, the last of which is being typed.
+std::string offered_by_bash(const Folder& folder, const std::string& words) {
+  return folder
+      .bash("source <($0 completion bash); COMP_WORDS=(" + words +
+            "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _lockstep; echo \"${COMPREPLY[@]}\"")
+      .output;
+}
+
+TEST(Completion, OfBashKnowsCommandsFlagsAndTheirValues) {
+  Folder folder;
+  EXPECT_EQ(offered_by_bash(folder, "lockstep roll"), "rollout\n");
+  EXPECT_EQ(offered_by_bash(folder, "lockstep rollout pro"), "promote\n");
+  EXPECT_EQ(offered_by_bash(folder, "lockstep rollout promote --wa"), "--wave\n");
+  EXPECT_EQ(offered_by_bash(folder, "lockstep status -o ''"), "table json yaml\n");
+  EXPECT_EQ(offered_by_bash(folder, "lockstep status --kubeconfig x --al"), "--all\n");
+  EXPECT_EQ(offered_by_bash(folder, "lockstep gate --inject"), "\n") << "for tests alone";
+}
+
+TEST(Completion, OffersEveryCommandThatHelpNames) {
+  Folder folder;
+  std::string offered = " " + offered_by_bash(folder, "lockstep ''");
+  std::string help = folder.lockstep({"--help"}).output;
+  std::string list = help.substr(help.find("Subcommands:"));
+  int commands = 0;
+  for (std::string_view line : split(list, '\n')) {
+    if (!line.starts_with("  ") || line.starts_with("   ")) continue;
+    std::string name(line.substr(2, line.find(' ', 2) - 2));
+    ++commands;
+    EXPECT_TRUE(has(offered, " " + name + " ") || has(offered, " " + name + "\n")) << name;
+  }
+  EXPECT_GT(commands, 20);
+}
+
+TEST(Completion, OfZshAndFishIsReadByThem) {
+  Folder folder;
+  for (const char* shell : {"zsh", "fish"}) {
+    if (!is_installed(folder, shell)) GTEST_SKIP() << "no " << shell;
+    ProcessOutput read =
+        folder.bash(fmt::format("$0 completion {0} > script && {0} -n script", shell));
+    EXPECT_EQ(read.exit_code, 0) << shell << read.error;
+    EXPECT_EQ(read.error, "") << shell;
+  }
+  std::string fish = "fish -c 'source script; complete -C \"lockstep rollout pro\"'";
+  EXPECT_TRUE(has(folder.bash(fish).output, "promote\t")) << folder.bash(fish).output;
+  fish = "fish -c 'source script; complete -C \"lockstep status -o \"'";
+  EXPECT_TRUE(has(folder.bash(fish).output, "yaml")) << folder.bash(fish).output;
+}
+
+TEST(ManPage, IsReadWithoutAWarningAndHasEveryFlag) {
+  Folder folder;
+  ProcessOutput page = folder.bash("$0 man > page && groff -man -ww -Tutf8 -P-cbou page");
+  EXPECT_EQ(page.exit_code, 0);
+  EXPECT_EQ(page.error, "");
+  for (const char* part : {"lockstep rollout promote", "--wave", "--matrix", "EXIT STATUS"}) {
+    EXPECT_TRUE(has(page.output, part)) << part;
+  }
+}
+
+TEST(KubectlPlugin, IsFoundByKubectl) {
+  if (!has_kubectl()) GTEST_SKIP() << "no kubectl: scripts/install-tools";
+  Cluster cluster;
+  cluster.serve();
+  cluster.add_fleet(2, 200);
+  std::filesystem::create_directory(cluster.directory() + "/bin");
+  std::filesystem::create_symlink(std::filesystem::absolute(lockstep_program()),
+                                  cluster.directory() + "/bin/kubectl-lockstep");
+  std::string path = "PATH=" + cluster.directory() + "/bin:$PATH; ";
+  ProcessOutput status = cluster.sh(path + "kubectl lockstep status");
+  EXPECT_EQ(status.exit_code, 0) << status.error;
+  EXPECT_TRUE(has(status.output, "fleet [")) << status.output;
+  EXPECT_TRUE(
+      has(cluster.sh(path + "kubectl lockstep --help").output, "kubectl lockstep [OPTIONS]"));
+}
+
+TEST(Top, ShowsTroubleFirst) {
+  if (!has_kubectl()) GTEST_SKIP() << "no kubectl: scripts/install-tools";
+  Cluster cluster;
+  cluster.serve();
+  cluster.add_fleet(3, 200);
+  ASSERT_EQ(cluster.sh("kubectl label node gpu-2 " + state_key + "=upgrade-failed").exit_code, 0);
+  auto rows = [&](const std::string& sort) {
+    ProcessOutput run = cluster.lockstep({"top", "--once", "--sort", sort});
+    EXPECT_EQ(run.exit_code, 0) << run.error;
+    return run.output.substr(run.output.find("NODE"));
+  };
+  std::string by_trouble = rows("trouble");
+  EXPECT_LT(by_trouble.find("gpu-2"), by_trouble.find("gpu-1")) << by_trouble;
+  std::string by_name = rows("name");
+  EXPECT_LT(by_name.find("gpu-1"), by_name.find("gpu-2")) << by_name;
+  EXPECT_TRUE(has(by_name, "upgrade-failed")) << by_name;
+}
+
+}  // namespace
+}  // namespace lockstep::commands
