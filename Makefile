@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 TOOLS := tests/tools/node_modules/.ready-with-helm
 
-.PHONY: all build test demo image bench fuzz lint format debug clang clean soak mutants packages tools definitions real-tools real bench-upstream
+.PHONY: all build test demo image bench fuzz lint format debug clang clean soak mutants packages tools page definitions real-tools real bench-upstream
 
 all: build
 
@@ -26,11 +26,15 @@ definitions:
 real-tools: packages
 	@scripts/real-tools
 
-build: packages
+# The dashboard's page, by npm; the program embeds it.
+page: packages
+	@scripts/build-page
+
+build: packages page
 	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build --preset release -j $(JOBS) --target lockstep
 
-test: packages tools definitions
+test: packages tools page definitions
 	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j 2
@@ -51,7 +55,7 @@ image: build
 	@rm -rf build/image && scripts/image-root build/lockstep build/image
 	@scripts/image-archive build/image build/lockstep-image.tar
 
-bench: packages
+bench: packages page
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release -j $(JOBS)
 	@bench/run build
@@ -91,7 +95,7 @@ format: packages
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
 
 # The same tests under the address and undefined-behaviour sanitizers.
-debug: packages tools definitions
+debug: packages tools page definitions
 	@cmake --preset debug > /dev/null
 	@cmake --build --preset debug -j $(JOBS)
 	@ctest --preset debug -j 2

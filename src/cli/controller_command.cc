@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/dashboard_host.h"
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
 #include "controller/failure_controller.h"
@@ -213,6 +214,15 @@ int run_controller(const ControllerFlags& flags) {
     if (!listening) return report(listening.error().at("--status-address"));
     server = std::move(*listening);
     session.log->info("metrics and health", {{"port", std::to_string(server->port())}});
+  }
+  std::unique_ptr<DashboardHost> dashboard;
+  if (!flags.dashboard_address.empty()) {
+    DashboardPlace place;
+    place.address = flags.dashboard_address;
+    auto started = DashboardHost::start(session, flags.cluster, controllers.upgrade.watch(), place);
+    if (!started) return report(started.error().at("--dashboard-address"));
+    dashboard = std::move(*started);
+    session.log->info("dashboard", {{"url", dashboard->url()}});
   }
   stop_at_signal(session.loop);
   session.loop.run();

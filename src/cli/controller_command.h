@@ -14,6 +14,7 @@ struct ControllerFlags {
   bool elect = true;
   std::string lease = "lockstep-controller";
   std::string status_address = "127.0.0.1:9464";  // metrics, health; empty: none
+  std::string dashboard_address;                  // empty: none
   size_t parallel_writes = 32;
   std::string on_bad_config = "leave";  // what becomes of pods whose request is wrong
   std::string notify_address;           // a webhook; empty: nobody is told

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/common_flags.h"
+#include "cli/dashboard_flags.h"
 
 namespace lockstep::cli {
 
@@ -44,6 +45,7 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
                    "leave it and say so on it, or fail it")
       ->check(CLI::IsMember({"leave", "fail"}))
       ->capture_default_str();
+  add_dashboard_address(command, flags.dashboard_address);
   command
       ->add_option("--notify-url", flags.notify_address,
                    "A webhook that is told of phases, holds and failures; keep it in the variable")

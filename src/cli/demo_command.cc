@@ -11,6 +11,7 @@
 #include "apiserver/embedded_server.h"
 #include "cli/child_process.h"
 #include "cli/cluster_session.h"
+#include "cli/dashboard_host.h"
 #include "cli/demo_screen.h"
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
@@ -91,6 +92,7 @@ class Demo {
     fleet_->start();
     watch_ = std::make_unique<controller::FleetWatch>(
         *session_->api, session_->loop, session_->random, *session_->log, cluster.fleet());
+    LOCKSTEP_CHECK(open_dashboard(cluster));
     LOCKSTEP_CHECK(wait_for_fleet(*session_, *watch_, minutes(1)));
     controller_ = std::make_unique<ChildProcess>(
         session_->loop,
@@ -166,6 +168,15 @@ class Demo {
     run_until([] { return false; }, hours(24 * 365));
   }
 
+  // Whoever looks at the page is not left with a dead one.
+  void wait_for_pages() {
+    if (!dashboard_ || dashboard_->pages() == 0) return;
+    fmt::print(
+        "\nThe dashboard is open in a browser; the demo ends with its page, or by Ctrl-C.\n");
+    std::fflush(stdout);
+    run_until([&] { return dashboard_->pages() == 0; }, hours(24));
+  }
+
   void how_to_keep() {
     fmt::print(
         "\nTo look around: lockstep demo --keep, then kubectl --kubeconfig FILE get nodes\n");
@@ -173,6 +184,7 @@ class Demo {
 
   void end() {
     controller_.reset();
+    dashboard_.reset();
     fleet_.reset();
     watch_.reset();
     session_.reset();
@@ -180,6 +192,26 @@ class Demo {
   }
 
  private:
+  Result<void> open_dashboard(const ClusterFlags& cluster) {
+    if (flags_.dashboard_address.empty()) return {};
+    DashboardPlace place;
+    place.address = flags_.dashboard_address;
+    place.cluster = "demo";
+    auto started = DashboardHost::start(*session_, cluster, *watch_, place);
+    bool usual = place.address == DashboardPlace().address;
+    if (!started && usual) {
+      // Another demo has the usual port.
+      place.address = "127.0.0.1:0";
+      started = DashboardHost::start(*session_, cluster, *watch_, place);
+    }
+    if (!started) return fail(started.error().at("--dashboard-address"));
+    dashboard_ = std::move(*started);
+    // Plain HTTP on loopback lets everybody in, so any token signs in here.
+    fmt::print("Dashboard: {}#token=demo\n", dashboard_->url());
+    std::fflush(stdout);
+    return {};
+  }
+
   // A few times a second is enough for eyes.
   bool run_until(const std::function<bool()>& done, Duration limit) {
     Duration end = session_->loop.uptime() + limit;
@@ -223,6 +255,7 @@ class Demo {
   std::unique_ptr<ClusterSession> session_;
   std::unique_ptr<sim::SimulatedFleet> fleet_;
   std::unique_ptr<controller::FleetWatch> watch_;
+  std::unique_ptr<DashboardHost> dashboard_;
   std::unique_ptr<ChildProcess> controller_;
   Duration began_{0};
   bool stopped_ = false;
@@ -241,6 +274,7 @@ int run_demo(const DemoFlags& flags) {
     if (flags.keep) {
       demo.keep();
     } else {
+      demo.wait_for_pages();
       demo.how_to_keep();
     }
   }

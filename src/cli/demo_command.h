@@ -14,6 +14,7 @@ struct DemoFlags {
   std::string kubectl;  // to show the seed's commands at the end; empty: do not
   bool keep = false;
   std::string kubeconfig_out;
+  std::string dashboard_address = "127.0.0.1:8640";  // empty: none; another port when it is taken
 };
 
 int run_demo(const DemoFlags& flags);

@@ -15,6 +15,7 @@
 
 #include "base/strings.h"
 #include "cli/controller_flags.h"
+#include "cli/dashboard_flags.h"
 #include "cli/exit_codes.h"
 #include "cli/looking_flags.h"
 #include "cli/matrix_flags.h"
@@ -49,6 +50,7 @@ struct Flags {
   ApiserverFlags apiserver;
   ControllerFlags controller;
   DemoFlags demo;
+  DashboardFlags dashboard;
   FleetFlags fleet;
   SimulateFlags simulate;
   LookingFlags looking;
@@ -75,6 +77,7 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
   const std::vector<Group> groups = {
       {{"demo"}, [&] { add_demo(app, flags.demo, result); }},
       {{"controller"}, [&] { add_controller(app, flags.controller, result); }},
+      {{"dashboard"}, [&] { add_dashboard(app, flags.dashboard, result); }},
       {{"status", "top", "why", "plan"}, [&] { add_looking(app, flags.looking, result); }},
       {{"pause", "resume", "retry", "skip", "unskip"},
        [&] { add_steering(app, flags.steering, result); }},

@@ -83,32 +83,6 @@ int64_t parallel_of(const upgrade::Policy& policy, const fleet::PoolCounts& coun
   return std::max<int64_t>(1, parallel);
 }
 
-Json to_json(const Plan& plan) {
-  JsonArray nodes;
-  auto texts = [](const std::vector<std::string>& lines) {
-    JsonArray array;
-    for (const auto& line : lines) array.emplace_back(line);
-    return array;
-  };
-  for (const auto& node : plan.nodes) {
-    JsonObject object{{"name", node.name},
-                      {"pool", node.pool},
-                      {"state", fleet::display_name(node.state)},
-                      {"turn", node.batch},
-                      {"restartOnly", node.restart_only},
-                      {"moved", texts(node.moved)},
-                      {"waitedFor", texts(node.waited)},
-                      {"blocked", texts(node.blocked)}};
-    if (!node.held.empty()) object["held"] = node.held;
-    nodes.push_back(std::move(object));
-  }
-  return JsonObject{{"turns", plan.batches},
-                    {"parallel", plan.parallel},
-                    {"seconds", in_seconds(plan.duration)},
-                    {"nodes", std::move(nodes)},
-                    {"failed", texts(plan.failed)}};
-}
-
 std::string counted(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -157,6 +131,32 @@ void print_plan(const Plan& plan, Duration node_time) {
 }
 
 }  // namespace
+
+Json plan_to_json(const Plan& plan) {
+  JsonArray nodes;
+  auto texts = [](const std::vector<std::string>& lines) {
+    JsonArray array;
+    for (const auto& line : lines) array.emplace_back(line);
+    return array;
+  };
+  for (const auto& node : plan.nodes) {
+    JsonObject object{{"name", node.name},
+                      {"pool", node.pool},
+                      {"state", fleet::display_name(node.state)},
+                      {"turn", node.batch},
+                      {"restartOnly", node.restart_only},
+                      {"moved", texts(node.moved)},
+                      {"waitedFor", texts(node.waited)},
+                      {"blocked", texts(node.blocked)}};
+    if (!node.held.empty()) object["held"] = node.held;
+    nodes.push_back(std::move(object));
+  }
+  return JsonObject{{"turns", plan.batches},
+                    {"parallel", plan.parallel},
+                    {"seconds", in_seconds(plan.duration)},
+                    {"nodes", std::move(nodes)},
+                    {"failed", texts(plan.failed)}};
+}
 
 Plan make_plan(controller::FleetWatch& watch, bool assume_change, Duration node_time) {
   watch.count_changed();
@@ -212,7 +212,7 @@ int run_plan(const PlanFlags& flags) {
   if (flags.output == "table") {
     print_plan(plan, flags.node_time);
   } else {
-    print_document(to_json(plan), flags.output);
+    print_document(plan_to_json(plan), flags.output);
   }
   return ExitCode::ok;
 }

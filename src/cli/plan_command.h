@@ -41,6 +41,7 @@ struct Plan {
   Duration duration{0};
 };
 
+Json plan_to_json(const Plan& plan);
 Plan make_plan(controller::FleetWatch& watch, bool assume_change, Duration node_time);
 
 }  // namespace lockstep::cli

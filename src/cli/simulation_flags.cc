@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/common_flags.h"
+#include "cli/dashboard_flags.h"
 
 namespace lockstep::cli {
 
@@ -47,6 +48,7 @@ void add_demo(CLI::App& app, DemoFlags& flags, int& result) {
                       "File to write the cluster's kubeconfig to; removed at the end");
   command->add_flag("--keep", flags.keep,
                     "Leave the cluster running until Ctrl-C, and print its kubeconfig");
+  add_dashboard_address(command, flags.dashboard_address);
   command->callback([&] { result = run_demo(flags); });
 }
 

@@ -37,6 +37,12 @@ std::string_view path_of(std::string_view target) {
   return target.substr(0, target.find_first_of("?#"));
 }
 
+std::string_view query_of(std::string_view target) {
+  target = target.substr(0, target.find('#'));
+  size_t mark = target.find('?');
+  return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+}
+
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
@@ -44,6 +50,13 @@ bool has_control(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view RequestHead::header(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (key == name) return value;
+  }
+  return {};
+}
 
 std::optional<size_t> end_of_head(std::string_view text) {
   size_t line = text.find('\n');
@@ -65,7 +78,7 @@ RequestHead parse_request_head(std::string_view text) {
   std::string_view version = words[2];
   if (version.substr(0, 5) != "HTTP/") return refuse(400);
   if (version != "HTTP/1.1" && version != "HTTP/1.0") return refuse(505);
-  size_t hosts = 0;
+  RequestHead head;
   for (size_t i = 1; i < lines.size(); ++i) {
     std::string_view line = without_return(lines[i]);
     if (line.empty()) break;
@@ -73,12 +86,17 @@ RequestHead parse_request_head(std::string_view text) {
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) || has_control(line)) {
       return refuse(400);
     }
-    if (equal_ignoring_case(line.substr(0, colon), "host")) ++hosts;
+    head.headers.emplace_back(lower(line.substr(0, colon)), trim(line.substr(colon + 1)));
   }
+  auto hosts = std::count_if(head.headers.begin(), head.headers.end(),
+                             [](const auto& header) { return header.first == "host"; });
   if (hosts > 1 || (hosts == 0 && version == "HTTP/1.1")) return refuse(400);
   std::string_view path = path_of(words[1]);
   if (path.empty() || path.front() != '/') return refuse(400);
-  return RequestHead{std::string(words[0]), std::string(path), 0};
+  head.method = words[0];
+  head.path = path;
+  head.query = query_of(words[1]);
+  return head;
 }
 
 }  // namespace lockstep::controller

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace lockstep::controller {
 
@@ -12,6 +14,11 @@ struct RequestHead {
   std::string path;  // without query and fragment, not decoded
   // 0: it is fine; else the HTTP code to refuse it with.
   int refusal = 0;
+  std::string query;                                         // without its '?', not decoded
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+
+  // The first of that name, in lower case; empty when there is none.
+  std::string_view header(std::string_view name) const;
 };
 
 // Where the empty line ends that ends the head; nothing while it has not come.

@@ -7,6 +7,7 @@
 #include "kube/endpoint.h"
 #include "kube/http_api.h"
 #include "kube/in_cluster.h"
+#include "kube/token_connection.h"
 
 namespace lockstep::kube {
 
@@ -62,6 +63,22 @@ Result<Connection> connect(const ConnectOptions& options, const Environment& env
   LOCKSTEP_TRY(connection.api,
                HttpApi::create(std::move(config), std::move(credentials), files, loop));
   return connection;
+}
+
+Result<std::unique_ptr<Api>> connect_with_token(const ConnectOptions& options, const Target& target,
+                                                const std::string& token,
+                                                const Environment& environment, const Files& files,
+                                                Processes& processes, EventLoop& loop) {
+  // A token that cannot be a header's value is said to be wrong before anything is sent.
+  LOCKSTEP_CHECK(bearer(token));
+  Target own = target;
+  own.user = UserConfig{};
+  own.user.token = token;
+  LOCKSTEP_TRY(HttpApiConfig config, api_config(options, own, environment));
+  auto credentials = make_credentials(own.user, own.cluster, files, processes, loop);
+  LOCKSTEP_TRY(std::unique_ptr<Api> api,
+               HttpApi::create(std::move(config), std::move(credentials), files, loop));
+  return api;
 }
 
 }  // namespace lockstep::kube

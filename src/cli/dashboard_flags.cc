@@ -1,0 +1,47 @@
+#include "cli/dashboard_flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::cli {
+
+void add_dashboard_address(CLI::App* command, std::string& address) {
+  command
+      ->add_option("--dashboard-address", address,
+                   "Where the dashboard is served, as 127.0.0.1:8640; empty: nowhere")
+      ->capture_default_str();
+}
+
+void add_dashboard(CLI::App& app, DashboardFlags& flags, int& result) {
+  CLI::App* command = app.add_subcommand(
+      "dashboard", "The fleet's upgrade as a page in a browser, live, for any cluster");
+  ClusterFlags& cluster = flags.cluster;
+  command->add_option("--kubeconfig", cluster.kubeconfig, "Path to the kubeconfig file");
+  command->add_option("--context", cluster.context, "Context of the kubeconfig to use");
+  command
+      ->add_option("--key-domain", cluster.key_domain,
+                   "Domain of the upgrade's labels; lockstep.dev beside NVIDIA's own operator")
+      ->capture_default_str();
+  command
+      ->add_option("--gpu-dra-drivers", cluster.dra_drivers,
+                   "DRA drivers whose devices are GPUs, separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option("--client-daemonsets", cluster.clients,
+                   "DaemonSets whose pods hold the driver open, as namespace/name")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_flag("-v,--verbose", cluster.verbose, "Log more");
+  command
+      ->add_option("--address", flags.place.address,
+                   "Where to listen; what is not this machine's own address is reached by others, "
+                   "without encryption")
+      ->capture_default_str();
+  command->add_option("--cluster-name", flags.place.cluster,
+                      "What the page calls the cluster, instead of the context's name");
+  command->add_option("--rack-label", flags.place.rack_label, "The node label that names its rack")
+      ->capture_default_str();
+  command->callback([&] { result = run_dashboard(flags); });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,46 @@
+// A dashboard on a fleet's watches, for the commands that have one: `dashboard`, `demo`,
+// `controller`.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/cluster_session.h"
+#include "controller/fleet_watch.h"
+#include "dashboard/dashboard.h"
+#include "dashboard/fleet_feed.h"
+#include "dashboard/fleet_model.h"
+#include "dashboard/fleet_source.h"
+
+namespace lockstep::cli {
+
+struct DashboardPlace {
+  std::string address = "127.0.0.1:8640";  // empty: none
+  std::string cluster;                     // what the page calls it; empty: the context's name
+  std::string rack_label = "topology.kubernetes.io/rack";
+};
+
+class DashboardHost {
+ public:
+  // The watch is somebody's who starts it, and outlives this.
+  static Result<std::unique_ptr<DashboardHost>> start(ClusterSession& session,
+                                                      const ClusterFlags& flags,
+                                                      controller::FleetWatch& watch,
+                                                      const DashboardPlace& place);
+  DashboardHost(const DashboardHost&) = delete;
+  DashboardHost& operator=(const DashboardHost&) = delete;
+
+  std::string url() const { return dashboard_->url(); }
+  size_t pages() const { return dashboard_->pages(); }
+
+ private:
+  DashboardHost(ClusterSession& session, const ClusterFlags& flags, controller::FleetWatch& watch);
+
+  dashboard::FleetModel model_;
+  dashboard::FleetSource source_;
+  std::unique_ptr<dashboard::Dashboard> dashboard_;
+  std::unique_ptr<dashboard::FleetFeed> feed_;
+};
+
+}  // namespace lockstep::cli

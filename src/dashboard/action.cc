@@ -1,0 +1,154 @@
+#include "dashboard/action.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "fleet/state.h"
+#include "objects/names.h"
+#include "rollout/rollout_view.h"
+
+namespace lockstep::dashboard {
+
+namespace {
+
+constexpr size_t longest_reason = 500;
+
+struct Known {
+  ActionTarget target;
+  std::string_view target_name;
+  std::string_view verb;
+};
+constexpr std::array known_actions = {
+    Known{ActionTarget::pool, "pool", "pause"},
+    Known{ActionTarget::pool, "pool", "resume"},
+    Known{ActionTarget::rollout, "rollout", "pause"},
+    Known{ActionTarget::rollout, "rollout", "resume"},
+    Known{ActionTarget::rollout, "rollout", "promote"},
+    Known{ActionTarget::rollout, "rollout", "abort"},
+    Known{ActionTarget::rollout, "rollout", "retry"},
+    Known{ActionTarget::rollout, "rollout", "rollback"},
+    Known{ActionTarget::node, "node", "retry"},
+    Known{ActionTarget::node, "node", "skip"},
+    Known{ActionTarget::node, "node", "unskip"},
+};
+
+kube::Request merge(const ResourceType& type, const std::string& name, Json patch) {
+  kube::Request request = kube::patch(type, {"", name}, kube::PatchType::merge, std::move(patch));
+  request.with("fieldManager", "lockstep");
+  return request;
+}
+
+Json metadata(JsonObject annotations, JsonObject labels = {}) {
+  JsonObject fields{{"annotations", std::move(annotations)}};
+  if (!labels.empty()) fields["labels"] = std::move(labels);
+  return JsonObject{{"metadata", std::move(fields)}};
+}
+
+kube::Request request_for_node(const Action& action, const std::string& line,
+                               const fleet::Keys& keys) {
+  JsonObject labels;
+  if (action.verb == "retry") labels[keys.state] = to_string(fleet::State::required);
+  if (action.verb == "skip") labels[keys.skip] = "true";
+  if (action.verb == "unskip") labels[keys.skip] = nullptr;
+  return merge(resource::nodes, action.name,
+               metadata(JsonObject{{steered_annotation, line}}, std::move(labels)));
+}
+
+kube::Request request_for_rollout(const Action& action, const std::string& by,
+                                  const std::string& line, Time now) {
+  JsonObject annotations{{steered_annotation, line}};
+  if (action.verb == "pause" || action.verb == "resume") {
+    Json patch = metadata(std::move(annotations));
+    patch.as_object()["spec"] = JsonObject{{"paused", action.verb == "pause"}};
+    return merge(fleet::driver_rollouts, action.name, std::move(patch));
+  }
+  rollout::Command command;
+  command.verb = action.verb;
+  command.wave = action.wave;
+  command.by = by;
+  command.at = now;
+  annotations[rollout::command_annotation] = print_json(command.to_json());
+  return merge(fleet::driver_rollouts, action.name, metadata(std::move(annotations)));
+}
+
+}  // namespace
+
+std::string clean_line(std::string_view text, size_t most) {
+  std::string line;
+  for (char c : text) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  line = std::string(trim(line));
+  if (line.size() <= most) return line;
+  // Not in the middle of a character.
+  while (most > 0 && (static_cast<unsigned char>(line[most]) & 0xC0U) == 0x80U) --most;
+  return line.substr(0, most);
+}
+
+Result<Action> read_action(std::string_view body) {
+  JsonLimits limits;
+  limits.depth = 4;
+  LOCKSTEP_TRY(Json json, parse_json(body, limits));
+  if (!json.is_object()) return fail(ErrorKind::invalid, "an action is an object");
+  for (const auto& [key, value] : std::as_const(json).get_object()) {
+    bool known =
+        key == "verb" || key == "target" || key == "name" || key == "wave" || key == "reason";
+    if (!known || !value.is_string()) {
+      return failf(ErrorKind::invalid, "an action has no text called {}", std::string_view(key));
+    }
+  }
+  Action action;
+  action.verb = text_at(json, "verb");
+  action.name = text_at(json, "name");
+  action.wave = text_at(json, "wave");
+  action.reason = clean_line(text_at(json, "reason"), longest_reason);
+  std::string_view target = text_at(json, "target");
+  const auto* known = std::find_if(known_actions.begin(), known_actions.end(), [&](const Known& k) {
+    return k.verb == action.verb && k.target_name == target;
+  });
+  if (known == known_actions.end()) {
+    return failf(ErrorKind::invalid, "nobody can {} a {}", action.verb, target);
+  }
+  action.target = known->target;
+  if (action.name.empty() && action.target != ActionTarget::pool) {
+    return failf(ErrorKind::invalid, "say which {}", target);
+  }
+  if (!action.name.empty() && !check_dns_subdomain(action.name).empty()) {
+    return failf(ErrorKind::invalid, "\"{}\" is no name of a {}", action.name, target);
+  }
+  if (action.reason.empty()) {
+    return fail(ErrorKind::invalid, "say why: the reason is kept for those who come after");
+  }
+  return action;
+}
+
+Result<std::vector<kube::Request>> requests_of(const Action& action, const std::string& by,
+                                               Time now, const fleet::Keys& keys,
+                                               const std::vector<PolicyObject>& policies) {
+  std::string line =
+      fmt::format("{} {} by {}: {}", format_rfc3339(now), action.verb, by, action.reason);
+  std::vector<kube::Request> requests;
+  if (action.target == ActionTarget::node) {
+    requests.push_back(request_for_node(action, line, keys));
+  } else if (action.target == ActionTarget::rollout) {
+    requests.push_back(request_for_rollout(action, by, line, now));
+  } else {
+    if (policies.empty()) {
+      return fail(ErrorKind::not_found,
+                  "no ClusterPolicy and no NVIDIADriver has this pool's rules");
+    }
+    Json value = nullptr;
+    if (action.verb == "pause") {
+      value = fmt::format("{} by {}: {}", format_rfc3339(now), by, action.reason);
+    }
+    for (const PolicyObject& policy : policies) {
+      requests.push_back(
+          merge(policy.type, policy.name, metadata(JsonObject{{fleet::paused_annotation, value}})));
+    }
+  }
+  return requests;
+}
+
+}  // namespace lockstep::dashboard

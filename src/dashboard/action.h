@@ -1,0 +1,48 @@
+// What a person asks for on a page, and the writes that do it: the same as the commands pause,
+// resume, retry, skip and rollout … make, with who asked and why written beside it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "data/json.h"
+#include "fleet/keys.h"
+#include "kube/api.h"
+#include "objects/resource_type.h"
+
+namespace lockstep::dashboard {
+
+enum class ActionTarget { pool, rollout, node };
+
+struct Action {
+  std::string verb;
+  ActionTarget target = ActionTarget::pool;
+  std::string name;    // of the rollout, the node, or the NVIDIADriver; a pool's may be empty
+  std::string wave;    // of promote: which one is meant
+  std::string reason;  // never empty
+};
+
+// {"verb": "pause", "target": "pool", "name": "", "reason": "…"}; strict.
+Result<Action> read_action(std::string_view body);
+
+// Who, for what is written into the cluster, on one line and not too long.
+std::string clean_line(std::string_view text, size_t most);
+
+// The object that carries a pool's rules.
+struct PolicyObject {
+  ResourceType type;
+  std::string name;
+};
+
+// `policies`: those of the pool, for an action on one.
+Result<std::vector<kube::Request>> requests_of(const Action& action, const std::string& by,
+                                               Time now, const fleet::Keys& keys,
+                                               const std::vector<PolicyObject>& policies);
+
+// On a node or rollout: when, what, by whom and why somebody did something by hand last.
+inline constexpr std::string_view steered_annotation = "lockstep.dev/steered";
+
+}  // namespace lockstep::dashboard

@@ -1,0 +1,94 @@
+#include "dashboard/action.h"
+
+#include <gtest/gtest.h>
+
+#include "rollout/rollout_view.h"
+
+namespace lockstep::dashboard {
+namespace {
+
+constexpr Time now = Time::from_unix(1'800'000'000);
+
+Action action(std::string verb, ActionTarget target, std::string name) {
+  return {std::move(verb), target, std::move(name), "", "because"};
+}
+
+std::vector<kube::Request> requests(const Action& action, std::vector<PolicyObject> policies = {}) {
+  auto made = requests_of(action, "ada", now, fleet::Keys(), policies);
+  EXPECT_TRUE(made) << (made ? "" : made.error().text());
+  return made ? *made : std::vector<kube::Request>();
+}
+
+TEST(Action, IsReadStrictly) {
+  auto good =
+      read_action(R"({"verb":"retry","target":"node","name":"gpu-7","reason":" new\ncable "})");
+  ASSERT_TRUE(good) << good.error().text();
+  EXPECT_EQ(good->target, ActionTarget::node);
+  EXPECT_EQ(good->reason, "new cable");
+  for (const char* body : {
+           "",
+           "[]",
+           R"({"verb":"retry","target":"node","name":"gpu-7"})",
+           R"({"verb":"retry","target":"node","name":"gpu-7","reason":"  "})",
+           R"({"verb":"retry","target":"node","name":"","reason":"x"})",
+           R"({"verb":"retry","target":"node","name":"../pods","reason":"x"})",
+           R"({"verb":"delete","target":"node","name":"gpu-7","reason":"x"})",
+           R"({"verb":"promote","target":"node","name":"gpu-7","reason":"x"})",
+           R"({"verb":"retry","target":"node","name":"gpu-7","reason":"x","more":"y"})",
+           R"({"verb":"retry","target":"node","name":7,"reason":"x"})",
+       }) {
+    EXPECT_FALSE(read_action(body)) << body;
+  }
+}
+
+TEST(Action, PausesEveryPolicyOfThePool) {
+  auto made = requests(action("pause", ActionTarget::pool, ""),
+                       {{fleet::cluster_policies, "a"}, {fleet::cluster_policies, "b"}});
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(made[0].name, "a");
+  EXPECT_EQ(text_at(*made[1].body, "metadata", "annotations", fleet::paused_annotation),
+            "2027-01-15T08:00:00Z by ada: because");
+  made = requests(action("resume", ActionTarget::pool, ""), {{fleet::cluster_policies, "a"}});
+  EXPECT_TRUE(
+      find(*made.at(0).body, "metadata", "annotations", fleet::paused_annotation)->is_null());
+  EXPECT_FALSE(requests_of(action("pause", ActionTarget::pool, ""), "ada", now, fleet::Keys(), {}));
+}
+
+TEST(Action, SteersNodesByTheirLabels) {
+  fleet::Keys keys;
+  auto made = requests(action("retry", ActionTarget::node, "gpu-7"));
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].path(), "/api/v1/nodes/gpu-7");
+  EXPECT_EQ(text_at(*made[0].body, "metadata", "labels", keys.state), "upgrade-required");
+  EXPECT_EQ(text_at(*made[0].body, "metadata", "annotations", steered_annotation),
+            "2027-01-15T08:00:00Z retry by ada: because");
+  made = requests(action("skip", ActionTarget::node, "gpu-7"));
+  EXPECT_EQ(text_at(*made[0].body, "metadata", "labels", keys.skip), "true");
+  made = requests(action("unskip", ActionTarget::node, "gpu-7"));
+  EXPECT_TRUE(find(*made[0].body, "metadata", "labels", keys.skip)->is_null());
+}
+
+TEST(Action, CommandsARolloutAsTheCommandLineDoes) {
+  Action promote = action("promote", ActionTarget::rollout, "weekly");
+  promote.wave = "canary";
+  auto made = requests(promote);
+  ASSERT_EQ(made.size(), 1U);
+  auto command = rollout::Command::parse(
+      text_at(*made[0].body, "metadata", "annotations", rollout::command_annotation));
+  ASSERT_TRUE(command);
+  EXPECT_EQ(command->verb, "promote");
+  EXPECT_EQ(command->wave, "canary");
+  EXPECT_EQ(command->by, "ada");
+  made = requests(action("pause", ActionTarget::rollout, "weekly"));
+  EXPECT_TRUE(as_bool(find(*made[0].body, "spec", "paused")));
+  EXPECT_EQ(find(*made[0].body, "metadata", "annotations", rollout::command_annotation), nullptr);
+}
+
+TEST(Action, ALineStaysALineAndWhole) {
+  EXPECT_EQ(clean_line(" a\r\nb\x7f ", 100), "a  b");
+  EXPECT_EQ(clean_line("abcdef", 3), "abc");
+  EXPECT_EQ(clean_line("a\xc3\xa4z", 2), "a") << "no half of a letter";
+}
+
+}  // namespace
+}  // namespace lockstep::dashboard

@@ -1,0 +1,90 @@
+// The dashboard: a page and what it asks for. Snapshots, events, history and actions over
+// PageServer; what is shown comes from a FleetModel, and what only some pages ask for from a
+// Source.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "dashboard/event_ring.h"
+#include "dashboard/fleet_model.h"
+#include "dashboard/page_server.h"
+#include "dashboard/person.h"
+#include "data/json.h"
+#include "world/event_loop.h"
+#include "world/log.h"
+
+namespace lockstep::dashboard {
+
+// Answers now or later, once.
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual void node(const std::string& name, JsonCallback done) = 0;
+  virtual void plan(bool assume_change, JsonCallback done) = 0;
+  virtual void access(const std::string& token, JsonCallback done) = 0;
+  virtual void act(const std::string& token, const Action& action, JsonCallback done) = 0;
+};
+
+// By path: "index.html", "assets/page.js".
+using PageFiles = std::map<std::string, std::string, std::less<>>;
+// Those of web/dist, as they were when the program was built; none when they were not built.
+PageFiles embedded_page();
+
+struct DashboardOptions {
+  std::string address = "127.0.0.1:8640";
+  std::string epoch;  // see EventRing
+  std::string version;
+  std::string cluster;  // as the page calls it
+  size_t actions_at_once = 8;
+  PageServerOptions server;
+};
+
+class Dashboard {
+ public:
+  static Result<std::unique_ptr<Dashboard>> start(EventLoop& loop, Log& log, FleetModel& model,
+                                                  Source& source, const PageFiles& page,
+                                                  DashboardOptions options);
+  Dashboard(const Dashboard&) = delete;
+  Dashboard& operator=(const Dashboard&) = delete;
+
+  // Sends what changed in the model to every page.
+  void publish();
+  uint16_t port() const { return server_->port(); }
+  std::string url() const;
+  size_t pages() const { return server_->streams(); }
+
+ private:
+  struct StaticFile {
+    std::string content_type;
+    std::string plain;
+    std::string zipped;
+    std::string tag;
+  };
+
+  Dashboard(EventLoop& loop, Log& log, FleetModel& model, Source& source, const PageFiles& page,
+            DashboardOptions options);
+  void handle(const PageRequest& request, const PageServer::Respond& respond);
+  void handle_post(const PageRequest& request, const PageServer::Respond& respond);
+  PageAnswer file(const PageRequest& request) const;
+  PageAnswer snapshot(const PageRequest& request);
+  static PageAnswer zip(const PageRequest& request, std::string body);
+  JsonCallback answer_with(PageServer::Respond respond);
+
+  EventLoop& loop_;
+  Log& log_;
+  FleetModel& model_;
+  Source& source_;
+  DashboardOptions options_;
+  std::map<std::string, StaticFile, std::less<>> files_;
+  EventRing events_;
+  size_t acting_ = 0;
+  std::unique_ptr<PageServer> server_;
+  Scope scope_;
+};
+
+}  // namespace lockstep::dashboard

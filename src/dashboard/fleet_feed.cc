@@ -1,0 +1,327 @@
+#include "dashboard/fleet_feed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "controller/bake_keeper.h"
+#include "dashboard/node_card.h"
+#include "dashboard/rollout_card.h"
+#include "rollout/membership.h"
+#include "upgrade/decide.h"
+#include "upgrade/slots.h"
+
+namespace lockstep::dashboard {
+
+namespace {
+
+using fleet::State;
+
+constexpr std::string_view gpu_count_label = "nvidia.com/gpu.count";
+constexpr Duration pace_window = hours(6);
+
+int64_t gpus_of(const Node& node) {
+  int64_t gpus = amount_of(node.capacity, "nvidia.com/gpu");
+  return gpus > 0 ? gpus : parse_integer(node.meta.labels.get(gpu_count_label)).value_or(0);
+}
+
+int gpu_pods_of(const fleet::NodeView& view) {
+  return static_cast<int>(std::count_if(view.pods.begin(), view.pods.end(), [](const auto& entry) {
+    return entry.uses_gpu && !entry.pod->is_finished();
+  }));
+}
+
+// By the pace at which nodes came to their end lately.
+std::optional<Duration> estimate(std::vector<int64_t> finished, int64_t left) {
+  constexpr size_t fewest = 3;
+  constexpr size_t most = 50;
+  if (left == 0 || finished.size() < fewest) return std::nullopt;
+  size_t used = std::min(finished.size(), most);
+  std::partial_sort(finished.begin(), finished.begin() + static_cast<std::ptrdiff_t>(used),
+                    finished.end(), std::greater<>());
+  int64_t span = finished[0] - finished[used - 1];
+  if (span <= 0) return std::nullopt;
+  return seconds(span * left / static_cast<int64_t>(used - 1));
+}
+
+struct PoolRows {
+  int64_t upgraded = 0;
+  std::vector<int64_t> finished;  // when, in seconds
+};
+
+}  // namespace
+
+FleetFeed::FleetFeed(controller::FleetWatch& watch, Loop& loop, FleetModel& model,
+                     std::function<void()> changed, FeedOptions options)
+    : watch_(watch),
+      loop_(loop),
+      model_(model),
+      changed_(std::move(changed)),
+      options_(std::move(options)) {
+  watch_.on_node(scope_.bind([this](const std::string& node) { touch(node); }));
+  watch_.rollouts.on_change(scope_.bind([this] {
+    rollouts_changed_ = true;
+    schedule(options_.delay);
+  }));
+  loop_.post(scope_.bind([this] { tick(); }));
+}
+
+void FleetFeed::touch(const std::string& node) {
+  touched_.insert(node);
+  schedule(options_.delay);
+}
+
+void FleetFeed::touch_all() {
+  for (const std::string& node : watch_.nodes()) touched_.insert(node);
+  for (const std::string& node : model_.names()) touched_.insert(node);
+  schedule(Duration::zero());
+}
+
+void FleetFeed::schedule(Duration delay) {
+  if (std::exchange(scheduled_, true)) return;
+  loop_.after(delay, scope_.bind([this] {
+    scheduled_ = false;
+    work();
+  }));
+}
+
+void FleetFeed::work() {
+  Time now = loop_.now();
+  if (!watch_.synced()) return;
+  watch_.count_changed();
+  if (rollouts_changed_) foresee_waves();
+  for (size_t i = 0; i < options_.nodes_a_turn && !touched_.empty(); ++i) {
+    std::string node = *touched_.begin();
+    touched_.erase(touched_.begin());
+    look_at(node, now);
+  }
+  if (std::exchange(rollouts_changed_, false)) show_rollouts(now);
+  show_attention();
+  show_pools(now);
+  changed_();
+  if (!touched_.empty()) schedule(milliseconds(1));
+}
+
+void FleetFeed::look_at(const std::string& node, Time now) {
+  auto view = watch_.view(node);
+  if (!view || (!view->driver.wanted() && watch_.tally().facts(node) == nullptr)) {
+    attention_.erase(node);
+    return model_.remove(node, now);
+  }
+  upgrade::Reason reason =
+      upgrade::decide(*view, watch_.pool(view->pool), watch_.rules(), now).reason;
+  NodeRow row = row_of(*view, reason);
+  if (row.is_out()) {
+    JsonObject card = reason_card(reason).as_object();
+    card["node"] = row.name;
+    card["state"] = static_cast<int>(row.state);
+    attention_[node] = std::move(card);
+  } else {
+    attention_.erase(node);
+  }
+  std::string target = view->driver.newest_version();
+  if (!target.empty()) targets_[view->pool] = target;
+  model_.put(std::move(row), now);
+}
+
+NodeRow FleetFeed::row_of(const fleet::NodeView& view, const upgrade::Reason& reason) const {
+  const Node& node = *view.node;
+  const fleet::Keys& keys = watch_.rules().keys;
+  NodeRow row;
+  row.name = std::string(view.name());
+  row.state = fleet::state_of(node, keys);
+  Time since = fleet::state_since(node);
+  if (since.is_set()) row.since = since.unix_seconds();
+  row.cordoned = node.unschedulable;
+  row.ready = node.ready();
+  row.skipped = fleet::is_skipped(node, keys);
+  row.in_sync = view.driver.is_in_sync();
+  row.reason = reason.name;
+  row.pool = view.pool;
+  row.wave = wave_of(view);
+  row.zone = std::string(node.meta.labels.get(options_.zone_label));
+  row.rack = std::string(node.meta.labels.get(options_.rack_label));
+  row.version = view.driver.version();
+  row.model = std::string(node.meta.labels.get(rollout::gpu_model_label));
+  row.gpus = gpus_of(node);
+  row.gpu_pods = gpu_pods_of(view);
+  return row;
+}
+
+std::string FleetFeed::wave_of(const fleet::NodeView& view) const {
+  if (watch_.rollouts.all().empty() || !view.driver.set) return {};
+  const controller::KnownRollout* known =
+      watch_.rollouts.governing(view.pool, view.driver.set->meta.key().text());
+  if (known == nullptr) return {};
+  std::string name(view.name());
+  auto at = known->gate.wave_of.find(name);
+  if (at != known->gate.wave_of.end() && at->second < known->gate.wave_names.size()) {
+    return known->gate.wave_names[at->second];
+  }
+  auto foreseen = foreseen_.find(known->name());
+  if (foreseen == foreseen_.end()) return {};
+  auto wave = foreseen->second.waves.find(name);
+  return wave == foreseen->second.waves.end() ? std::string() : wave->second;
+}
+
+void FleetFeed::tick() {
+  loop_.after(options_.interval, scope_.bind([this] { tick(); }));
+  show_contact();
+  if (!watch_.synced()) return changed_();
+  if (!std::exchange(listed_, true)) return touch_all();
+  Time now = loop_.now();
+  model_.sample(now);
+  if (watched_) look_after_others();
+  if (touched_.empty()) {
+    show_pools(now);
+    changed_();
+  } else {
+    schedule(Duration::zero());
+  }
+}
+
+void FleetFeed::look_after_others() {
+  std::vector<std::string> names = model_.names();
+  if (names.empty()) return;
+  auto at = std::upper_bound(names.begin(), names.end(), last_looked_after_);
+  for (size_t i = 0; i < std::min(options_.nodes_looked_after, names.size()); ++i) {
+    if (at == names.end()) at = names.begin();
+    touched_.insert(*at);
+    last_looked_after_ = *at++;
+  }
+}
+
+void FleetFeed::show_attention() {
+  JsonArray failed;
+  JsonArray active;
+  for (const auto& [node, card] : attention_) {
+    bool is_failed = as_integer(find(card, "state")) == static_cast<int>(State::failed);
+    JsonArray& list = is_failed ? failed : active;
+    if (list.size() < options_.most_attention / 2) list.push_back(card);
+  }
+  for (const Json& card : std::as_const(active)) failed.push_back(card);
+  model_.set_part("attention", std::move(failed));
+}
+
+void FleetFeed::show_pools(Time now) {
+  std::map<std::string, PoolRows> rows;
+  model_.for_each([&](const NodeRow& row) {
+    if (row.state != State::done || !row.in_sync) return;
+    PoolRows& pool = rows[row.pool];
+    ++pool.upgraded;
+    if (row.since > 0 && now - Time::from_unix(row.since) < pace_window) {
+      pool.finished.push_back(row.since);
+    }
+  });
+  JsonArray pools;
+  for (const std::string& name : watch_.tally().pools()) {
+    upgrade::PoolView view = watch_.pool(name);
+    upgrade::Limits limits = upgrade::limits_of(view.policy, view.counts.total);
+    JsonObject pool{{"name", name},
+                    {"policy", view.policy.source},
+                    {"target", targets_[name]},
+                    {"total", view.counts.total},
+                    {"upgraded", rows[name].upgraded},
+                    {"waiting", view.counts.waiting},
+                    {"active", view.counts.active},
+                    {"unavailable", view.counts.unavailable},
+                    {"failed", view.counts.failed},
+                    {"maxUnavailable", limits.unavailable},
+                    {"maxParallel", limits.parallel},
+                    {"maxFailures", limits.failures}};
+    if (view.policy.paused) pool["paused"] = *view.policy.paused;
+    if (auto held = upgrade::held_back(view, false)) pool["held"] = reason_card(*held);
+    int64_t left = view.counts.waiting + view.counts.active;
+    if (auto time = estimate(std::move(rows[name].finished), left)) {
+      pool["secondsLeft"] = static_cast<int64_t>(in_seconds(*time));
+    }
+    pools.push_back(std::move(pool));
+  }
+  model_.set_part("pools", std::move(pools));
+  model_.set_part("frozen", watch_.rival() ? reason_card(*watch_.rival()) : Json(nullptr));
+}
+
+void FleetFeed::show_rollouts(Time now) {
+  JsonArray cards;
+  for (const auto& [name, known] : watch_.rollouts.all()) {
+    WaveBakes bakes(known.status.waves.size());
+    for (size_t i = 0; i < bakes.size(); ++i) {
+      const rollout::WaveStatus& wave = known.status.waves[i];
+      if (!wave.bake_began.is_set()) continue;
+      ObjectKey key{watch_.rollouts.options().ns, controller::bake_name(name, i)};
+      auto map = watch_.rollouts.waves.cache.find(kube::KeyView(key.ns, key.name));
+      auto kept = map ? controller::KeptBake::from_map(*map) : std::nullopt;
+      if (!kept || kept->record.began != wave.bake_began) continue;
+      rollout::BakeJudge judge(kept->record.rules, kept->record.began);
+      for (const rollout::BakeStep& step : kept->record.steps) judge.add(step);
+      // What was over is shown as it ended.
+      bool is_over = wave.verdict != rollout::Outcome::running;
+      bakes[i] = judge.verdict(is_over ? kept->until : now);
+    }
+    cards.push_back(rollout_card(name, known.spec, known.status, bakes));
+  }
+  model_.set_part("rollouts", std::move(cards));
+}
+
+void FleetFeed::show_contact() {
+  const auto& status = watch_.nodes_watch.reflector.status();
+  bool lost = !status.watching && status.last_error && status.last_error_time > status.last_success;
+  JsonObject contact{{"ok", !lost}, {"listed", watch_.synced()}};
+  if (lost) {
+    contact["since"] = status.last_success.is_set()
+                           ? Json(status.last_success.unix_nanoseconds / 1'000'000)
+                           : Json(nullptr);
+    contact["error"] = status.last_error->text();
+  }
+  model_.set_part("contact", std::move(contact));
+}
+
+void FleetFeed::foresee_waves() {
+  bool changed = false;
+  std::map<std::string, Foreseen> all;
+  for (const auto& [name, known] : watch_.rollouts.all()) {
+    auto open = std::count_if(known.recorded.begin(), known.recorded.end(),
+                              [](const auto& wave) { return wave.has_value(); });
+    Foreseen next;
+    next.from =
+        fmt::format("{} {} {}", known.object->meta.generation, open, watch_.driver_facts().size());
+    auto last = foreseen_.find(name);
+    if (last != foreseen_.end() && last->second.from == next.from) {
+      next = std::move(last->second);
+    } else {
+      next.waves = foresee_waves(known);
+      changed = true;
+    }
+    all.emplace(name, std::move(next));
+  }
+  changed = changed || all.size() != foreseen_.size();
+  foreseen_ = std::move(all);
+  if (changed) touch_all();
+}
+
+std::map<std::string, std::string> FleetFeed::foresee_waves(
+    const controller::KnownRollout& rollout) const {
+  std::vector<rollout::Candidate> free;
+  int64_t total = 0;
+  for (const auto& [name, facts] : watch_.driver_facts()) {
+    const fleet::NodeFacts* node = watch_.tally().facts(name);
+    if (node == nullptr || !rollout.covers(node->pool, facts.set)) continue;
+    ++total;
+    auto object = watch_.nodes_watch.cache.find(kube::KeyView("", name));
+    if (object && !rollout.gate.wave_of.contains(name)) free.push_back({name, object->meta.labels});
+  }
+  std::map<std::string, std::string> waves;
+  for (size_t i = 0; i < rollout.spec.waves.size(); ++i) {
+    if (i < rollout.recorded.size() && rollout.recorded[i]) continue;
+    const rollout::WaveSpec& wave = rollout.spec.waves[i];
+    for (const std::string& node : rollout::choose_wave(wave, rollout.spec.group_by, free, total)) {
+      waves[node] = wave.name;
+    }
+    std::erase_if(free, [&](const auto& candidate) { return waves.contains(candidate.name); });
+  }
+  return waves;
+}
+
+}  // namespace lockstep::dashboard

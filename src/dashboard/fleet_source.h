@@ -1,0 +1,43 @@
+// What pages ask for one at a time, from a real fleet: a node with its events, the plan, and what a
+// person does, with that person's own token.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "controller/fleet_watch.h"
+#include "dashboard/dashboard.h"
+#include "dashboard/fleet_model.h"
+#include "kube/api.h"
+#include "world/loop.h"
+
+namespace lockstep::dashboard {
+
+struct FleetSourceParts {
+  controller::FleetWatch& watch;
+  kube::Api& api;  // for events of nodes; ours
+  Loop& loop;
+  const FleetModel& model;
+  // A connection to the same cluster, as whoever has this token.
+  std::function<Result<std::unique_ptr<kube::Api>>(const std::string& token)> connect_as;
+  std::function<Json(bool assume_change)> plan;
+};
+
+class FleetSource final : public Source {
+ public:
+  explicit FleetSource(FleetSourceParts parts) : parts_(std::move(parts)) {}
+
+  void node(const std::string& name, JsonCallback done) override;
+  void plan(bool assume_change, JsonCallback done) override;
+  void access(const std::string& token, JsonCallback done) override;
+  void act(const std::string& token, const Action& action, JsonCallback done) override;
+
+ private:
+  std::vector<PolicyObject> policies_of(const std::string& pool) const;
+
+  FleetSourceParts parts_;
+  Scope scope_;
+};
+
+}  // namespace lockstep::dashboard

@@ -1,0 +1,135 @@
+#include "dashboard/person.h"
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace lockstep::dashboard {
+
+namespace {
+
+constexpr size_t longest_name = 120;
+
+const ResourceType& self_reviews() {
+  static const ResourceType type{"authentication.k8s.io", "v1", "SelfSubjectReview",
+                                 "selfsubjectreviews", false};
+  return type;
+}
+
+const ResourceType& access_reviews() {
+  static const ResourceType type{"authorization.k8s.io", "v1", "SelfSubjectAccessReview",
+                                 "selfsubjectaccessreviews", false};
+  return type;
+}
+
+Json review(const ResourceType& type, Json spec) {
+  JsonObject object{{"apiVersion", type.api_version()}, {"kind", type.kind}};
+  if (!spec.is_null()) object["spec"] = std::move(spec);
+  return object;
+}
+
+// Calls back with the name that the cluster knows the person by.
+void find_name(kube::Api& api, std::function<void(Result<std::string>)> done) {
+  api.call(kube::create(self_reviews(), "", review(self_reviews(), nullptr)),
+           [done = std::move(done)](kube::Reply reply) {
+             auto document = kube::document_of(std::move(reply));
+             if (document) {
+               std::string name =
+                   clean_line(text_at(**document, "status", "userInfo", "username"), longest_name);
+               return done(name.empty() ? "a person without a name" : name);
+             }
+             // Clusters before 1.28 do not say.
+             if (document.error().kind == ErrorKind::not_found) return done("a signed-in person");
+             done(fail(document.error()));
+           });
+}
+
+struct Question {
+  std::string_view name;
+  const ResourceType* type;
+};
+
+// What is asked, one after the other.
+struct AccessSearch : std::enable_shared_from_this<AccessSearch> {
+  std::shared_ptr<kube::Api> api;
+  JsonCallback done;
+  std::string user;
+  JsonObject allowed;
+  std::vector<Question> questions;
+
+  void next() {
+    if (questions.empty()) {
+      return done(Json(JsonObject{{"user", user}, {"allowed", std::move(allowed)}}));
+    }
+    Question question = questions.back();
+    questions.pop_back();
+    JsonObject attributes{
+        {"verb", "patch"}, {"group", question.type->group}, {"resource", question.type->plural}};
+    api->call(kube::create(access_reviews(), "",
+                           review(access_reviews(),
+                                  JsonObject{{"resourceAttributes", std::move(attributes)}})),
+              [self = shared_from_this(), name = question.name](kube::Reply reply) {
+                auto document = kube::document_of(std::move(reply));
+                if (!document) return self->done(fail(document.error()));
+                // Whoever may steer one kind of policy may not be told that they may not.
+                bool may = as_bool(find(**document, "status", "allowed"));
+                self->allowed[name] = may || as_bool(find(Json(self->allowed), name));
+                self->next();
+              });
+  }
+};
+
+struct Performance : std::enable_shared_from_this<Performance> {
+  std::shared_ptr<kube::Api> api;
+  JsonCallback done;
+  std::string what;
+  std::vector<kube::Request> requests;
+  size_t place = 0;
+
+  void next() {
+    if (place == requests.size()) return done(Json(JsonObject{{"done", what}}));
+    kube::Request request = requests[place++];
+    std::string object = request.describe();
+    api->call(std::move(request), [self = shared_from_this(), object](kube::Reply reply) {
+      auto document = kube::document_of(std::move(reply));
+      if (!document) return self->done(fail(document.error().at(object)));
+      self->next();
+    });
+  }
+};
+
+}  // namespace
+
+void find_access(std::shared_ptr<kube::Api> api, JsonCallback done) {
+  auto search = std::make_shared<AccessSearch>();
+  search->api = std::move(api);
+  search->done = std::move(done);
+  search->questions = {{"pool", &fleet::nvidia_drivers},
+                       {"pool", &fleet::cluster_policies},
+                       {"rollout", &fleet::driver_rollouts},
+                       {"node", &resource::nodes}};
+  find_name(*search->api, [search](Result<std::string> name) {
+    if (!name) return search->done(fail(name.error()));
+    search->user = std::move(*name);
+    search->next();
+  });
+}
+
+void perform(std::shared_ptr<kube::Api> api, const Action& action, Time now,
+             const fleet::Keys& keys, std::vector<PolicyObject> policies, JsonCallback done) {
+  auto performance = std::make_shared<Performance>();
+  performance->api = std::move(api);
+  performance->done = std::move(done);
+  performance->what = fmt::format("{} {}", action.verb, action.name);
+  find_name(*performance->api, [performance, action, now, keys,
+                                policies = std::move(policies)](Result<std::string> name) {
+    if (!name) return performance->done(fail(name.error()));
+    auto requests = requests_of(action, *name, now, keys, policies);
+    if (!requests) return performance->done(fail(requests.error()));
+    performance->requests = std::move(*requests);
+    performance->next();
+  });
+}
+
+}  // namespace lockstep::dashboard

@@ -1,0 +1,67 @@
+// Snapshot, then server-sent events; begins anew when the server says so. What went wrong is a state of its own,
+// because whoever leaves the page open must see that it has grown old.
+import { Fleet, type Changes, type Snapshot } from "./model";
+
+export type Link = "loading" | "live" | "lost" | "failed";
+
+export interface ConnectionState {
+  link: Link;
+  error: string;
+  // When the server was last heard of, in milliseconds.
+  heard: number;
+}
+
+const retryDelay = 2000;
+
+export class Connection {
+  readonly fleet = new Fleet();
+  state: ConnectionState = { link: "loading", error: "", heard: 0 };
+  private source: EventSource | undefined;
+  private timer = 0;
+
+  // `changed`: something is to be drawn; called at most once a frame by the caller's own doing.
+  constructor(private readonly changed: () => void) {}
+
+  async start(): Promise<void> {
+    window.clearTimeout(this.timer);
+    this.source?.close();
+    try {
+      const answer = await fetch("/api/snapshot", { cache: "no-store" });
+      if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+      const snapshot = (await answer.json()) as Snapshot;
+      this.fleet.take(snapshot);
+      this.set("live", "");
+      this.listen(snapshot.id);
+    } catch (problem) {
+      const known = this.fleet.sequence >= 0;
+      this.set(known ? "lost" : "failed", problem instanceof Error ? problem.message : String(problem));
+      this.timer = window.setTimeout(() => void this.start(), retryDelay);
+    }
+  }
+
+  private listen(id: string): void {
+    const source = new EventSource(`/api/events?after=${encodeURIComponent(id)}`);
+    this.source = source;
+    source.onmessage = (event: MessageEvent<string>) => {
+      const changes = JSON.parse(event.data) as Changes;
+      if (changes.sequence <= this.fleet.sequence) return;
+      this.fleet.apply(changes);
+      this.set("live", "");
+    };
+    source.addEventListener("reset", () => void this.start());
+    source.onopen = () => this.set("live", "");
+    source.onerror = () => {
+      this.set("lost", "no answer from the dashboard's server");
+      // The browser tries again by itself, unless it was refused.
+      if (source.readyState === EventSource.CLOSED) {
+        source.close();
+        this.timer = window.setTimeout(() => void this.start(), retryDelay);
+      }
+    };
+  }
+
+  private set(link: Link, error: string): void {
+    this.state = { link, error, heard: link === "live" ? Date.now() : this.state.heard };
+    this.changed();
+  }
+}
