@@ -7,7 +7,7 @@ import path from "node:path";
 const web = process.env.LOCKSTEP_WEB;
 const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 // Far longer than anything here takes, on a machine that does much else.
-export const patience = 60_000;
+export const patience = Number(process.env.PATIENCE ?? 60_000);
 
 for (const [what, where] of [
   ["Chromium (the package chromium)", chromiumPath],

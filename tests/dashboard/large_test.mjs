@@ -21,7 +21,7 @@ test("ten thousand nodes are shown, followed, found and opened", async () => {
   const face = page.locator(".map-face");
   assert.match(await face.getAttribute("aria-label"), /Map of 10000 nodes/);
   server.say("rate 50");
-  await waitForText(page.locator(".stages"), /validate [1-9]/);
+  await waitForText(page.locator(".stages"), /validate\s+[1-9]/);
   server.say("rate 0");
   server.say("fail gpu-9000");
   await waitForText(byTest(page, "failed"), /gpu-9000/);
@@ -37,7 +37,7 @@ test("ten thousand nodes are shown, followed, found and opened", async () => {
   }
   await waitForText(byTest(page, "moment"), /the last ([3-9]|\d\d) s|min/);
   await page.getByLabel("Moment to show").fill("0");
-  await waitForText(page.locator(".stages"), /done 3,334/);
+  await waitForText(page.locator(".stages"), /done\s+3,334/);
   assert.deepEqual(await accessibilityProblems(page), []);
   assert.deepEqual(page.complaints, []);
   assert.deepEqual(page.strangers, []);

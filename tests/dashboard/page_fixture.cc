@@ -13,6 +13,7 @@
 #include <ctime>
 #include <map>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,7 @@ constexpr std::array way = {State::required,    State::cordon,     State::pod_de
                             State::done};
 constexpr int64_t gpus_per_node = 8;
 constexpr int64_t nodes_per_rack = 32;
+constexpr size_t most_attention = 20;
 
 class Fixture final : public Source {
  public:
@@ -41,7 +43,7 @@ class Fixture final : public Source {
     show();
     DashboardOptions options;
     options.address = "127.0.0.1:" + port;
-    options.epoch = random_.suffix(8);
+    options.epoch = SystemRandom().suffix(8);
     options.version = "0.1.0";
     options.cluster = "fixture";
     auto started = Dashboard::start(loop, log, model_, *this, embedded_page(), options);
@@ -210,23 +212,26 @@ class Fixture final : public Source {
                     {"maxFailures", 5},
                     {"secondsLeft", 300}};
     if (!paused_.empty()) pool["paused"] = paused_;
-    JsonArray attention;
+    JsonArray failed;
+    JsonArray under_way;
     model_.for_each([&](const NodeRow& row) {
-      if (!row.is_out() || attention.size() >= 20) return;
+      JsonArray& list = row.state == State::failed ? failed : under_way;
+      if (!row.is_out() || list.size() >= most_attention) return;
       Json card = reason_of(row);
       card.as_object()["node"] = row.name;
       card.as_object()["state"] = static_cast<int>(row.state);
-      if (row.state == State::failed) {
-        attention.insert(attention.begin(), std::move(card));
-      } else {
-        attention.push_back(std::move(card));
-      }
+      list.push_back(std::move(card));
     });
-    model_.set_part("pools", total == 0 ? JsonArray{} : JsonArray{std::move(pool)});
-    model_.set_part("attention", std::move(attention));
-    model_.set_part("contact", JsonObject{{"ok", true}, {"listed", true}});
-    model_.set_part("frozen", nullptr);
-    model_.set_part("rollouts", total == 0 ? JsonArray{} : JsonArray{rollout()});
+    for (const Json& card : std::as_const(under_way)) failed.push_back(card);
+    auto set_part = [&](std::string_view name, const Json& value) {
+      auto said = said_.find(name);
+      model_.set_part(name, said == said_.end() ? value : said->second);
+    };
+    set_part("pools", total == 0 ? JsonArray{} : JsonArray{std::move(pool)});
+    set_part("attention", std::move(failed));
+    set_part("contact", JsonObject{{"ok", true}, {"listed", true}});
+    set_part("frozen", nullptr);
+    set_part("rollouts", total == 0 ? JsonArray{} : JsonArray{rollout()});
   }
   Json rollout() const {
     rollout::RolloutSpec spec;
@@ -311,18 +316,19 @@ class Fixture final : public Source {
       if (const NodeRow* row = model_.find(rest)) --counts_[row->state];
       model_.remove(rest, loop.now());
     }
-    if (word != "rate") show();
     if (word == "part") {
       size_t at = rest.find(' ');
       auto json = parse_json(rest.substr(at + 1));
-      if (json) model_.set_part(rest.substr(0, at), *json);
+      if (json) said_[rest.substr(0, at)] = *json;
     }
+    if (word != "rate") show();
     dashboard_->publish();
   }
 
   SeededRandom random_{7};
   FleetModel model_;
   std::map<State, int64_t> counts_;
+  std::map<std::string, Json, std::less<>> said_;  // parts that a test has set
   std::string paused_;
   std::string approved_by_;
   int64_t rate_ = 0;

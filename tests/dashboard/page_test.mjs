@@ -126,16 +126,16 @@ test("the time line turns the map back, and comes back to live", async () => {
   await waitForText(byTest(page, "moment"), /the last ([2-9]|\d\d) s/);
   server.say("step 200");
   const stages = page.locator(".stages");
-  await waitForText(stages, /cordon [1-9]/);
+  await waitForText(stages, /cordon\s+[1-9]/);
   // So that there is a moment after it.
   await waitForText(byTest(page, "moment"), /the last ([5-9]|\d\d) s/);
   const slider = page.getByLabel("Moment to show");
   await slider.fill("0");
   await waitForText(byTest(page, "moment"), /the fleet at .* ago/);
-  await waitForText(stages, /waits 32[\s\S]*done 16/);
+  await waitForText(stages, /waits\s+32[\s\S]*done\s+16/);
   await waitForText(byTest(page, "link"), /looking back/);
   await page.getByRole("button", { name: "Back to live" }).click();
-  await waitForText(stages, /cordon [1-9]/);
+  await waitForText(stages, /cordon\s+[1-9]/);
 });
 
 test("the plan says who is moved and who blocks", async () => {
@@ -162,8 +162,8 @@ test("a lost connection is said, and mends by itself", async () => {
 test("a cluster that does not answer, and a rival, are said", async () => {
   server.say('part contact {"ok":false,"listed":true,"error":"connection refused"}');
   await waitForText(page.getByRole("alert"), /The cluster does not answer.*connection refused/);
-  server.say('part frozen {"name":"Rival","text":"NVIDIA\'s own controller upgrades, too.","remedy":"switch it off"}');
   server.say('part contact {"ok":true,"listed":true}');
+  server.say('part frozen {"name":"Rival","text":"NVIDIA\'s own controller upgrades, too.","remedy":"switch it off"}');
   await waitForText(page.getByRole("alert"), /Nothing is done: NVIDIA's own controller.*switch it off/);
 });
 

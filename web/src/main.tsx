@@ -38,7 +38,7 @@ function changed(): void {
     renderTimer = window.setTimeout(() => {
       renderTimer = 0;
       lastRender = performance.now();
-      history.add(connection.fleet.at);
+      if (connection.state.link === "live") history.add(connection.fleet.now());
       renderPage?.();
     }, wait);
   }
@@ -219,7 +219,7 @@ function App() {
         {ready && fleet.nodes.size > 0 && view === "fleet" && (
           <>
             {fleet.pools.map((pool) => <PoolSummary key={pool.name} pool={pool} person={person} onAsk={setAsked} />)}
-            {fleet.rollouts.map((rollout) => <RolloutView key={rollout.name} rollout={rollout} person={person} now={fleet.at} onAsk={setAsked} />)}
+            {fleet.rollouts.map((rollout) => <RolloutView key={rollout.name} rollout={rollout} person={person} now={fleet.now()} onAsk={setAsked} />)}
             <div class="columns">
               <div class="left">
                 <section class="card" aria-labelledby="map-title">
@@ -262,3 +262,5 @@ root.textContent = "";
 render(<App />, root);
 void connection.start();
 void person.restore();
+// Ages and the time line go on while nothing changes.
+window.setInterval(changed, 1000);

@@ -161,6 +161,8 @@ export class Fleet {
   byName = new Map<string, FleetNode>();
   parts: Parts = {};
   at = 0;
+  // When `at` was heard, by our own clock, which may differ from the server's.
+  private heard = 0;
   sequence = -1;
   // Who is there, and in which groups, has changed: the map is laid out anew.
   shape = 0;
@@ -197,6 +199,7 @@ export class Fleet {
   private takeParts(changes: Changes): void {
     this.sequence = changes.sequence;
     this.at = changes.at;
+    this.heard = Date.now();
     for (const part of ["about", "pools", "rollouts", "attention", "contact", "frozen"] as const) {
       if (part in changes) (this.parts as Record<string, unknown>)[part] = changes[part];
     }
@@ -242,6 +245,10 @@ export class Fleet {
     }
   }
 
+  // The server's time now: at rest it sends nothing, and time goes on.
+  now(): number {
+    return this.at + Math.max(0, Date.now() - this.heard);
+  }
   get pools(): Pool[] {
     return this.parts.pools ?? [];
   }

@@ -103,7 +103,7 @@ function Body({ card, fleet, person, onAsk }: { card: Card; fleet: Fleet; person
     <>
       <p class={`state-line s-${look.key}`}>
         <Glyph state={card.state} /> <strong>{look.name}</strong> {look.what}
-        {card.since ? <span class="muted"> · for {duration((fleet.at - card.since) / 1000)}</span> : null}
+        {card.since ? <span class="muted"> · for {duration((fleet.now() - card.since) / 1000)}</span> : null}
       </p>
       <div class={`why${look.key === "failed" ? " why-failed" : ""}`} data-testid="why">
         <p><strong>{card.reason.name}</strong><br />{card.reason.text}</p>
@@ -167,7 +167,7 @@ function StateList({ card, fleet }: { card: Card; fleet: Fleet }) {
     <ol class="plain states">
       {states.map(([at, state], i) => {
         const name = fleet.states[state] ?? "";
-        const end = states[i + 1]?.[0] ?? fleet.at;
+        const end = states[i + 1]?.[0] ?? fleet.now();
         return (
           <li key={at}>
             <time class="muted">{clock(at)}</time> <Glyph state={name} /> {lookOf(name).name} <span class="muted">{duration((end - at) / 1000)}</span>
