@@ -60,5 +60,16 @@ TEST(RequestHead, RefusesWhatIsNoRequest) {
   }
 }
 
+TEST(RequestHead, KeepsTheQueryAndTheHeaders) {
+  RequestHead head =
+      parse_request_head("GET /a?b=c&d#e HTTP/1.1\r\nHost: h\r\nX-Two:  1 \r\nx-two: 2\r\n\r\n");
+  ASSERT_EQ(head.refusal, 0);
+  EXPECT_EQ(head.path, "/a");
+  EXPECT_EQ(head.query, "b=c&d");
+  EXPECT_EQ(head.header("x-two"), "1") << "the first of that name";
+  EXPECT_EQ(head.header("x-three"), "");
+  EXPECT_EQ(parse_request_head("GET /a#b?c HTTP/1.0\r\n\r\n").query, "");
+}
+
 }  // namespace
 }  // namespace lockstep::controller

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/http_api_test_util.h"
+#include "kube/token_connection.h"
 
 namespace lockstep::kube {
 namespace {
@@ -100,6 +101,28 @@ TEST(ConnectTest, TheEnvironmentsProxyIsUsed) {
   ASSERT_TRUE(loop.run_until([&] { return reply.has_value(); }, testing::patience));
   ASSERT_TRUE(reply->has_value()) << reply->error().text();
   EXPECT_EQ(proxy.requests().at(0).target, "http://api.invalid:8001/api/v1/nodes/n");
+}
+
+TEST(ConnectTest, WithSomebodysTokenNothingOfOurOwnIsSent) {
+  ScriptedServer server(
+      [](const ReceivedRequest&, ServerConnection& connection) { connection.answer(200, "{}"); });
+  EventLoop loop;
+  MemoryFiles files;
+  ScriptedProcesses processes;
+  files.contents["/f"] = small_config(server.url());
+  ConnectOptions options;
+  options.kubeconfig = "/f";
+  const auto target = find_target(options, {}, files);
+  ASSERT_TRUE(target.has_value()) << target.error().text();
+  auto api = connect_with_token(options, *target, "theirs", {}, files, processes, loop);
+  ASSERT_TRUE(api.has_value()) << api.error().text();
+  std::optional<Reply> reply;
+  (*api)->call(get(resource::nodes, {"", "n"}), [&](Reply r) { reply = std::move(r); });
+  ASSERT_TRUE(loop.run_until([&] { return reply.has_value(); }, testing::patience));
+  const ReceivedRequest request = server.requests().at(0);
+  EXPECT_EQ(request.header("authorization"), "Bearer theirs");
+  EXPECT_EQ(request.header("impersonate-user"), "");
+  EXPECT_FALSE(connect_with_token(options, *target, "a\r\nX-Evil: b", {}, files, processes, loop));
 }
 
 }  // namespace

@@ -163,6 +163,8 @@ export class HeatMap {
       for (let place = 0; place < this.nodes.length; place++) this.cell(context, place);
       this.fleet.dirty.clear();
       this.drawOverlay();
+      // What the benchmark calls the first picture.
+      if (this.nodes.length > 0 && performance.getEntriesByName("lockstep-map").length === 0) performance.mark("lockstep-map");
       return true;
     }
     if (this.fleet.dirty.size === 0) return false;
