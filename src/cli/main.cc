@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "cli/controller_flags.h"
 #include "cli/dashboard_flags.h"
+#include "cli/dra_plugin_command.h"
 #include "cli/exit_codes.h"
 #include "cli/looking_flags.h"
 #include "cli/matrix_flags.h"
@@ -88,6 +89,7 @@ void add_commands(CLI::App& app, std::string_view asked, Flags& flags, int& resu
       {{"matrix"}, [&] { add_matrix(app, flags.matrix, result); }},
       {{"reroll"}, [&] { add_reroll(app, flags.reroll, result); }},
       {{"driver-manager"}, [&] { add_driver_manager(app, flags.driver_manager, result); }},
+      {{"dra-plugin"}, [&] { app.add_subcommand("dra-plugin", std::string(dra_plugin_about)); }},
       {{"gate"}, [&] { add_gate(app, flags.gate, result); }},
       {{"recipe"}, [&] { add_recipe(app, flags.recipes, result); }},
       {{"query"}, [&] { add_query(app, flags.recipes, result); }},
@@ -120,6 +122,7 @@ int run(int argc, char** argv) {
     return ExitCode::ok;
   }
   if (argc > 1 && std::string_view(argv[1]) == "enter-root") return enter_root(argc, argv);
+  if (argc > 1 && std::string_view(argv[1]) == "dra-plugin") return run_dra_plugin(argc, argv);
   // A process of the gate's own, which nobody else starts.
   if (argc == 2 && std::string_view(argv[1]) == gate_worker_word) return run_gate_worker();
   CLI::App app(

@@ -13,6 +13,8 @@ namespace lockstep::dra {
 
 namespace {
 
+using Texts = std::vector<std::string>;
+
 constexpr std::string_view header = "lockstep-dra-checkpoint 1";
 constexpr size_t checksum_length = 64;
 // Of damaged lines: what a person may want to look at, not an archive.
@@ -30,6 +32,7 @@ JsonObject to_json(const PreparedDevice& device) {
                     {"device", device.device},
                     {"cdiIds", texts_to_json(device.cdi_ids)},
                     {"shareId", device.share_id},
+                    {"environment", texts_to_json(device.environment)},
                     {"adminAccess", device.admin_access}};
 }
 
@@ -67,6 +70,7 @@ std::optional<PreparedDevice> device_of(const Json& json) {
   if (!requests || !cdi_ids || device.pool.empty() || device.device.empty()) return std::nullopt;
   device.requests = std::move(*requests);
   device.cdi_ids = std::move(*cdi_ids);
+  device.environment = texts_of(lockstep::find(json, "environment")).value_or(Texts());
   return device;
 }
 
@@ -138,39 +142,56 @@ CheckpointReading decode_checkpoint(std::string_view bytes, std::string_view boo
 }
 
 Result<Checkpoint> Checkpoint::open(Files& files, std::string path, std::string boot_id, Log& log) {
-  Checkpoint checkpoint(files, std::move(path), std::move(boot_id));
-  const std::string& name = checkpoint.path_;
-  std::string bytes;
-  if (files.exists(name)) {
-    LOCKSTEP_TRY(bytes, files.read(name));
+  Checkpoint checkpoint(files, std::move(path), std::move(boot_id), log);
+  LOCKSTEP_CHECK(checkpoint.read());
+  return checkpoint;
+}
+
+Result<void> Checkpoint::reload() {
+  auto now = files_->fingerprint(path_);
+  if (now && *now == fingerprint_) return {};
+  return read();
+}
+
+namespace {
+
+// Whoever looks later has less to look at; the claims that are well do not wait for that.
+void set_aside(Files& files, const std::string& path, const std::vector<std::string>& lines,
+               Log& log) {
+  std::string kept = files.exists(path) ? files.read(path).value_or("") : "";
+  for (const auto& line : lines) kept += line + "\n";
+  if (kept.size() > set_aside_limit) kept.erase(0, kept.size() - set_aside_limit);
+  if (auto written = files.write(path, kept, 0600); !written) {
+    log.warning("what was damaged could not be kept", {{"error", written.error().text()}});
   }
-  CheckpointReading reading = decode_checkpoint(bytes, checkpoint.boot_id_);
+}
+
+}  // namespace
+
+Result<void> Checkpoint::read() {
+  std::string bytes;
+  if (files_->exists(path_)) {
+    LOCKSTEP_TRY(bytes, files_->read(path_));
+  }
+  std::string seen = files_->fingerprint(path_).value_or("");
+  CheckpointReading reading = decode_checkpoint(bytes, boot_id_);
   for (const auto& problem : reading.problems) {
-    log.error("a part of the checkpoint cannot be read, and is set aside",
-              {{"file", name}, {"problem", problem}});
+    log_->error("a part of the checkpoint cannot be read, and is set aside",
+                {{"file", path_}, {"problem", problem}});
   }
   if (!reading.bad_lines.empty()) {
-    std::string aside = name + ".set-aside";
-    std::string kept = files.exists(aside) ? files.read(aside).value_or("") : "";
-    for (const auto& line : reading.bad_lines) kept += line + "\n";
-    if (kept.size() > set_aside_limit) kept.erase(0, kept.size() - set_aside_limit);
-    // Whoever looks later has less to look at; the claims that are well do not wait for that.
-    if (auto written = files.write(aside, kept, 0600); !written) {
-      log.warning("what was damaged could not be kept", {{"error", written.error().text()}});
-    }
+    set_aside(*files_, path_ + ".set-aside", reading.bad_lines, *log_);
   }
   if (reading.from_before > 0) {
-    log.info("the machine was started anew: claims from before are forgotten",
-             {{"claims", std::to_string(reading.from_before)}});
+    log_->info("the machine was started anew: claims from before are forgotten",
+               {{"claims", std::to_string(reading.from_before)}});
   }
   bool is_as_it_was = reading.problems.empty() && reading.from_before == 0 && !bytes.empty();
-  if (is_as_it_was) {
-    checkpoint.entries_ = std::move(reading.entries);
-  } else {
-    // Also the first time: whoever cannot write is told now, and not at the first claim.
-    LOCKSTEP_CHECK(checkpoint.write(std::move(reading.entries)));
-  }
-  return checkpoint;
+  // Also the first time: whoever cannot write is told now, and not at the first claim.
+  if (!is_as_it_was) return write(std::move(reading.entries));
+  entries_ = std::move(reading.entries);
+  fingerprint_ = std::move(seen);
+  return {};
 }
 
 const CheckpointEntry* Checkpoint::find(const std::string& uid) const {
@@ -196,6 +217,7 @@ Result<void> Checkpoint::erase(const std::string& uid) {
 Result<void> Checkpoint::write(CheckpointEntries entries) {
   LOCKSTEP_CHECK(files_->write(path_, encode_checkpoint(entries, boot_id_), 0600));
   entries_ = std::move(entries);
+  fingerprint_ = files_->fingerprint(path_).value_or("");
   return {};
 }
 

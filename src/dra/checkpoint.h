@@ -21,6 +21,7 @@ struct PreparedDevice {
   std::string device;
   std::vector<std::string> cdi_ids;
   std::string share_id;
+  std::vector<std::string> environment;  // "NAME=value", what the claim asked for
   bool admin_access = false;
 
   bool operator==(const PreparedDevice&) const = default;
@@ -61,6 +62,8 @@ class Checkpoint {
   // damaged is put aside into `path`.set-aside, and reported.
   static Result<Checkpoint> open(Files& files, std::string path, std::string boot_id, Log& log);
 
+  // What another process has made of it since; as before when it fails.
+  Result<void> reload();
   // On disk when they return; as before when they fail.
   Result<void> put(CheckpointEntry entry);
   Result<void> erase(const std::string& uid);
@@ -68,13 +71,16 @@ class Checkpoint {
   const CheckpointEntry* find(const std::string& uid) const;
 
  private:
-  Checkpoint(Files& files, std::string path, std::string boot_id)
-      : files_(&files), path_(std::move(path)), boot_id_(std::move(boot_id)) {}
+  Checkpoint(Files& files, std::string path, std::string boot_id, Log& log)
+      : files_(&files), log_(&log), path_(std::move(path)), boot_id_(std::move(boot_id)) {}
+  Result<void> read();
   Result<void> write(CheckpointEntries entries);
 
   Files* files_;
+  Log* log_;
   std::string path_;
   std::string boot_id_;
+  std::string fingerprint_;  // of the file that entries_ are
   CheckpointEntries entries_;
 };
 

@@ -108,6 +108,35 @@ Result<void> read_sharing(const Json& json, GpuConfig& config) {
   return read_time_slicing(*slicing, config);
 }
 
+bool is_variable_name(std::string_view name) {
+  auto is_fine = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+         std::all_of(name.begin(), name.end(), is_fine);
+}
+
+// What we or the container runtime set ourselves.
+bool is_taken(std::string_view name) {
+  return name.starts_with("LOCKSTEP_") || name.starts_with("NVIDIA_") || name.starts_with("LD_");
+}
+
+Result<void> read_environment(const Json& json, GpuConfig& config) {
+  LOCKSTEP_TRY(const JsonObject* object, object_at(json, "environment"));
+  for (const auto& [key, value] : *object) {
+    std::string name{std::string_view(key)};
+    std::string place = "environment." + name;
+    if (!is_variable_name(name)) {
+      return fail(ErrorKind::invalid, "is no name of a variable", place);
+    }
+    if (is_taken(name)) return fail(ErrorKind::invalid, "is not for a claim to set", place);
+    bool is_text = value.is_string() && as_text(&value).find('\0') == std::string_view::npos;
+    if (!is_text) return fail(ErrorKind::invalid, "must be a text", place);
+    config.environment.emplace(name, as_text(&value));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view to_string(Sharing sharing) { return text_of(sharings, sharing); }
@@ -118,10 +147,13 @@ Result<GpuConfig> decode_gpu_config(const Json& parameters) {
   // Before the fields: of another kind all of them would be unknown.
   LOCKSTEP_CHECK(check_text(*object, "apiVersion", api_version));
   LOCKSTEP_CHECK(check_text(*object, "kind", kind));
-  LOCKSTEP_CHECK(check_fields(*object, {"apiVersion", "kind", "sharing"}, ""));
+  LOCKSTEP_CHECK(check_fields(*object, {"apiVersion", "kind", "sharing", "environment"}, ""));
   GpuConfig config;
   if (const Json* sharing = value_of(*object, "sharing")) {
     LOCKSTEP_CHECK(read_sharing(*sharing, config));
+  }
+  if (const Json* environment = value_of(*object, "environment")) {
+    LOCKSTEP_CHECK(read_environment(*environment, config));
   }
   return config;
 }

@@ -5,9 +5,12 @@
 //   apiVersion: gpu.lockstep.dev/v1alpha1
 //   kind: GpuConfig
 //   sharing: {strategy: TimeSlicing, timeSlicing: {interval: Short}}
+//   environment: {CUDA_CACHE_DISABLE: "1"}
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -22,7 +25,9 @@ std::string_view to_string(TimeSlice slice);
 
 struct GpuConfig {
   Sharing sharing = Sharing::exclusive;
-  std::optional<TimeSlice> interval;
+  std::optional<TimeSlice> interval = std::nullopt;
+  // For the container, in the order of their names.
+  std::map<std::string, std::string> environment = {};
 
   bool operator==(const GpuConfig&) const = default;
 };

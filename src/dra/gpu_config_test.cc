@@ -24,7 +24,9 @@ TEST(GpuConfig, WhatIsRightIsRead) {
         Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{}})",
             {Sharing::time_slicing, TimeSlice::usual}},
         Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{"interval":"Long"}})",
-            {Sharing::time_slicing, TimeSlice::extended}}}) {
+            {Sharing::time_slicing, TimeSlice::extended}},
+        Row{R"(,"environment":{"B":"2","A_1":""})",
+            {Sharing::exclusive, std::nullopt, {{"A_1", ""}, {"B", "2"}}}}}) {
     auto config = decode(row.rest);
     ASSERT_TRUE(config) << row.rest << ": " << config.error().text();
     EXPECT_EQ(*config, row.config) << row.rest;
@@ -38,7 +40,8 @@ TEST(GpuConfig, WhatIsWrongIsRefusedByItsField) {
   };
   for (const Row& row : {
            Row{R"(,"sharin":{})", "sharin: unknown field; did you mean sharing?"},
-           Row{R"(,"memory":1)", "memory: unknown field; there are apiVersion, kind, sharing"},
+           Row{R"(,"memory":1)",
+               "memory: unknown field; there are apiVersion, kind, sharing, environment"},
            Row{R"(,"sharing":[])", "sharing: must be an object"},
            Row{R"(,"sharing":{})", "sharing.strategy: says how, and must be there"},
            Row{R"(,"sharing":{"strategy":"exclusive"})",
@@ -54,6 +57,14 @@ TEST(GpuConfig, WhatIsWrongIsRefusedByItsField) {
            Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{"interval":"short"}})",
                "sharing.timeSlicing.interval: \"short\" is none of Default, "
                "Short, Medium, Long"},
+           Row{R"(,"environment":{"1A":"x"})", "environment.1A: is no name of a variable"},
+           Row{R"(,"environment":{"A=B":"x"})", "environment.A=B: is no name of a variable"},
+           Row{R"(,"environment":{"A":1})", "environment.A: must be a text"},
+           Row{R"(,"environment":{"LD_PRELOAD":"x"})",
+               "environment.LD_PRELOAD: is not for a claim to set"},
+           Row{R"(,"environment":{"NVIDIA_VISIBLE_DEVICES":"all"})",
+               "environment.NVIDIA_VISIBLE_DEVICES: is not for a claim to set"},
+           Row{R"(,"environment":[])", "environment: must be an object"},
        }) {
     auto config = decode(row.rest);
     ASSERT_FALSE(config) << row.rest;

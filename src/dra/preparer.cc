@@ -57,6 +57,16 @@ bool excludes(const PreparedDevice& a, const PreparedDevice& b) {
   return a.share_id.empty() || b.share_id.empty() || a.share_id == b.share_id;
 }
 
+// As far as it has a part in a CDI spec.
+GpuConfig config_of(const PreparedDevice& device) {
+  GpuConfig config;
+  for (const std::string& variable : device.environment) {
+    size_t equals = variable.find('=');
+    config.environment.emplace(variable.substr(0, equals), variable.substr(equals + 1));
+  }
+  return config;
+}
+
 }  // namespace
 
 ClaimFailure ClaimPreparer::failure(const ClaimName& claim, FailureClass kind,
@@ -105,6 +115,9 @@ tl::expected<std::vector<ClaimPreparer::Wanted>, ClaimFailure> ClaimPreparer::re
     } else if (known->config != *config) {
       return give_up(FailureClass::bad_config,
                      fmt::format("two requests want device {} set up in two ways", device.device));
+    }
+    for (const auto& [key, value] : config->environment) {
+      if (known->device.requests.empty()) known->device.environment.push_back(key + "=" + value);
     }
     known->device.requests.push_back(std::move(request));
   }
@@ -177,6 +190,22 @@ ClaimPreparer::Prepared ClaimPreparer::prepare(const ClaimName& claim) {
     return give_up(FailureClass::transient, "the checkpoint cannot be written");
   }
   return entry.devices;
+}
+
+std::vector<std::string> ClaimPreparer::rewrite_specs() {
+  std::vector<std::string> failed;
+  for (const auto& [uid, entry] : checkpoint_.entries()) {
+    if (entry.phase != ClaimPhase::prepared) continue;
+    std::vector<CdiDevice> devices;
+    for (const PreparedDevice& device : entry.devices) {
+      auto edits = devices_.find(device.pool, device.device, config_of(device));
+      if (edits) devices.push_back({device.device, std::move(*edits)});
+    }
+    bool is_written = devices.size() == entry.devices.size() &&
+                      write_cdi_spec(files_, options_.cdi, uid, devices).has_value();
+    if (!is_written) failed.push_back(entry.ns + "/" + entry.name);
+  }
+  return failed;
 }
 
 Result<void> ClaimPreparer::unprepare(const std::string& uid) {

@@ -67,6 +67,9 @@ class ClaimPreparer {
 
   // Done twice, it gives the same answer, and makes a lost CDI spec anew.
   Prepared prepare(const ClaimName& claim);
+  // Makes the CDI specs of all prepared claims anew, for the driver of now. Gives the claims for
+  // which that was not possible: their specs are as they were.
+  std::vector<std::string> rewrite_specs();
   // Asks neither the driver nor the API. A claim that is not known is one that is unprepared.
   Result<void> unprepare(const std::string& uid);
 

@@ -7,6 +7,7 @@
 //   hang CALL [AFTER]           never answers
 //   crash CALL
 //   log FILE TEXT               at cuInit, the text becomes a line at the end of the file
+//   kernel FILE                 NVML answers code 18 when this file does not name its own version
 // The other keys are numbers; see where they are read.
 #pragma once
 

@@ -17,10 +17,89 @@ static int index_of(const void* device) { return (int)((const Device*)device - d
   const int code = fake_call(gpu, __func__); \
   if (code != 0) return code
 
+// One build for each driver version, where a test swaps drivers.
+#ifndef FAKE_VERSION
+#define FAKE_VERSION "580.95.05"
+#endif
+
+static const char* own_version(void) { return fake_text(-1, "driver", FAKE_VERSION); }
+
+// With "kernel FILE" the library looks at the version of a fake kernel module, as the real one does at the real one's.
+static int compare_with_kernel(void) {
+  enum { driver_not_loaded = 9, version_mismatch = 18 };
+  const char* path = fake_text(-1, "kernel", NULL);
+  if (path == NULL) return 0;
+  FILE* file = fopen(path, "r");
+  if (file == NULL) return driver_not_loaded;
+  char text[512];
+  const size_t size = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[size] = 0;
+  const char* found = strstr(text, own_version());
+  return found == NULL ? version_mismatch : 0;
+}
+
 FAKE_API int nvmlInit_v2(void) {
   fake_reset();
   for (int i = 0; i < most_gpus; ++i) devices[i].index = i;
   BEGIN(-1);
+  return compare_with_kernel();
+}
+
+FAKE_API int nvmlShutdown(void) {
+  BEGIN(-1);
+  return 0;
+}
+
+FAKE_API int nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  BEGIN(-1);
+  *version = (int)fake_number(-1, "cuda", 13000);
+  return 0;
+}
+
+FAKE_API int nvmlDeviceGetArchitecture(void* device, unsigned* architecture) {
+  BEGIN(index_of(device));
+  *architecture = (unsigned)fake_number(index_of(device), "architecture", 9);
+  return 0;
+}
+
+FAKE_API int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
+  BEGIN(index_of(device));
+  *major = (int)fake_number(index_of(device), "compute_major", 9);
+  *minor = 0;
+  return 0;
+}
+
+typedef struct {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+} Memory;
+
+FAKE_API int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
+  BEGIN(index_of(device));
+  const long long total = fake_number(index_of(device), "memory", 0);
+  if (total == 0) return not_supported;
+  memory->total = memory->free = (unsigned long long)total;
+  memory->used = 0;
+  return 0;
+}
+
+typedef struct {
+  char bus_id_legacy[16];
+  unsigned domain;
+  unsigned bus;
+  unsigned device;
+  unsigned device_id;
+  unsigned subsystem_id;
+  char bus_id[32];
+} PciInfo;
+
+FAKE_API int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* pci) {
+  BEGIN(index_of(device));
+  const char* text = fake_text(index_of(device), "pci", NULL);
+  if (text == NULL) return not_supported;
+  snprintf(pci->bus_id, sizeof pci->bus_id, "%s", text);
   return 0;
 }
 
@@ -39,7 +118,7 @@ FAKE_API const char* nvmlErrorString(int code) {
 
 FAKE_API int nvmlSystemGetDriverVersion(char* to, unsigned size) {
   BEGIN(-1);
-  snprintf(to, size, "%s", fake_text(-1, "driver", "580.95.05"));
+  snprintf(to, size, "%s", own_version());
   return 0;
 }
 

@@ -1,0 +1,103 @@
+// What the kubelet asks, answered within its time: reads claims from the API, waits for a driver
+// that is being replaced, tries again what may go better, and gives every claim of a request its
+// entry in the answer. On one loop; the files are changed under the lock of all instances.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dra/preparer.h"
+#include "dra/state_lock.h"
+#include "kube/api.h"
+#include "world/log.h"
+#include "world/loop.h"
+
+namespace lockstep::dra {
+
+struct PrepareOutcome {
+  std::vector<PreparedDevice> devices;
+  std::string error;  // empty: it is prepared
+  bool permanent = false;
+};
+using PrepareAnswer = std::map<std::string, PrepareOutcome>;  // by uid
+using UnprepareAnswer = std::map<std::string, std::string>;   // the error by uid; empty: done
+
+struct ClaimServiceOptions {
+  std::string driver = "gpu.lockstep.dev";
+  Duration retry_after = milliseconds(500);
+  Duration longest_retry = seconds(4);
+  Duration api_limit = seconds(10);
+};
+
+// How a claim ended, for who writes it down where people look.
+struct ClaimVerdict {
+  ClaimName claim;
+  Document document;  // as it was read; null: it was not
+  std::optional<ClaimFailure> failure;
+};
+
+struct ClaimCounts {
+  uint64_t prepared = 0;
+  uint64_t unprepared = 0;
+  uint64_t unprepare_failed = 0;
+  std::map<FailureClass, uint64_t> failed;
+};
+
+class ClaimService {
+ public:
+  struct Surroundings {
+    std::function<bool()> driver_is_current;
+    std::function<std::string()> why_driver_is_away;
+    std::function<void(const ClaimVerdict&)> on_verdict;
+  };
+
+  ClaimService(Loop& loop, kube::Api& api, Files& files, Log& log, StateLock& lock,
+               Checkpoint& checkpoint, DeviceSource& devices, PreparerOptions preparer,
+               ClaimServiceOptions options, Surroundings surroundings);
+  ~ClaimService();
+
+  // `limit`: the answer comes before it is over, whatever happens.
+  void prepare(std::vector<ClaimName> claims, Duration limit,
+               std::function<void(PrepareAnswer)> done);
+  void unprepare(std::vector<ClaimName> claims, Duration limit,
+                 std::function<void(UnprepareAnswer)> done);
+
+  // Runs the task under the lock, on what is on disk now; false: the lock was not to be had, or the
+  // checkpoint not to be read, until the limit.
+  void with_state(Duration limit, std::function<void(bool)> task);
+  ClaimPreparer& preparer() { return preparer_; }
+  const ClaimCounts& counts() const { return counts_; }
+  size_t calls_in_progress() const { return calls_; }
+
+ private:
+  struct PrepareCall;
+  struct Documents;
+  using CallPointer = std::shared_ptr<PrepareCall>;
+  void try_prepare(const CallPointer& call);
+  void read_claims(const CallPointer& call);
+  void prepare_read(const CallPointer& call);
+  void try_again(const CallPointer& call);
+  void answer(const CallPointer& call);
+  void fail_all(const CallPointer& call, const std::string& reason);
+  bool needs_document(const ClaimName& claim) const;
+
+  Loop& loop_;
+  kube::Api& api_;
+  Files& files_;
+  Log& log_;
+  StateLock& lock_;
+  Checkpoint& checkpoint_;
+  std::unique_ptr<Documents> documents_;
+  PreparerOptions preparer_options_;
+  ClaimPreparer preparer_;
+  ClaimServiceOptions options_;
+  Surroundings surroundings_;
+  ClaimCounts counts_;
+  size_t calls_ = 0;
+  Scope scope_;
+};
+
+}  // namespace lockstep::dra

@@ -1,0 +1,200 @@
+#include "dra/plugin.h"
+
+#include <gtest/gtest.h>
+
+#include "dra/plugin_scene_test_util.h"
+
+namespace lockstep::dra {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+struct PluginTest : testing::Test, PluginScene {
+  std::string version_in_slice() {
+    auto all = slices();
+    if (all.size() != 1) return fmt::format("{} slices", all.size());
+    return std::string(text_at(lockstep::find(all[0], "spec", "devices")->as_array()[0],
+                               "attributes", "driverVersion", "version"));
+  }
+  Texts upgrading() {
+    return {"gpu-0: gpu.lockstep.dev/driver-upgrading:NoSchedule",
+            "gpu-1: gpu.lockstep.dev/driver-upgrading:NoSchedule"};
+  }
+};
+
+TEST_F(PluginTest, PublishesAndPreparesAndIsReady) {
+  start();
+  EXPECT_TRUE(plugin->is_ready()) << plugin->why_not_ready();
+  EXPECT_EQ(version_in_slice(), "580.95.5");
+  allocate("a", "gpu-1");
+  PrepareOutcome outcome = prepare("a");
+  EXPECT_EQ(outcome.error, "");
+  ASSERT_EQ(outcome.devices.size(), 1u);
+  EXPECT_EQ(outcome.devices[0].requests, Texts{"gpu"});
+  EXPECT_NE(spec_of(claim("a")).find("LOCKSTEP_GPU_1=GPU-1"), std::string::npos);
+  EXPECT_NE(plugin->metrics().find("lockstep_dra_claims_prepared_total 1\n"), std::string::npos);
+  EXPECT_TRUE(unprepare({claim("a")}).at(claim("a").uid).empty());
+  EXPECT_EQ(spec_of(claim("a")), "");
+}
+
+TEST_F(PluginTest, ADriverThatChangesChangesEverything) {
+  start();
+  allocate("a", "gpu-0");
+  ASSERT_EQ(prepare("a").error, "");
+  probe.unload();
+  loop.run_for(seconds(1));
+  EXPECT_FALSE(plugin->is_ready());
+  EXPECT_EQ(taints(), upgrading());
+  EXPECT_EQ(plugin->health()[0].status, DeviceReport::Status::unknown);
+  probe.load("580.105.08");
+  loop.run_for(seconds(1));
+  EXPECT_TRUE(plugin->is_ready()) << plugin->why_not_ready();
+  EXPECT_EQ(version_in_slice(), "580.105.8");
+  EXPECT_EQ(taints(), Texts{});
+  EXPECT_NE(spec_of(claim("a")).find("LOCKSTEP_DRIVER_VERSION=580.105.08"), std::string::npos)
+      << "a container that starts again gets the new driver's libraries";
+  EXPECT_EQ(plugin->health()[0].status, DeviceReport::Status::healthy);
+  loop.run_for(seconds(5));
+  Texts reasons = event_reasons();
+  EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "DriverUsable"), 2);
+}
+
+TEST_F(PluginTest, APrepareWaitsForADriverThatComesBack) {
+  start();
+  allocate("a", "gpu-0");
+  probe.unload();
+  loop.run_for(seconds(1));
+  loop.after(seconds(10), [this] { probe.load("580.105.08"); });
+  EXPECT_EQ(prepare("a").error, "");
+}
+
+TEST_F(PluginTest, APrepareWithoutADriverSaysSoAndIsTriedAgain) {
+  start();
+  allocate("a", "gpu-0");
+  probe.unload();
+  loop.run_for(seconds(1));
+  PrepareOutcome outcome = prepare("a");
+  EXPECT_NE(outcome.error.find("try again"), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("kernel module is not loaded"), std::string::npos) << outcome.error;
+  EXPECT_FALSE(outcome.permanent);
+}
+
+TEST_F(PluginTest, APreparedClaimIsAnsweredWhileTheDriverIsAway) {
+  start();
+  allocate("a", "gpu-0");
+  ASSERT_EQ(prepare("a").error, "");
+  probe.unload();
+  loop.run_for(seconds(1));
+  EXPECT_EQ(prepare("a").error, "");
+  EXPECT_EQ(unprepare({claim("a")}).at(claim("a").uid), "") << "no driver is needed for that";
+}
+
+TEST_F(PluginTest, ABrokenDeviceIsTaintedAtOnceEmptiedWhenSureAndUntaintedWhenWell) {
+  start();
+  probe.inventory.gpus[1].recovery_action = 1;
+  xids = {{79, "0000:02:00", "fallen off the bus"}};
+  loop.run_for(milliseconds(1500));
+  EXPECT_EQ(taints(), Texts{"gpu-1: gpu.lockstep.dev/unhealthy:NoSchedule"});
+  EXPECT_EQ(plugin->health()[1].status, DeviceReport::Status::unhealthy);
+  loop.run_for(seconds(3));
+  EXPECT_EQ(taints(), Texts{"gpu-1: gpu.lockstep.dev/unhealthy:NoExecute"});
+  allocate("b", "gpu-1");
+  PrepareOutcome outcome = prepare("b");
+  EXPECT_TRUE(outcome.permanent);
+  EXPECT_NE(outcome.error.find("the device is broken"), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("the GPU needs a reset"), std::string::npos) << outcome.error;
+  xids = {{13, "0000:02:00", "a program's fault"}};
+  loop.run_for(seconds(5));
+  EXPECT_EQ(taints().size(), 1u) << "a harmless XID does not heal";
+  probe.inventory.gpus[1].recovery_action = 0;
+  loop.run_for(seconds(12));
+  EXPECT_EQ(taints(), Texts{});
+  EXPECT_EQ(prepare("b").error, "");
+}
+
+TEST_F(PluginTest, AWrongRequestIsSaidOnClaimAndPodAndNeverTaints) {
+  start();
+  must(kube::create(resource::pods, "ml",
+                    json_of(R"({"metadata":{"name":"p-a"},"spec":{"nodeName":"gpu-1",
+                      "containers":[{"name":"c","image":"i"}]}})")));
+  allocate("a", "gpu-0",
+           R"({"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"GpuConfig","shareing":{}})");
+  PrepareOutcome outcome = prepare("a", seconds(5));
+  EXPECT_TRUE(outcome.permanent);
+  EXPECT_NE(outcome.error.find("the request is wrong"), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("did you mean sharing"), std::string::npos) << outcome.error;
+  loop.run_for(seconds(5));
+  EXPECT_EQ(taints(), Texts{});
+  Json noted = must(kube::get(resource::resource_claims, {"ml", "a"}));
+  const Json* devices = lockstep::find(noted, "status", "devices");
+  ASSERT_NE(devices, nullptr) << print_json(noted);
+  const Json& condition = lockstep::find(devices->as_array()[0], "conditions")->as_array()[0];
+  EXPECT_EQ(text_at(condition, "reason"), "BadConfig");
+  Json pod = must(kube::get(resource::pods, {"ml", "p-a"}));
+  EXPECT_NE(print_json(pod).find("gpu.lockstep.dev/Prepared"), std::string::npos)
+      << print_json(pod);
+  Texts reasons = event_reasons();
+  EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "PrepareFailedBadConfig"), 1);
+}
+
+TEST_F(PluginTest, WhatAKilledProcessLeftIsRemovedAndWhatIsGoneIsForgotten) {
+  start();
+  allocate("a", "gpu-0");
+  allocate("b", "gpu-1");
+  ASSERT_EQ(prepare("a").error, "");
+  ASSERT_EQ(prepare("b").error, "");
+  ClaimName a = claim("a");
+  ClaimName b = claim("b");
+  stop();
+  files.contents["/var/run/cdi/.lockstep-abcdef"] = "half";
+  files.contents["/state/.lockstep-abcdef"] = "half";
+  files.contents[cdi_file(options.cdi, "00000000-dead")] = "orphan";
+  files.contents["/var/run/cdi/somebody-elses.json"] = "not ours";
+  files.contents.erase(cdi_file(options.cdi, a.uid));
+  must(kube::remove(resource::resource_claims, {"ml", "b"}));
+  start();
+  EXPECT_FALSE(files.contents.contains("/var/run/cdi/.lockstep-abcdef"));
+  EXPECT_FALSE(files.contents.contains("/state/.lockstep-abcdef"));
+  EXPECT_FALSE(files.contents.contains(cdi_file(options.cdi, "00000000-dead")));
+  EXPECT_TRUE(files.contents.contains("/var/run/cdi/somebody-elses.json"));
+  EXPECT_NE(spec_of(a), "") << "the lost spec of a prepared claim is made anew";
+  EXPECT_EQ(checkpoint->find(b.uid), nullptr) << "its claim does not exist any more";
+  EXPECT_EQ(spec_of(b), "");
+}
+
+TEST_F(PluginTest, StartedWithoutADriverItKeepsItsDevicesFromTheScheduler) {
+  start();
+  stop();
+  probe.unload();
+  start();
+  EXPECT_EQ(taints(), upgrading());
+  EXPECT_EQ(version_in_slice(), "580.95.5");
+  probe.load("580.105.08");
+  loop.run_for(seconds(1));
+  EXPECT_EQ(taints(), Texts{});
+  EXPECT_EQ(version_in_slice(), "580.105.8");
+}
+
+TEST_F(PluginTest, ADeviceThatTheDriverDoesNotKnowIsBroken) {
+  start();
+  allocate("a", "gpu-7");
+  PrepareOutcome outcome = prepare("a", seconds(5));
+  EXPECT_TRUE(outcome.permanent);
+  EXPECT_NE(outcome.error.find("device gpu-7"), std::string::npos) << outcome.error;
+  missing.insert("/dev/nvidia0");
+  allocate("b", "gpu-0");
+  loop.after(seconds(3), [this] { missing.clear(); });
+  EXPECT_EQ(prepare("b").error, "") << "a device file that comes late is waited for";
+}
+
+TEST(PluginFiles, OnlyOurFilesNameClaims) {
+  CdiOptions options;
+  EXPECT_EQ(claim_of_cdi_file(options, "gpu.lockstep.dev-claim_u-1.json"), "u-1");
+  for (const char* name : {"gpu.lockstep.dev-claim_.json", "nvidia.com-gpu.json", "",
+                           "gpu.lockstep.dev-claim_u-1.yaml"}) {
+    EXPECT_EQ(claim_of_cdi_file(options, name), "") << name;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::dra

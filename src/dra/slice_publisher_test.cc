@@ -1,0 +1,82 @@
+#include "dra/slice_publisher.h"
+
+#include <gtest/gtest.h>
+
+#include "dra/plugin_scene_test_util.h"
+
+namespace lockstep::dra {
+namespace {
+
+// The publisher as the plugin has it.
+struct SlicePublisherTest : testing::Test, PluginScene {
+  void remove_all() {
+    for (const Json& slice : slices()) {
+      must(kube::remove(resource::resource_slices,
+                        {"", std::string(text_at(slice, "metadata", "name"))}));
+    }
+  }
+};
+
+TEST_F(SlicePublisherTest, TheNodeOwnsIt) {
+  start();
+  ASSERT_EQ(slices().size(), 1u);
+  Json node = must(kube::get(resource::nodes, {"", "gpu-1"}));
+  const Json slice = slices()[0];
+  const Json& owner = find(slice, "metadata", "ownerReferences")->as_array()[0];
+  EXPECT_EQ(text_at(owner, "uid"), text_at(node, "metadata", "uid"));
+}
+
+TEST_F(SlicePublisherTest, WhatTheKubeletTakesAwayComesBack) {
+  start();
+  remove_all();
+  loop.run_for(seconds(1));
+  EXPECT_EQ(slices().size(), 1u);
+  EXPECT_TRUE(plugin->is_ready());
+}
+
+TEST_F(SlicePublisherTest, NothingIsWrittenWhereNothingChanges) {
+  start();
+  auto version = [this] {
+    return std::string(text_at(slices()[0], "metadata", "resourceVersion"));
+  };
+  std::string before = version();
+  loop.run_for(minutes(10));
+  EXPECT_EQ(version(), before);
+}
+
+TEST_F(SlicePublisherTest, LostAndRefusedWritesAreMadeGood) {
+  for (kube::Fault fault :
+       {kube::Fault::conflict, kube::Fault::server_error, kube::Fault::reply_lost,
+        kube::Fault::request_lost, kube::Fault::away}) {
+    PluginScene scene;
+    kube::CallPlan plan;
+    plan.fault = fault;
+    scene.faults.on_call(kube::ScriptedFaults::calls(kube::Verb::create, resource::resource_slices),
+                         plan, 3);
+    scene.start();
+    scene.loop.run_for(minutes(3));
+    EXPECT_EQ(scene.slices().size(), 1u) << to_string(fault);
+    EXPECT_TRUE(scene.plugin->is_ready()) << to_string(fault);
+  }
+}
+
+TEST_F(SlicePublisherTest, ANodeThatComesLateIsWaitedFor) {
+  kube::CallPlan plan;
+  plan.fault = kube::Fault::away;
+  faults.on_call(kube::ScriptedFaults::calls(kube::Verb::get, resource::nodes), plan, 8);
+  start();
+  EXPECT_FALSE(plugin->is_ready());
+  loop.run_for(minutes(1));
+  EXPECT_TRUE(plugin->is_ready());
+}
+
+TEST_F(SlicePublisherTest, SlicesOfOthersAreLeftAlone) {
+  must(kube::create(resource::resource_slices, "", json_of(R"({"metadata":{"name":"other"},
+      "spec":{"driver":"nic.example.com","nodeName":"gpu-1","pool":{"name":"gpu-1","generation":9,
+      "resourceSliceCount":1},"devices":[]}})")));
+  start();
+  EXPECT_EQ(slices().size(), 2u);
+}
+
+}  // namespace
+}  // namespace lockstep::dra
