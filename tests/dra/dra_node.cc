@@ -1,7 +1,6 @@
 #include "dra_node.h"
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
@@ -19,12 +18,6 @@ namespace lockstep::dra {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr) throw std::runtime_error(fmt::format("{} is not set", name));
-  return value;
-}
 
 Json json_of(const std::string& text) {
   auto json = parse_json(text);
@@ -48,7 +41,7 @@ const JsonArray& items_of(const Json& object, std::string_view key) {
 
 }  // namespace
 
-DraNode::DraNode(int gpus, KubeletOptions kubelet) : gpus_(gpus) {
+DraNode::DraNode(int gpus, KubeletOptions kubelet) : machine_(folder_.path, gpus) {
   apiserver::EmbeddedOptions options;
   auto server = apiserver::EmbeddedServer::start(options);
   if (!server) throw std::runtime_error(server.error().text());
@@ -56,17 +49,7 @@ DraNode::DraNode(int gpus, KubeletOptions kubelet) : gpus_(gpus) {
   folder_.write("kubeconfig", server_->kubeconfig());
   must(kube::create(resource::nodes, "", json_of(R"({"metadata":{"name":"gpu-1"}})")));
 
-  folder_.write("root/proc/sys/kernel/random/boot_id", "boot-1\n");
-  folder_.write("root/dev/kmsg", "");
-  for (const std::string name : {"nvidiactl", "nvidia-uvm"}) {
-    fs::create_symlink("/dev/null", folder_ / ("root/dev/" + name));
-  }
-  for (int i = 0; i < gpus; ++i) {
-    fs::create_symlink("/dev/null", folder_ / fmt::format("root/dev/nvidia{}", i));
-  }
   fs::create_directories(folder_ / "cdi");
-  set_scenario("");
-  load_driver(old_driver);
   kubelet.folder = folder_ / "kubelet";
   kubelet.cdi_folder = folder_ / "cdi";
   kubelet_ = std::make_unique<TestKubelet>(std::move(kubelet));
@@ -79,33 +62,6 @@ DraNode::~DraNode() {
       fmt::print(stderr, "---- {}\n{}", name, child->output());
     }
   }
-}
-
-void DraNode::set_scenario(const std::string& lines) {
-  std::string text = fmt::format("gpus {}\nkernel {}\nmemory 150754820096\n", gpus_,
-                                 folder_ / "root/proc/driver/nvidia/version");
-  for (int i = 0; i < gpus_; ++i) text += fmt::format("{}.pci 00000000:0{}:00.0\n", i, i + 1);
-  folder_.write("scenario", text + lines);
-}
-
-// The files of the other version go, as an upgrade does it.
-void DraNode::load_driver(const std::string& version) {
-  std::string library = folder_ / "root/usr/lib64";
-  fs::remove_all(library);
-  fs::create_directories(library);
-  std::string file = "libnvidia-ml.so." + version;
-  fs::copy_file(from_environment("FAKE_DRIVERS") + "/driver-" + version + "/libnvidia-ml.so.1",
-                library + "/" + file);
-  fs::create_symlink(file, library + "/libnvidia-ml.so.1");
-  fs::remove_all(folder_ / "root/sys/module/nvidia");
-  folder_.write("root/sys/module/nvidia/version", version + "\n");
-  folder_.write("root/proc/driver/nvidia/version",
-                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  " + version + "  x\n");
-}
-
-void DraNode::unload_driver() {
-  fs::remove_all(folder_ / "root/sys/module/nvidia");
-  fs::remove(folder_ / "root/proc/driver/nvidia/version");
 }
 
 commands::Child& DraNode::start_plugin(const std::string& name,
@@ -130,7 +86,7 @@ commands::Child& DraNode::start_plugin(const std::string& name,
                                       "300ms"};
   command.insert(command.end(), flags.begin(), flags.end());
   std::map<std::string, std::string> variables = environment;
-  variables["LOCKSTEP_FAKE_GPU"] = folder_ / "scenario";
+  variables["LOCKSTEP_FAKE_GPU"] = machine_.scenario();
   plugins_[name] = std::make_unique<commands::Child>(command, variables, folder_ / (name + ".log"));
   return *plugins_[name];
 }

@@ -10,6 +10,7 @@
 
 #include "apiserver/embedded_server.h"
 #include "data/json.h"
+#include "fake_machine.h"
 #include "kube/api.h"
 #include "test_kubelet.h"
 #include "world/directories_test_util.h"
@@ -20,9 +21,6 @@ class Child;
 
 namespace lockstep::dra {
 
-constexpr const char* old_driver = "580.95.05";
-constexpr const char* new_driver = "580.105.08";
-
 class DraNode {
  public:
   explicit DraNode(int gpus = 2, KubeletOptions kubelet = {});
@@ -31,12 +29,11 @@ class DraNode {
   DraNode& operator=(const DraNode&) = delete;
 
   // The machine.
-  void load_driver(const std::string& version);
-  void unload_driver();
+  void load_driver(const std::string& version) { machine_.load_driver(version); }
+  void unload_driver() { machine_.unload_driver(); }
+  void set_scenario(const std::string& lines) { machine_.set_scenario(lines); }
   // For plugins that are started from now on (tests/dra/trouble.c).
   std::map<std::string, std::string> environment;
-  // Lines of the fake driver's scenario, after those that are always there.
-  void set_scenario(const std::string& lines);
 
   // The plugin. `name` is that of its log; `pod_uid` makes it one of two.
   commands::Child& start_plugin(const std::string& name = "plugin",
@@ -78,10 +75,8 @@ class DraNode {
   static std::string run_container(const PodRun& pod, const std::string& script);
 
  private:
-  std::string scenario(const std::string& lines) const;
-
   lockstep::testing::TemporaryDirectory folder_;
-  int gpus_;
+  FakeMachine machine_;
   std::unique_ptr<apiserver::EmbeddedServer> server_;
   std::map<std::string, std::unique_ptr<commands::Child>> plugins_;
   std::unique_ptr<TestKubelet> kubelet_;

@@ -198,11 +198,14 @@ TEST_F(PluginLife, TwoInstancesInARollingUpdateShareWhatTheyRemember) {
   node.wait_ready("old");
   KubeletClaim first = node.claim("a", "gpu-0");
   ASSERT_EQ(node.kubelet().start_pod({first}).phase, PodPhase::running);
-  node.start_plugin("new", {"--pod-uid", "8d9b2f0e-0a3c-4c55-8f6b-7d0b9c1e2f33"});
+  node.start_plugin("new",
+                    {"--pod-uid", "8d9b2f0e-0a3c-4c55-8f6b-7d0b9c1e2f33", "--call-limit", "1s"});
   ASSERT_TRUE(node.wait([&] { return node.kubelet().endpoints().size() == 2; }));
   node.wait_ready("new");
   auto twice = node.kubelet().prepare({node.claim("b", "gpu-0")});
   ASSERT_TRUE(twice) << twice.error().text();
+  EXPECT_NE(twice->begin()->second.error.find("prepared for claim default/a"), std::string::npos)
+      << "the new one knows what the old one gave away";
   EXPECT_EQ(node.end_plugin("old"), 0);
   node.wait([&] { return node.kubelet().endpoints().size() == 1; });
   EXPECT_EQ(node.kubelet().endpoints().size(), 1u);

@@ -52,6 +52,12 @@ void write(const std::string& path, const std::string& content) {
   }
 }
 
+std::string device_taint_gates(const ControlPlaneOptions& options) {
+  return options.without_device_taints
+             ? "--feature-gates=DRADeviceTaints=false,DRADeviceTaintRules=false"
+             : "--feature-gates=DRADeviceTaintRules=true";
+}
+
 std::string last_lines(const std::string& text, size_t bytes) {
   if (text.size() <= bytes) return text;
   const size_t line = text.find('\n', text.size() - bytes);
@@ -243,7 +249,7 @@ std::vector<std::string> ControlPlane::command(Part part) const {
            "--service-account-key-file=" + file("accounts.crt"),
            "--service-account-signing-key-file=" + file("accounts.key"),
            "--audit-policy-file=" + file("audit.yaml"), "--audit-log-path=" + audit_log(),
-           "--audit-log-maxsize=4000", "--feature-gates=DRADeviceTaintRules=true",
+           "--audit-log-maxsize=4000", device_taint_gates(options_),
            "--runtime-config=resource.k8s.io/v1beta2=true", "--profiling=false"});
       if (options_.like_embedded)
         add({"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"});

@@ -35,6 +35,8 @@ struct ControlPlaneOptions {
   // As much as the embedded API server does by itself: no scheduler, no service accounts, and of
   // the controllers only garbage collection, the end of namespaces and disruption budgets.
   bool like_embedded = false;
+  // An API server that drops the taints of devices, as those do that are older than them.
+  bool without_device_taints = false;
 };
 
 class ControlPlane {
