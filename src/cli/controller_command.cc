@@ -10,6 +10,7 @@
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
 #include "controller/failure_controller.h"
+#include "controller/git_matrix.h"
 #include "controller/metrics.h"
 #include "controller/notice_source.h"
 #include "controller/rollout_controller.h"
@@ -73,39 +74,52 @@ struct Notices {
 };
 
 // The controllers of one process, which lead and follow together. The others look at the fleet
-// through the watches of the first.
+// through the watches of the first; where NVIDIA's controller takes the nodes' steps (conduct)
+// there is no first, and the watch is by itself.
 struct Controllers {
-  controller::UpgradeController upgrade;
+  controller::GitMatrix git;
+  std::unique_ptr<controller::UpgradeController> upgrade;
+  std::unique_ptr<controller::FleetWatch> own_watch;
+  controller::FleetWatch& watch;
   controller::RolloutController rollouts;
   controller::FailureController failures;
   Notices notices;
 
   Controllers(ClusterSession& session, const ControllerFlags& flags)
-      : upgrade(*session.api, session.loop, session.random, *session.log,
-                upgrade_options(session, flags)),
-        rollouts(*session.api, session.loop, session.random, *session.log, upgrade.watch(),
+      : git(session.loop, git_options()),
+        upgrade(flags.conducts() ? nullptr
+                                 : std::make_unique<controller::UpgradeController>(
+                                       *session.api, session.loop, session.random, *session.log,
+                                       upgrade_options(session, flags))),
+        own_watch(flags.conducts() ? std::make_unique<controller::FleetWatch>(
+                                         *session.api, session.loop, session.random, *session.log,
+                                         upgrade_options(session, flags).fleet)
+                                   : nullptr),
+        watch(upgrade ? upgrade->watch() : *own_watch),
+        rollouts(*session.api, session.loop, session.random, *session.log, watch,
                  rollout_options(flags)),
-        failures(*session.api, session.loop, session.random, *session.log, upgrade.watch(),
+        failures(*session.api, session.loop, session.random, *session.log, watch,
                  failure_options(flags)) {}
 
   void start() {
-    upgrade.start();
+    if (upgrade) upgrade->start();
+    if (own_watch) own_watch->start();
     rollouts.start();
     failures.start();
   }
   void lead() {
-    upgrade.lead();
+    if (upgrade) upgrade->lead();
     rollouts.lead();
     failures.lead();
     notices.lead();
   }
   void follow() {
-    upgrade.follow();
+    if (upgrade) upgrade->follow();
     rollouts.follow();
     failures.follow();
     notices.follow();
   }
-  bool idle() const { return upgrade.idle() && rollouts.idle() && failures.idle(); }
+  bool idle() const { return (!upgrade || upgrade->idle()) && rollouts.idle() && failures.idle(); }
 
  private:
   static controller::UpgradeOptions upgrade_options(ClusterSession& session,
@@ -119,12 +133,21 @@ struct Controllers {
     options.stopwatch = [&session] { return session.loop.uptime(); };
     return options;
   }
+  static controller::GitMatrixOptions git_options() {
+    controller::GitMatrixOptions options;
+    options.environment = system_environment();
+    return options;
+  }
   controller::RolloutOptions rollout_options(const ControllerFlags& flags) {
     controller::RolloutOptions options;
+    options.git = &git;
+    options.conduct = flags.conducts();
     options.gates.ns = flags.ns;
+    if (!flags.gate_image.empty()) options.gates.image = flags.gate_image;
+    if (!upgrade) return options;
     options.reason_of = [this](const std::string& node) {
-      auto at = upgrade.reasons().find(node);
-      return at == upgrade.reasons().end() ? std::string() : at->second.name;
+      auto at = upgrade->reasons().find(node);
+      return at == upgrade->reasons().end() ? std::string() : at->second.name;
     };
     return options;
   }
@@ -158,21 +181,23 @@ kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
 }
 
 controller::StatusServer::Handlers status_pages(ClusterSession& session, Controllers& controllers) {
-  controller::UpgradeController& upgrade = controllers.upgrade;
   using controller::StatusAnswer;
   controller::StatusServer::Handlers pages;
-  pages["/metrics"] = [&session, &controllers, &upgrade](const std::string&) {
-    return StatusAnswer{
-        200,
-        controller::render_metrics(upgrade, session.counting.get(), session.loop.now()) +
-            controllers.notices.metrics(),
-        "text/plain; version=0.0.4; charset=utf-8"};
-  };
+  // They are the upgrades' own, and in conduct mode those are NVIDIA's.
+  if (controllers.upgrade) {
+    pages["/metrics"] = [&](const std::string&) {
+      return StatusAnswer{200,
+                          controller::render_metrics(*controllers.upgrade, session.counting.get(),
+                                                     session.loop.now()) +
+                              controllers.notices.metrics(),
+                          "text/plain; version=0.0.4; charset=utf-8"};
+    };
+  }
   // It answers: the loop turns.
   pages["/healthz"] = [](const std::string&) { return StatusAnswer{200, "ok\n"}; };
-  pages["/readyz"] = [&upgrade](const std::string&) {
-    if (upgrade.ready()) return StatusAnswer{200, "ok\n"};
-    return StatusAnswer{503, "waits for " + upgrade.watch().missing() + "\n"};
+  pages["/readyz"] = [&](const std::string&) {
+    if (controllers.watch.synced()) return StatusAnswer{200, "ok\n"};
+    return StatusAnswer{503, "waits for " + controllers.watch.missing() + "\n"};
   };
   return pages;
 }
@@ -180,13 +205,6 @@ controller::StatusServer::Handlers status_pages(ClusterSession& session, Control
 }  // namespace
 
 int run_controller(const ControllerFlags& flags) {
-  if (flags.mode != "drive") {
-    return report(
-        Error{ErrorKind::unsupported,
-              "only drive is there: conduct leaves the nodes' steps to NVIDIA's controller "
-              "and comes with rollouts",
-              "--mode " + flags.mode});
-  }
   block_signals();
   auto opened = ClusterSession::open(flags.cluster, LogLevel::info);
   if (!opened) return report(opened.error());
@@ -194,7 +212,7 @@ int run_controller(const ControllerFlags& flags) {
   if (auto made = ensure_namespace(session, flags.ns); !made) return report(made.error());
 
   Controllers controllers(session, flags);
-  auto notices = Notices::open(session, flags, controllers.upgrade.watch());
+  auto notices = Notices::open(session, flags, controllers.watch);
   if (!notices) return report(notices.error());
   controllers.notices = std::move(*notices);
   std::string identity = fmt::format("{}_{}", who_am_i(), session.random.uuid());
@@ -219,7 +237,7 @@ int run_controller(const ControllerFlags& flags) {
   if (!flags.dashboard_address.empty()) {
     DashboardPlace place;
     place.address = flags.dashboard_address;
-    auto started = DashboardHost::start(session, flags.cluster, controllers.upgrade.watch(), place);
+    auto started = DashboardHost::start(session, flags.cluster, controllers.watch, place);
     if (!started) return report(started.error().at("--dashboard-address"));
     dashboard = std::move(*started);
     session.log->info("dashboard", {{"url", dashboard->url()}});

@@ -16,6 +16,9 @@ struct ControllerFlags {
   std::string status_address = "127.0.0.1:9464";  // metrics, health; empty: none
   std::string dashboard_address;                  // empty: none
   size_t parallel_writes = 32;
+  std::string gate_image;  // that runs `lockstep gate` on nodes; empty: the usual one
+  // NVIDIA's own controller takes the nodes' steps.
+  bool conducts() const { return mode == "conduct"; }
   std::string on_bad_config = "leave";  // what becomes of pods whose request is wrong
   std::string notify_address;           // a webhook; empty: nobody is told
   std::string notify_form = "json";

@@ -25,7 +25,10 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
   add_cluster_flags(command, flags.cluster);
   command->add_option("-n,--namespace", flags.ns, "Where its lease and its slots are kept")
       ->capture_default_str();
-  command->add_option("--mode", flags.mode, "drive: run the nodes' upgrades")
+  command
+      ->add_option("--mode", flags.mode,
+                   "drive: run the nodes' upgrades; conduct: NVIDIA's own controller does, and "
+                   "rollouts keep nodes back by its skip label")
       ->check(CLI::IsMember({"drive", "conduct"}))
       ->capture_default_str();
   command
@@ -45,6 +48,8 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
                    "leave it and say so on it, or fail it")
       ->check(CLI::IsMember({"leave", "fail"}))
       ->capture_default_str();
+  command->add_option("--gate-image", flags.gate_image,
+                      "The image that runs the gates of rollouts on their nodes");
   add_dashboard_address(command, flags.dashboard_address);
   command
       ->add_option("--notify-url", flags.notify_address,

@@ -16,11 +16,12 @@ constexpr Duration moment = seconds(1);
 constexpr size_t nodes_per_moment = 1000;
 constexpr Duration between_counts = seconds(10);
 constexpr Duration heartbeat = minutes(1);
+constexpr size_t most_skips = 100;  // labels of nodes that are written at a time
 
 }  // namespace
 
 std::string ObjectReverter::obstacle(const rollout::RolloutSpec& spec) const {
-  if (spec.matrix_repository) {
+  if (spec.matrix) {
     return "the version comes from Git (spec.matrix), and this controller has no access to it";
   }
   if (spec.driver.kind == rollout::DriverKind::daemon_set) {
@@ -82,6 +83,7 @@ void RolloutController::look() {
   if (!leading_) return;
   if (!watch_.synced()) return look_within(moment);
   watch_.count_changed();
+  if (options_.conduct && releases_orphans()) return;
   std::vector<std::string> names;
   for (const auto& [name, known] : watch_.rollouts.all()) names.push_back(name);
   for (const std::string& name : names) {
@@ -100,11 +102,62 @@ void RolloutController::look_at(const KnownRollout& known) {
                  watch_.rollouts.waves.cache.expectations().empty();
   if (!current) return;
   rollout::RolloutView now = view(known);
+  if (options_.conduct && conducts(known, now)) return;
   if (keeps_bake(known, now)) return;
   rollout::RolloutDecision decision = rollout::decide_rollout(now, loop_.now());
   reasons_[name] = decision.reason;
   if (decision.look_again) look_within(*decision.look_again);
   act(known, decision);
+}
+
+bool RolloutController::conducts(const KnownRollout& known, const rollout::RolloutView& view) {
+  // One that is governed by another has no say.
+  if (!view.other.empty()) return false;
+  std::vector<rollout::SkipChange> changes =
+      rollout::skips_due(view, known.gate, watch_.rules().keys);
+  std::erase_if(changes, [&](const rollout::SkipChange& change) {
+    return !watch_.nodes_watch.cache.is_current(ObjectKey{"", change.node});
+  });
+  if (changes.empty()) return false;
+  write_skips(known.name(), std::move(changes));
+  return true;
+}
+
+// Nodes that a rollout keeps back which is not there any more.
+bool RolloutController::releases_orphans() {
+  if (busy_.contains("")) return true;
+  std::vector<rollout::SkipChange> changes;
+  watch_.nodes_watch.cache.for_each([&](const std::shared_ptr<const Node>& node) {
+    std::string_view by = node->meta.annotations.get(rollout::kept_back_annotation);
+    if (by.empty() || watch_.rollouts.all().contains(std::string(by))) return;
+    if (!watch_.nodes_watch.cache.is_current(node->meta.key())) return;
+    changes.push_back({node->meta.name.str(), false});
+  });
+  if (changes.empty()) return false;
+  write_skips("", std::move(changes));
+  return true;
+}
+
+void RolloutController::write_skips(const std::string& rollout,
+                                    std::vector<rollout::SkipChange> changes) {
+  if (changes.size() > most_skips) changes.resize(most_skips);
+  busy_.insert(rollout);
+  auto left = std::make_shared<size_t>(changes.size());
+  auto failed = std::make_shared<bool>(false);
+  for (const rollout::SkipChange& change : changes) {
+    Json patch = rollout::skip_patch(change, rollout, watch_.rules().keys);
+    api_.call(
+        kube::patch(resource::nodes, {"", change.node}, kube::PatchType::merge, std::move(patch)),
+        scope_.bind([this, rollout, node = change.node, left, failed](kube::Reply reply) {
+          if (reply && reply->ok()) {
+            watch_.nodes_watch.cache.expect(ObjectKey{"", node},
+                                            kube::peek_body_version(reply->body));
+          } else {
+            *failed = true;
+          }
+          if (--*left == 0) done(rollout, *failed);
+        }));
+  }
 }
 
 GateRun RolloutController::gate_run(const rollout::RolloutView& view) {
@@ -147,8 +200,11 @@ bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::Rol
   if (wave >= view.spec.waves.size() || !view.spec.waves[wave].bake) return false;
   const KeptBake* kept = kept_bake(view);
   Time now = loop_.now();
-  if (kept != nullptr && now - kept->until < options_.bake_interval) {
-    look_within(options_.bake_interval - (now - kept->until));
+  // A short bake is looked at more often.
+  Duration interval = std::clamp<Duration>(view.spec.waves[wave].bake->duration / 20, seconds(3),
+                                           options_.bake_interval);
+  if (kept != nullptr && now - kept->until < interval) {
+    look_within(interval - (now - kept->until));
     return false;
   }
   KeptBake next;
@@ -217,7 +273,8 @@ void RolloutController::add_nodes(const KnownRollout& known, rollout::RolloutVie
     entry.state = fleet::state_of(*node, watch_.rules().keys);
     entry.in_sync = facts->second.in_sync;
     entry.out_of_sync = facts->second.out_of_sync;
-    entry.skipped = fleet::is_skipped(*node, watch_.rules().keys);
+    entry.skipped = options_.conduct ? rollout::is_skipped_by_person(*node, watch_.rules().keys)
+                                     : fleet::is_skipped(*node, watch_.rules().keys);
     bool waits = entry.state == fleet::State::required || entry.state == fleet::State::failed;
     if (waits && options_.reason_of) entry.reason = options_.reason_of(name);
     if (entry.state == fleet::State::failed) {
@@ -247,8 +304,57 @@ void RolloutController::add_revisions(rollout::RolloutView& view,
   if (!previous.same_as(target) && !previous.version.empty()) view.previous = previous;
 }
 
-Reverter& RolloutController::reverter_of(const rollout::RolloutSpec& spec) const {
-  return spec.matrix_repository && options_.git != nullptr ? *options_.git : object_reverter_;
+std::string RolloutController::obstacle_of(const rollout::RolloutSpec& spec) const {
+  return spec.matrix && options_.git != nullptr ? options_.git->obstacle(spec)
+                                                : object_reverter_.obstacle(spec);
+}
+
+std::optional<rollout::GitOutcome> RolloutController::git_outcome(
+    const rollout::RolloutView& view) const {
+  auto at = git_.find(view.name);
+  if (at == git_.end() || at->second.phase_since != view.status.phase_since) return std::nullopt;
+  const GitMemory& memory = at->second;
+  // It may be asked again.
+  if (memory.outcome.again && loop_.uptime() >= memory.again_at) return std::nullopt;
+  return memory.outcome;
+}
+
+void RolloutController::commit_to_git(const KnownRollout& known, const rollout::GitCommit& commit) {
+  std::string name = known.name();
+  GitMemory& memory = git_[name];
+  if (memory.phase_since != known.status.phase_since) {
+    memory = {};
+    memory.phase_since = known.status.phase_since;
+  }
+  busy_.insert(name);
+  log_.info("a commit to the version matrix",
+            {{"rollout", name},
+             {"what", commit.step == rollout::GitStep::promote ? "promote" : "take back"},
+             {"version", commit.version}});
+  options_.git->commit({commit.step, *known.spec.matrix, commit.version, commit.evidence},
+                       scope_.bind([this, name, step = commit.step](Result<std::string> made) {
+                         on_git(name, step, made);
+                       }));
+}
+
+void RolloutController::on_git(const std::string& name, rollout::GitStep step,
+                               const Result<std::string>& commit) {
+  GitMemory& memory = git_[name];
+  memory.outcome = {step, commit ? *commit : std::string(), "", false};
+  if (!commit) {
+    ++memory.tries;
+    memory.outcome.again = may_pass(commit.error()) && memory.tries < options_.git_tries;
+    memory.outcome.error = memory.tries > 1
+                               ? fmt::format("{} ({} tries)", commit.error().text(), memory.tries)
+                               : commit.error().text();
+    Duration wait = std::min<Duration>(options_.git_wait,
+                                       seconds(5) * (int64_t{1} << std::min(memory.tries, 10)));
+    memory.again_at = loop_.uptime() + wait;
+    if (memory.outcome.again) look_within(wait);
+    log_.warning("the version matrix could not be changed",
+                 {{"rollout", name}, {"error", commit.error().text()}});
+  }
+  done(name, false);
 }
 
 rollout::RolloutView RolloutController::view(const KnownRollout& known) const {
@@ -268,7 +374,8 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) const {
   if (governing != nullptr && governing->name() != view.name) view.other = governing->name();
   auto total = static_cast<int64_t>(view.nodes.size());
   view.max_failures = upgrade::limits_of(watch_.policy(pool), total).failures;
-  view.no_way_back = reverter_of(known.spec).obstacle(known.spec);
+  view.no_way_back = obstacle_of(known.spec);
+  if (known.spec.matrix) view.git = git_outcome(view);
   bool has_gates = view.status.phase == rollout::Phase::gating ||
                    view.status.phase == rollout::Phase::rolling_back;
   if (has_gates && view.target.is_set()) view.gates = gates_.verdicts(gate_run(view));
@@ -301,14 +408,23 @@ void RolloutController::act(const KnownRollout& known, const rollout::RolloutDec
   } else if (const auto* revert = decision.as<rollout::Revert>()) {
     busy_.insert(name);
     log_.info("the driver is taken back", {{"rollout", name}, {"to", revert->to.version}});
-    reverter_of(known.spec)
-        .revert(known.spec, *revert, scope_.bind([this, name](Result<void> reverted) {
-          if (!reverted) {
-            log_.warning("the driver could not be taken back",
-                         {{"rollout", name}, {"error", reverted.error().text()}});
-          }
-          done(name, true);
-        }));
+    object_reverter_.revert(known.spec, *revert, scope_.bind([this, name](Result<void> reverted) {
+      if (!reverted) {
+        log_.warning("the driver could not be taken back",
+                     {{"rollout", name}, {"error", reverted.error().text()}});
+      }
+      done(name, true);
+    }));
+  } else if (const auto* commit = decision.as<rollout::GitCommit>()) {
+    if (options_.git != nullptr) {
+      commit_to_git(known, *commit);
+    } else {
+      git_[name] = {{commit->step, "", "this controller has no access to Git", false},
+                    known.status.phase_since,
+                    Duration(0),
+                    0};
+      look_within(moment);
+    }
   } else if (const auto* retry = decision.as<rollout::RetryNodes>()) {
     retry_nodes(name, *retry);
   }

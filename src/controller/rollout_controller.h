@@ -12,30 +12,24 @@
 #include "controller/bake_keeper.h"
 #include "controller/fleet_watch.h"
 #include "controller/gate_jobs.h"
+#include "controller/matrix_store.h"
 #include "kube/backoff.h"
+#include "rollout/conduct.h"
 #include "rollout/decide_rollout.h"
 
 namespace lockstep::controller {
 
-// Takes the driver back to an earlier version.
-class Reverter {
- public:
-  virtual ~Reverter() = default;
-  // Why it cannot be done for this rollout; empty: it can.
-  virtual std::string obstacle(const rollout::RolloutSpec& spec) const = 0;
-  // May be asked again for the same: what is done already is done.
-  virtual void revert(const rollout::RolloutSpec& spec, const rollout::Revert& revert,
-                      std::function<void(Result<void>)> done) = 0;
-};
-
-// Sets the version in the ClusterPolicy or NVIDIADriver itself. Not for drivers whose version a
-// matrix in Git says: there the next sync would bring the bad one again.
-class ObjectReverter final : public Reverter {
+// Takes the driver back to an earlier version: sets it in the ClusterPolicy or NVIDIADriver itself.
+// Not for drivers whose version a matrix in Git says: there the next sync would bring the bad one
+// again.
+class ObjectReverter {
  public:
   explicit ObjectReverter(kube::Api& api) : api_(api) {}
-  std::string obstacle(const rollout::RolloutSpec& spec) const override;
+  // Why it cannot be done for this rollout; empty: it can.
+  std::string obstacle(const rollout::RolloutSpec& spec) const;
+  // May be asked again for the same: what is done already is done.
   void revert(const rollout::RolloutSpec& spec, const rollout::Revert& revert,
-              std::function<void(Result<void>)> done) override;
+              std::function<void(Result<void>)> done);
 
  private:
   kube::Api& api_;
@@ -46,8 +40,14 @@ struct RolloutOptions {
   // Why a node waits or failed, by name.
   std::function<std::string(const std::string& node)> reason_of;
   // For drivers whose version stands in Git; null: those have no way back.
-  Reverter* git = nullptr;
+  MatrixStore* git = nullptr;
+  // How often git is tried when the other side cannot be reached, the waits growing up to this.
+  int git_tries = 12;
+  Duration git_wait = minutes(5);
   GateJobsOptions gates;
+  // NVIDIA's own controller takes the nodes' steps; nodes outside the open waves are kept back by
+  // the label that it skips them for.
+  bool conduct = false;
   // How often what happens in a bake is written down.
   Duration bake_interval = minutes(5);
 };
@@ -74,7 +74,7 @@ class RolloutController {
   void look_at(const KnownRollout& known);
   void add_nodes(const KnownRollout& known, rollout::RolloutView& view) const;
   void add_revisions(rollout::RolloutView& view, const std::set<std::string>& sets) const;
-  Reverter& reverter_of(const rollout::RolloutSpec& spec) const;
+  std::string obstacle_of(const rollout::RolloutSpec& spec) const;
   // The gates of the current wave, as they run now.
   static GateRun gate_run(const rollout::RolloutView& view);
   const KeptBake* kept_bake(const rollout::RolloutView& view) const;
@@ -83,6 +83,13 @@ class RolloutController {
   void act(const KnownRollout& known, const rollout::RolloutDecision& decision);
   void write_status(const KnownRollout& known, const rollout::StatusWrite& write);
   void write_wave(const KnownRollout& known, const rollout::WaveWrite& write);
+  // True: labels of nodes are being written.
+  bool conducts(const KnownRollout& known, const rollout::RolloutView& view);
+  bool releases_orphans();
+  void write_skips(const std::string& rollout, std::vector<rollout::SkipChange> changes);
+  void commit_to_git(const KnownRollout& known, const rollout::GitCommit& commit);
+  void on_git(const std::string& name, rollout::GitStep step, const Result<std::string>& commit);
+  std::optional<rollout::GitOutcome> git_outcome(const rollout::RolloutView& view) const;
   void retry_nodes(const std::string& name, const rollout::RetryNodes& write);
   void on_written(const std::string& name, kube::Reply reply,
                   const std::function<void(const std::string& version)>& expect);
@@ -93,10 +100,18 @@ class RolloutController {
   Log& log_;
   FleetWatch& watch_;
   RolloutOptions options_;
-  mutable ObjectReverter object_reverter_;
+  ObjectReverter object_reverter_;
   GateJobs gates_;
   // Bakes that were read, by the version of their ConfigMap.
   mutable std::map<std::string, std::pair<std::string, std::optional<KeptBake>>> bakes_;
+  // What git last said, by rollout: of the phase that began then, and when it may be asked again.
+  struct GitMemory {
+    rollout::GitOutcome outcome;
+    Time phase_since;
+    Duration again_at{0};
+    int tries = 0;
+  };
+  std::map<std::string, GitMemory> git_;
   kube::Backoff backoff_;
   bool leading_ = false;
   std::set<std::string> busy_;  // a write of theirs is under way

@@ -19,7 +19,7 @@ TEST(ObjectReverter, SaysWhatItCannotTakeBack) {
   spec.driver.kind = rollout::DriverKind::daemon_set;
   EXPECT_NE(reverter.obstacle(spec), "");
   spec.driver.kind = rollout::DriverKind::cluster_policy;
-  spec.matrix_repository = "https://git.example/matrix";
+  spec.matrix = rollout::MatrixPlace{"https://git.example/matrix", "main", "matrix.yaml"};
   EXPECT_NE(reverter.obstacle(spec).find("Git"), std::string::npos);
 }
 

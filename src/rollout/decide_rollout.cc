@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "rollout/membership.h"
+#include "rollout/rollout_matrix.h"
 #include "rollout/rollout_progress.h"
 #include "upgrade/pod_names.h"
 
@@ -124,6 +125,7 @@ class Look {
           std::move(by));
     }
     next_.closed = true;
+    next_.revert_commit.clear();
     next_.waves_to_return = next_.open_waves;
     return enter(Phase::rolling_back, std::move(reason), std::move(by));
   }
@@ -179,11 +181,12 @@ class Look {
       return {RetryNodes{failed}, {"Retry", "failed nodes are sent back into the line", ""}, {}};
     }
     next_.last_command = command.text;
-    next_.closed = false;
+    bool backwards = next_.waves_to_return > 0;
+    // On the way back nobody begins with the version that is to go.
+    next_.closed = backwards && !next_.open_for.same_as(next_.from);
     wave().verdict = Outcome::running;
     wave().verdict_text.clear();
     wave().gates.clear();
-    bool backwards = next_.waves_to_return > 0;
     return enter(backwards ? Phase::rolling_back : Phase::upgrading,
                  {"Retry", fmt::format("{} tries again", command.by), ""}, command.by);
   }
@@ -253,6 +256,8 @@ class Look {
     next_.from = next_.stable;
     next_.to = view_.target;
     next_.started = now_;
+    next_.promote_commit.clear();
+    next_.revert_commit.clear();
     next_.waves_to_return = 0;
     for (WaveStatus& each : next_.waves) {
       std::string name = each.name;
@@ -403,14 +408,83 @@ class Look {
     if (wave().verdict != Outcome::passed) {
       return hold_wave({"NotPassed", fmt::format("wave {} has not passed", wave().name), ""});
     }
+    // Before the last wave the canary's versions become everybody's.
+    bool is_due = current() + 2 >= view_.spec.waves.size();
+    if (view_.spec.matrix && is_due && next_.promote_commit.empty()) return promote_in_git();
     if (current() + 1 < view_.spec.waves.size()) return open(current() + 1);
     next_.stable = next_.to;
     return enter(Phase::complete,
                  {"Complete", fmt::format("every wave has passed: {}", next_.to.version), ""});
   }
 
+  const GitOutcome* outcome_of_git(GitStep step) const {
+    return view_.git && view_.git->step == step ? &*view_.git : nullptr;
+  }
+
+  RolloutDecision promote_in_git() {
+    const GitOutcome* outcome = outcome_of_git(GitStep::promote);
+    if (outcome == nullptr) {
+      return {GitCommit{GitStep::promote, next_.to.version, evidence_of(view_.name, next_)},
+              {"Promoting",
+               fmt::format("{} becomes everybody's version in the matrix", next_.to.version), ""},
+              {}};
+    }
+    if (outcome->again) return rest({"Promoting", outcome->error, ""}, minutes(1));
+    if (!outcome->error.empty()) {
+      return enter_held({"PromotionFailed",
+                         fmt::format("the commit to the matrix failed: {}", outcome->error),
+                         "lockstep rollout promote tries it again"});
+    }
+    next_.promote_commit = outcome->commit;
+    return enter(Phase::promoting, {"Promoted",
+                                    fmt::format("commit {} makes {} everybody's version",
+                                                outcome->commit, next_.to.version),
+                                    ""});
+  }
+
+  RolloutDecision take_back_in_git() {
+    if (!next_.revert_commit.empty()) {
+      return rest({"AwaitingSync",
+                   fmt::format("commit {} takes {} back: waits until it reaches the cluster",
+                               next_.revert_commit, next_.to.version),
+                   ""},
+                  minutes(1));
+    }
+    const GitOutcome* outcome = outcome_of_git(GitStep::take_back);
+    if (outcome == nullptr) {
+      Evidence evidence = evidence_of(view_.name, next_);
+      evidence.reason = next_.message;
+      return {GitCommit{GitStep::take_back, next_.to.version, std::move(evidence)},
+              {"Reverting", fmt::format("{} is taken back in the matrix", next_.to.version), ""},
+              {}};
+    }
+    // The reason for going back stays: it belongs into the commit.
+    if (outcome->again) return hold({"Reverting", outcome->error, ""}, minutes(1));
+    if (!outcome->error.empty()) {
+      return enter_held({"RevertFailed",
+                         fmt::format("{} could not be taken back in the matrix: {}",
+                                     next_.to.version, outcome->error),
+                         "take it back by hand, or lockstep rollout retry"});
+    }
+    return note_revert(*outcome);
+  }
+
+  RolloutDecision note_revert(const GitOutcome& outcome) {
+    next_.revert_commit = outcome.commit;
+    return enter(
+        Phase::rolling_back,
+        {"Reverted", fmt::format("commit {} takes {} back", outcome.commit, next_.to.version), ""});
+  }
+
   RolloutDecision decide_rolling_back() {
-    if (view_.target.same_as(next_.to) && !next_.open_for.same_as(next_.from)) {
+    // Noted even when the cluster was faster.
+    const GitOutcome* outcome = outcome_of_git(GitStep::take_back);
+    if (outcome != nullptr && !outcome->commit.empty() && next_.revert_commit.empty()) {
+      return note_revert(*outcome);
+    }
+    bool is_bad_still = view_.target.same_as(next_.to) && !next_.open_for.same_as(next_.from);
+    if (is_bad_still && view_.spec.matrix) return take_back_in_git();
+    if (is_bad_still) {
       return {Revert{next_.to, next_.from},
               {"Reverting", fmt::format("the driver goes back to {}", next_.from.version), ""},
               minutes(1)};

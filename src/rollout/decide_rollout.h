@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "rollout/matrix_message.h"
 #include "rollout/rollout_view.h"
 #include "upgrade/reason.h"
 
@@ -26,10 +27,17 @@ struct StartGates {
   size_t wave = 0;
   std::vector<std::string> gates;
 };
-// The driver goes back: by a commit, or by the object's own version.
+// The driver goes back by the object's own version.
 struct Revert {
   DriverRevision from;
   DriverRevision to;
+};
+// A commit to the matrix: the canary's versions become everybody's, or what brought them is taken
+// back. What came of it is in the next view.
+struct GitCommit {
+  GitStep step = GitStep::promote;
+  std::string version;
+  Evidence evidence;
 };
 // Failed nodes are sent back into the line.
 struct RetryNodes {
@@ -37,7 +45,7 @@ struct RetryNodes {
 };
 
 using RolloutWrite =
-    std::variant<std::monostate, StatusWrite, WaveWrite, StartGates, Revert, RetryNodes>;
+    std::variant<std::monostate, StatusWrite, WaveWrite, StartGates, Revert, GitCommit, RetryNodes>;
 
 struct RolloutDecision {
   RolloutWrite write;

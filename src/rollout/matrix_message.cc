@@ -92,17 +92,36 @@ std::string promote_message(const std::vector<MatrixChange>& changes, const Evid
 
 std::string revert_message(std::string_view commit, std::string_view subject,
                            const std::vector<MatrixChange>& changes, const Evidence& evidence) {
-  return fmt::format("Revert \"{}\"\n\n{}{}.\n\n{}{}", one_line(subject), revert_words, commit,
-                     change_lines(changes), tail(evidence));
+  return revert_message({{std::string(commit), std::string(subject)}}, changes, evidence);
+}
+
+std::string revert_message(const std::vector<TakenBack>& commits,
+                           const std::vector<MatrixChange>& changes, const Evidence& evidence) {
+  std::string words;
+  for (const TakenBack& each : commits) {
+    words += fmt::format("{}{}.\n", revert_words, each.commit);
+  }
+  // The oldest is the one that brought the version; what came after made more of it.
+  const std::string subject = commits.empty() ? std::string() : commits.back().subject;
+  return fmt::format("Revert \"{}\"\n\n{}\n{}{}", one_line(subject), words, change_lines(changes),
+                     tail(evidence));
 }
 
 std::string reverted_commit(std::string_view message) {
-  const size_t at = message.find(revert_words);
-  if (at == std::string_view::npos) return {};
-  const std::string_view rest = message.substr(at + revert_words.size());
-  const auto end = std::find_if_not(rest.begin(), rest.end(),
-                                    [](unsigned char c) { return std::isxdigit(c) != 0; });
-  return std::string(rest.begin(), end);
+  const std::vector<std::string> commits = reverted_commits(message);
+  return commits.empty() ? std::string() : commits.front();
+}
+
+std::vector<std::string> reverted_commits(std::string_view message) {
+  std::vector<std::string> commits;
+  for (size_t at = message.find(revert_words); at != std::string_view::npos;
+       at = message.find(revert_words, at + revert_words.size())) {
+    const std::string_view rest = message.substr(at + revert_words.size());
+    const auto end = std::find_if_not(rest.begin(), rest.end(),
+                                      [](unsigned char c) { return std::isxdigit(c) != 0; });
+    commits.emplace_back(rest.begin(), end);
+  }
+  return commits;
 }
 
 }  // namespace lockstep::rollout

@@ -24,8 +24,18 @@ std::string promote_message(const std::vector<MatrixChange>& changes, const Evid
 std::string revert_message(std::string_view commit, std::string_view subject,
                            const std::vector<MatrixChange>& changes, const Evidence& evidence);
 
+// Of several at once, the newest first.
+struct TakenBack {
+  std::string commit;
+  std::string subject;
+};
+std::string revert_message(const std::vector<TakenBack>& commits,
+                           const std::vector<MatrixChange>& changes, const Evidence& evidence);
+
 // The commit that this message says it takes back; empty when it is no revert.
 std::string reverted_commit(std::string_view message);
+// All of them.
+std::vector<std::string> reverted_commits(std::string_view message);
 
 // The first line.
 std::string_view subject_of(std::string_view message);

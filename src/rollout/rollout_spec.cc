@@ -315,7 +315,12 @@ RolloutSpec read_rollout_spec(const Json& object) {
     fields.complain("driver", "is missing");
   }
   if (const Json* matrix = fields.get("matrix")) {
-    spec.matrix_repository = std::string(text_at(*matrix, "repo"));
+    Fields place(*matrix, "spec.matrix", spec.problems);
+    spec.matrix.emplace();
+    place.text("repo", spec.matrix->repository);
+    place.text("branch", spec.matrix->branch);
+    place.text("path", spec.matrix->path);
+    if (spec.matrix->repository.empty()) place.complain("repo", "is missing");
   }
   if (const Json* policy = fields.get("policy")) spec.policy = *policy;
   fields.list("waves", [&](const Json& entry, const std::string& path) {

@@ -24,6 +24,15 @@ struct DriverTarget {
   bool operator==(const DriverTarget&) const = default;
 };
 
+// Where the version matrix lies in Git.
+struct MatrixPlace {
+  std::string repository;
+  std::string branch = "main";
+  std::string path = "gpu-version-matrix.yaml";
+
+  bool operator==(const MatrixPlace&) const = default;
+};
+
 // Which of the nodes that are in no earlier wave.
 struct NodeSelection {
   enum class Kind { labels, count, percent, rest };
@@ -76,8 +85,8 @@ enum class OnFailure { roll_back, hold };
 
 struct RolloutSpec {
   DriverTarget driver;
-  // Set: the version comes from a matrix in Git, and going back is a commit there.
-  std::optional<std::string> matrix_repository;
+  // Set: the version comes from a matrix in Git; promotion and going back are commits there.
+  std::optional<MatrixPlace> matrix;
   Json policy;                  // upgradePolicy's fields, over the driver's own; null: none
   std::vector<WaveSpec> waves;  // never empty; the last takes whoever is left
   std::string group_by;         // a label: nodes of equal value are upgraded together

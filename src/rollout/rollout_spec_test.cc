@@ -48,7 +48,9 @@ TEST(RolloutSpec, ReadsTheExampleOfTheContract) {
   EXPECT_EQ(spec.group_by, "nvidia.com/gpu.clique");
   EXPECT_EQ(spec.on_failure, OnFailure::hold);
   EXPECT_TRUE(spec.paused);
-  EXPECT_TRUE(spec.matrix_repository);
+  ASSERT_TRUE(spec.matrix);
+  EXPECT_EQ(spec.matrix->branch, "main");
+  EXPECT_EQ(spec.matrix->path, "gpu-version-matrix.yaml");
 }
 
 TEST(RolloutSpec, WithoutWavesTheyAreSafe) {

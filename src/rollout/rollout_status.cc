@@ -205,6 +205,8 @@ RolloutStatus read_rollout_status(const Json& object) {
   status.total = as_integer(find(*json, "total"));
   status.by_state = read_counts(find(*json, "nodesByState"));
   status.by_reason = read_counts(find(*json, "nodesByReason"));
+  status.promote_commit = string_at(*json, "promoteCommit");
+  status.revert_commit = string_at(*json, "revertCommit");
   status.last_command = string_at(*json, "lastCommand");
   if (const Json* waves = find(*json, "waves"); waves != nullptr && waves->is_array()) {
     for (const Json& wave : waves->get_array()) status.waves.push_back(read_wave(wave));
@@ -229,6 +231,8 @@ Json rollout_status_to_json(const RolloutStatus& status) {
   put(json, "reason", status.reason);
   put(json, "message", status.message);
   put(json, "started", status.started);
+  put(json, "promoteCommit", status.promote_commit);
+  put(json, "revertCommit", status.revert_commit);
   put(json, "lastCommand", status.last_command);
   json["stable"] = revision_to_json(status.stable);
   json["from"] = revision_to_json(status.from);

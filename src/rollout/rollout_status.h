@@ -110,6 +110,9 @@ struct RolloutStatus {
   int64_t total = 0;
   std::map<std::string, int64_t> by_state;
   std::map<std::string, int64_t> by_reason;
+  // Of a matrix in Git: the commits that made the version everybody's, and that took it back.
+  std::string promote_commit;
+  std::string revert_commit;
   // What a person asked for last and was done, so that it is not done twice.
   std::string last_command;
   std::vector<HistoryEntry> history;  // the last ones

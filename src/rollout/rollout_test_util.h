@@ -72,6 +72,8 @@ class TestRollout {
     RolloutDecision decision = decide_rollout(view, now);
     now = now + seconds(1);
     if (const auto* status = decision.as<StatusWrite>()) {
+      // What was asked of git was asked in the phase before.
+      if (status->status.phase_since != view.status.phase_since) view.git.reset();
       // As it comes back from the cluster.
       view.status =
           read_rollout_status(JsonObject{{"status", rollout_status_to_json(status->status)}});
@@ -80,6 +82,10 @@ class TestRollout {
     } else if (const auto* revert = decision.as<Revert>()) {
       ++reverts;
       set_version(revert->to.revisions.at(test_set), revert->to.version);
+    } else if (const auto* commit = decision.as<GitCommit>()) {
+      commits.push_back(*commit);
+      view.git = answer;
+      view.git->step = commit->step;
     } else if (const auto* retry = decision.as<RetryNodes>()) {
       for (RolloutNode& each : view.nodes) {
         for (const std::string& name : retry->nodes) {
@@ -110,6 +116,8 @@ class TestRollout {
   RolloutView view;
   Time now = Time::from_unix(1'800'000'000);
   int reverts = 0;
+  std::vector<GitCommit> commits;
+  GitOutcome answer{GitStep::promote, "c0ffee", "", false};  // what git says
 
  private:
   std::map<std::string, std::string> running_;

@@ -61,6 +61,16 @@ struct BakeView {
   std::string detectable;
 };
 
+// What came of the commit to the matrix that was asked for since this phase began.
+enum class GitStep { promote, take_back };
+struct GitOutcome {
+  GitStep step = GitStep::promote;
+  std::string commit;  // empty with an error; otherwise which one did it
+  std::string error;
+  // It is tried again by itself, a little later.
+  bool again = false;
+};
+
 struct RolloutView {
   std::string name;
   int64_t generation = 0;
@@ -79,6 +89,7 @@ struct RolloutView {
   // Of the current wave, by gate; one that is missing has not been started.
   std::vector<Verdict> gates;
   std::optional<BakeView> bake;
+  std::optional<GitOutcome> git;
   // Why the way back by Git or by the object cannot be gone; empty: it can.
   std::string no_way_back;
 };

@@ -60,6 +60,7 @@ class Checker {
     check_work();
     check_cost();
     check_rollout();
+    check_commits();
     return std::move(wrong_);
   }
 
@@ -129,6 +130,18 @@ class Checker {
     if (!says) {
       wrong_.push_back(fmt::format("the rollout does not say \"{}\" but \"{}\"",
                                    *expect_.rollout_says, status.message));
+    }
+  }
+
+  void check_commits() {
+    if (!expect_.commits) return;
+    const std::vector<std::string>& made = end_.summary.commits;
+    expect_equal("commits", static_cast<int64_t>(expect_.commits->size()),
+                 static_cast<int64_t>(made.size()));
+    for (size_t i = 0; i < std::min(made.size(), expect_.commits->size()); ++i) {
+      if (made[i].find((*expect_.commits)[i]) != std::string::npos) continue;
+      wrong_.push_back(fmt::format("commit {} does not say \"{}\" but \"{}\"", i + 1,
+                                   (*expect_.commits)[i], made[i]));
     }
   }
 

@@ -30,6 +30,19 @@ void read_done(const Json& json, const std::string& path, Expectations& expect, 
   complain(error, path, "must be all, none, rest or a whole number");
 }
 
+std::vector<std::string> read_texts(const Json& json, const std::string& path, Errors& error) {
+  std::vector<std::string> texts;
+  if (!json.is_array()) {
+    complain(error, path, "must be a list of texts");
+    return texts;
+  }
+  for (const auto& entry : json.get_array()) {
+    if (!entry.is_string()) complain(error, path, "must be a list of texts");
+    texts.emplace_back(as_text(&entry));
+  }
+  return texts;
+}
+
 std::vector<fleet::State> read_states(const Json& json, const std::string& path, Errors& error) {
   std::vector<fleet::State> states;
   if (!json.is_array()) {
@@ -131,6 +144,9 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   text("rolloutReason", expect.rollout_reason);
   text("rolloutSays", expect.rollout_says);
   count("wavesOpened", expect.waves_opened);
+  if (const Json* commits = reader.get("commits")) {
+    expect.commits = read_texts(*commits, path + ".commits", error);
+  }
   reader.maybe("makespanAtMost", expect.makespan_at_most, &StrictReader::decimal);
   reader.maybe("writesPerNodeAtMost", expect.writes_per_node_at_most, &StrictReader::decimal);
   return expect;

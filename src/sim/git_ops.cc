@@ -37,7 +37,10 @@ Result<std::string> value_of(const rollout::Matrix& matrix, std::string_view wor
     return failf(ErrorKind::invalid, "${{{}}} must be ${{current.KEY}} or ${{canary.KEY}}", word);
   }
   const auto which = slot == "current" ? rollout::Slot::current : rollout::Slot::canary;
-  const std::string_view value = matrix.value(which, word.substr(dot + 1));
+  const std::string_view key = word.substr(dot + 1);
+  std::string_view value = matrix.value(which, key);
+  // What the canary leaves empty is as in current.
+  if (value.empty()) value = matrix.value(rollout::Slot::current, key);
   if (value.empty()) return failf(ErrorKind::not_found, "the matrix has no value for {}", word);
   return std::string(value);
 }

@@ -2,7 +2,8 @@
 // a new revision, and puts back what somebody changes in the cluster. Versions come from the
 // matrix:
 // "${current.driver}" in a manifest is what gpu-version-matrix.yaml of the same revision says, as a
-// chart's values would have it. A revision that cannot be read changes nothing.
+// chart's values would have it; "${canary.driver}" is the canary's, or current's where it has none.
+// A revision that cannot be read changes nothing.
 #pragma once
 
 #include <map>

@@ -40,6 +40,7 @@ class MemoryRepository final : public RevisionSource {
   void latest(std::function<void(Result<GitRevision>)> done) override;
   // While it is set, nobody can fetch.
   void set_unreachable(bool unreachable) { unreachable_ = unreachable; }
+  bool unreachable() const { return unreachable_; }
 
   struct Entry {
     GitRevision revision;

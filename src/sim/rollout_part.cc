@@ -1,12 +1,12 @@
 #include "sim/rollout_part.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "data/yaml.h"
 #include "deploy/chart.h"
 #include "fleet/keys.h"
+#include "rollout/matrix_edit.h"
+#include "rollout/matrix_message.h"
 #include "rollout/rollout_view.h"
 #include "sim/writer.h"
 
@@ -15,17 +15,7 @@ namespace lockstep::sim {
 namespace {
 
 constexpr Duration health_interval = minutes(5);
-
-// How many events happen when so many are to be expected: by the gaps between them.
-int64_t draw_events(double expected, Random& random) {
-  int64_t events = 0;
-  double passed = 0;
-  while (true) {
-    passed -= std::log(1 - random.fraction());
-    if (passed > expected) return events;
-    ++events;
-  }
-}
+constexpr std::string_view matrix_file = "gpu-version-matrix.yaml";
 
 }  // namespace
 
@@ -43,7 +33,59 @@ Json driver_rollout_definition() {
 }
 
 RolloutPart::RolloutPart(Cluster& cluster, const Scenario& scenario, uint64_t seed)
-    : cluster_(cluster), scenario_(scenario), random_(seed * 13 + 7), rates_(scenario.xid_rates) {}
+    : cluster_(cluster),
+      scenario_(scenario),
+      random_(seed * 13 + 7),
+      rates_(scenario.xid_rates),
+      seed_(seed) {}
+
+RolloutPart::Git::Git(Cluster& cluster, uint64_t seed)
+    : random(seed * 17 + 9),
+      repository(cluster.loop),
+      store(cluster.loop, repository),
+      tool(Parts{cluster.api("gitops"), cluster.loop, random, log}, repository) {}
+
+// One version for all nodes: the canary's while there is one, and the waves say who gets it.
+void RolloutPart::start_git() {
+  if (find(scenario_.rollout, "matrix") == nullptr) return;
+  git_ = std::make_unique<Git>(cluster_, seed_);
+  const std::string matrix = fmt::format(
+      "versions:\n  current:\n    driver: \"{}\"\n    status: production\n"
+      "  canary:\n    driver: \"\"\n    status: \"\"\n",
+      scenario_.fleet.driver_version);
+  const std::string manifest =
+      "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: cluster-policy}\n"
+      "spec:\n  driver: {version: \"${canary.driver}\"}\n";
+  git_->repository.commit(
+      {{std::string(matrix_file), matrix}, {"manifests/cluster-policy.yaml", manifest}}, "first");
+  git_->tool.start();
+}
+
+Result<void> RolloutPart::commit_versions(const rollout::MatrixEntries& values) {
+  if (!git_) return fail(ErrorKind::invalid, "the rollout has no matrix");
+  const std::string path(matrix_file);
+  LOCKSTEP_TRY(const rollout::MatrixEdit edit,
+               rollout::set_versions(git_->repository.log().back().revision.files.at(path), path,
+                                     rollout::Slot::canary, values));
+  git_->repository.commit({{path, edit.text}}, rollout::set_message(edit.changes, {}));
+  return {};
+}
+
+void RolloutPart::cut_git(Duration length) {
+  if (!git_) return;
+  git_->repository.set_unreachable(true);
+  cluster_.loop.after(length, scope_.bind([this] { git_->repository.set_unreachable(false); }));
+}
+
+std::vector<std::string> RolloutPart::commit_messages() const {
+  std::vector<std::string> messages;
+  if (!git_) return messages;
+  for (const MemoryRepository::Entry& entry : git_->repository.log()) {
+    messages.push_back(entry.message);
+  }
+  messages.erase(messages.begin());
+  return messages;
+}
 
 Result<void> RolloutPart::start() {
   if (!enabled()) return {};
@@ -59,6 +101,7 @@ Result<void> RolloutPart::start() {
                                             {"spec", scenario_.rollout}})));
   (void)definition;
   (void)rollout;
+  start_git();
   if (scenario_.health) tick();
   return {};
 }
@@ -114,12 +157,6 @@ Result<void> RolloutPart::change_spec(const Json& patch) {
   return {};
 }
 
-double RolloutPart::rate_of(const std::string& version) const {
-  auto at = rates_.find(version);
-  if (at == rates_.end()) at = rates_.find("*");
-  return at == rates_.end() ? 0 : at->second;
-}
-
 void RolloutPart::tick() {
   double hours_passed = in_seconds(health_interval) / 3600;
   for (const std::string& node : cluster_.kubelets().node_names()) {
@@ -127,17 +164,14 @@ void RolloutPart::tick() {
     const Machine& machine = cluster_.kubelets().machine(node);
     auto [at, is_new] = events_.try_emplace(node, 0);
     int64_t events = 0;
-    double rate = rate_of(machine.version());
+    double rate = rate_of(rates_, machine.version());
     if (rate > 0 && machine.loaded() && cluster_.kubelets().is_busy(node)) {
       events = draw_events(rate * machine.gpus() * hours_passed, random_);
     }
     if (!is_new && events == 0) continue;
     at->second += events;
-    Json health = JsonObject{{"gpus", machine.gpus()}, {"FatalXid", at->second}};
-    (void)cluster_.call(merge_patch(
-        resource::nodes, {"", node},
-        JsonObject{{"metadata", JsonObject{{"annotations", JsonObject{{health_annotation,
-                                                                       print_json(health)}}}}}}));
+    (void)cluster_.call(
+        merge_patch(resource::nodes, {"", node}, health_patch(machine, at->second)));
   }
   cluster_.loop.after(health_interval, scope_.bind([this] { tick(); }));
 }

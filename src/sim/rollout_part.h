@@ -3,20 +3,23 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "rollout/matrix_file.h"
 #include "rollout/rollout_status.h"
 #include "rollout/window.h"
 #include "sim/cluster.h"
+#include "sim/git_ops.h"
+#include "sim/health_reporter.h"
+#include "sim/memory_matrix.h"
 #include "sim/scenario.h"
 
 namespace lockstep::sim {
 
 inline constexpr std::string_view rollout_name = "driver";
-
-// What nodes write of their GPUs: counts of events since they came up, as a JSON map.
-inline constexpr std::string_view health_annotation = "lockstep.dev/gpu-health";
 
 class RolloutPart {
  public:
@@ -33,11 +36,29 @@ class RolloutPart {
   // "promote", "abort", …
   Result<void> command(const std::string& verb);
   Result<void> change_spec(const Json& patch);
-  void set_xid_rates(std::map<std::string, double> rates) { rates_ = std::move(rates); }
+  // The version comes from a matrix in Git, over a GitOps tool.
+  bool has_git() const { return git_ != nullptr; }
+  controller::MatrixStore* matrix_store() { return git_ ? &git_->store : nullptr; }
+  // What people commit: new versions for the canary.
+  Result<void> commit_versions(const rollout::MatrixEntries& values);
+  // Nobody reaches the repository for so long.
+  void cut_git(Duration length);
+  // The messages of all commits but the first.
+  std::vector<std::string> commit_messages() const;
+  void set_xid_rates(EventRates rates) { rates_ = std::move(rates); }
 
  private:
+  struct Git {
+    Git(Cluster& cluster, uint64_t seed);
+
+    SeededRandom random;
+    SilentLog log;
+    MemoryRepository repository;
+    MemoryMatrix store;
+    GitOps tool;
+  };
+  void start_git();
   void tick();
-  double rate_of(const std::string& version) const;
 
   Cluster& cluster_;
   const Scenario& scenario_;
@@ -45,9 +66,11 @@ class RolloutPart {
   mutable Document last_read_;
   mutable rollout::RolloutStatus last_status_;
   SeededRandom random_;
-  std::map<std::string, double> rates_;
+  EventRates rates_;
   std::map<std::string, int64_t> events_;  // fatal XIDs by node
   int commands_ = 0;
+  uint64_t seed_;
+  std::unique_ptr<Git> git_;
   Scope scope_;
 };
 

@@ -145,7 +145,7 @@ struct Action {
   bool on_nodes = false;
 };
 
-constexpr std::array<Action, 43> known_actions = {{
+constexpr std::array<Action, 45> known_actions = {{
     {"setVersion", Wants::text},
     {"setChart", Wants::text},
     {"setPolicy", Wants::map},
@@ -189,6 +189,8 @@ constexpr std::array<Action, 43> known_actions = {{
     {"rollout", Wants::text},
     {"setRollout", Wants::map},
     {"setXidRates", Wants::map},
+    {"setMatrix", Wants::map},
+    {"cutGit", Wants::time},
 }};
 
 void read_action(StrictReader& reader, const std::string& key, const Action& action,
@@ -323,6 +325,7 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
     auto spec = rollout::read_rollout_spec(JsonObject{{"spec", *rollout}});
     if (!spec.problems.empty()) reader.complain("rollout", spec.problems.front());
   }
+  reader.flag("conduct", scenario.conduct);
   reader.flag("health", scenario.health);
   if (const Json* rates = reader.get("xidRates")) {
     scenario.xid_rates = read_rates(*rates, "xidRates", error);

@@ -64,6 +64,8 @@ struct Expectations {
   std::optional<std::string> rollout_reason;
   std::optional<std::string> rollout_says;  // part of its message or of a wave's verdict
   std::optional<int64_t> waves_opened;
+  // Each is part of the message of a commit to the matrix: these, in order, and no others.
+  std::optional<std::vector<std::string>> commits;
   std::optional<double> makespan_at_most;         // as a multiple of the ideal
   std::optional<double> writes_per_node_at_most;  // besides evictions, events and leases
 };
@@ -107,6 +109,9 @@ struct Scenario {
   bool fail_bad_configs = false;
   // The spec of a DriverRollout that is there before the version changes; null: none.
   Json rollout;
+  // The nodes' steps are another controller's, which knows nothing of waves: they are kept back by
+  // the label that it skips nodes for.
+  bool conduct = false;
   // Labels of nodes, besides the usual ones.
   std::vector<std::pair<NodeChoice, JsonObject>> labels;
   // Nodes tell of their GPUs' health, and how often fatal XIDs happen on a busy node, per GPU-hour,

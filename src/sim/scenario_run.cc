@@ -157,9 +157,12 @@ class Run {
     witness_->count_afresh();
     began_ = cluster_.loop.uptime();
     restarts_before_ = driver_loads();
-    if (!scenario_.to_version.empty()) {
-      must(cluster_.set_driver_version(scenario_.to_version, scenario_.to_chart));
-    }
+    if (!scenario_.to_version.empty()) set_version(scenario_.to_version);
+  }
+
+  void set_version(const std::string& version) {
+    must(rollout_.has_git() ? rollout_.commit_versions({{"driver", version}})
+                            : cluster_.set_driver_version(version, scenario_.to_chart));
   }
 
   // Those that led to the first; what comes later is of no interest.
@@ -193,19 +196,24 @@ class Run {
     for (int i = 0; i < scenario_.controllers; ++i) {
       controller::UpgradeOptions options;
       if (!scenario_.reroll_clients) options.fleet.clients.clear();
-      options.fleet.rollouts.enabled = rollout_.enabled();
+      options.fleet.rollouts.enabled = rollout_.enabled() && !scenario_.conduct;
       options.fleet.rollouts.time_zones = rollout_time_zones();
       controllers_.push_back(std::make_unique<controller::UpgradeController>(
           wrapped_ ? *wrapped_ : crash_, clock_, controller_random_, log_, std::move(options)));
       controllers_.back()->start();
       controllers_.back()->lead();
-      if (rollout_.enabled()) start_rollouts(*controllers_.back());
+      if (scenario_.conduct) {
+        start_conducting();
+      } else if (rollout_.enabled()) {
+        start_rollouts(*controllers_.back());
+      }
       if (scenario_.heal_plugins) start_failures(*controllers_.back());
     }
   }
 
   void start_rollouts(controller::UpgradeController& upgrade) {
     controller::RolloutOptions options;
+    options.git = rollout_.matrix_store();
     options.reason_of = [&upgrade](const std::string& node) {
       auto at = upgrade.reasons().find(node);
       return at == upgrade.reasons().end() ? std::string() : at->second.name;
@@ -213,6 +221,24 @@ class Run {
     rollouts_.push_back(std::make_unique<controller::RolloutController>(
         wrapped_ ? *wrapped_ : crash_, clock_, controller_random_, log_, upgrade.watch(),
         std::move(options)));
+    rollouts_.back()->start();
+    rollouts_.back()->lead();
+  }
+
+  // Beside a controller that takes the nodes' steps and knows nothing of waves.
+  void start_conducting() {
+    controller::FleetWatchOptions fleet;
+    fleet.rollouts.enabled = true;
+    fleet.rollouts.time_zones = rollout_time_zones();
+    kube::Api& api = wrapped_ ? *wrapped_ : crash_;
+    watches_.push_back(std::make_unique<controller::FleetWatch>(api, clock_, controller_random_,
+                                                                log_, std::move(fleet)));
+    watches_.back()->start();
+    controller::RolloutOptions options;
+    options.conduct = true;
+    options.git = rollout_.matrix_store();
+    rollouts_.push_back(std::make_unique<controller::RolloutController>(
+        api, clock_, controller_random_, log_, *watches_.back(), std::move(options)));
     rollouts_.back()->start();
     rollouts_.back()->lead();
   }
@@ -231,6 +257,7 @@ class Run {
   void clear_controllers() {
     failures_.clear();
     rollouts_.clear();
+    watches_.clear();
     controllers_.clear();
   }
 
@@ -303,7 +330,7 @@ class Run {
     }
     const std::string& action = step.action;
     if (action == "setVersion") {
-      must(cluster_.set_driver_version(std::string(as_text(&step.value)), scenario_.to_chart));
+      set_version(std::string(as_text(&step.value)));
     } else if (action == "setChart") {
       std::string chart = fmt::format("gpu-operator-{}", as_text(&step.value));
       patch_policy(
@@ -331,6 +358,14 @@ class Run {
       must(rollout_.command(std::string(as_text(&step.value))));
     } else if (action == "setRollout") {
       must(rollout_.change_spec(step.value));
+    } else if (action == "setMatrix") {
+      rollout::MatrixEntries values;
+      for (const auto& [key, value] : step.value.get_object()) {
+        values.emplace_back(std::string(key), std::string(as_text(&value)));
+      }
+      must(rollout_.commit_versions(values));
+    } else if (action == "cutGit") {
+      rollout_.cut_git(parse_duration(as_text(&step.value)).value_or(Duration(0)));
     } else if (action == "setXidRates") {
       std::optional<Error> error;
       rollout_.set_xid_rates(read_rates(step.value, action, error));
@@ -447,6 +482,7 @@ class Run {
       if (state == State::done) summary_.done = count;
       if (state == State::failed) summary_.failed = count;
     }
+    summary_.commits = rollout_.commit_messages();
     summary_.virtual_seconds = in_seconds(busy_);
     summary_.ideal_seconds = ideal_seconds();
     count_calls();
@@ -509,6 +545,7 @@ class Run {
   fleet::Keys keys_;
   std::optional<Witness> witness_;
   std::vector<std::unique_ptr<controller::UpgradeController>> controllers_;
+  std::vector<std::unique_ptr<controller::FleetWatch>> watches_;  // of those that conduct
   std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;
   std::vector<std::unique_ptr<controller::FailureController>> failures_;
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime

@@ -56,6 +56,7 @@ struct RunSummary {
   bool rested = false;                        // it came to rest before the limit
   uint64_t late_writes = 0;                   // by the controller, after that
   EndFacts end;
+  std::vector<std::string> commits;      // their messages, where the version comes from Git
   std::vector<std::string> last_events;  // before the first violation, or before the end
   std::vector<std::string> violations;
   std::vector<std::string> disappointments;  // expectations that did not come true

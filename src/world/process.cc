@@ -371,8 +371,10 @@ SystemProcesses::SystemProcesses(Duration patience)
   if (cancelled_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
+void SystemProcesses::cancel() { eventfd_write(cancelled_, 1); }
+
 SystemProcesses::~SystemProcesses() {
-  eventfd_write(cancelled_, 1);
+  cancel();
   for (const auto& worker : workers_) worker->thread.join();
   close(cancelled_);
 }

@@ -56,6 +56,8 @@ class SystemProcesses final : public Processes {
   SystemProcesses& operator=(const SystemProcesses&) = delete;
 
   Result<ProcessOutput> run(const ProcessSpec& spec) override;
+  // From any thread: what runs is ended, and every further one fails as cancelled.
+  void cancel();
   // `loop` must be an EventLoop.
   void start(ProcessSpec spec, Loop& loop,
              std::function<void(Result<ProcessOutput>)> done) override;

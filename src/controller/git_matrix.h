@@ -1,0 +1,52 @@
+// The version matrix in a genuine git repository: each commit is made in a clone of its own, pushed
+// (never by force), and done again when somebody else was faster. Git takes its time, so it runs on
+// a thread of its own and answers on the loop.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "controller/matrix_store.h"
+#include "git/program.h"
+#include "world/event_loop.h"
+#include "world/process.h"
+
+namespace lockstep::controller {
+
+struct GitMatrixOptions {
+  git::Environment environment;  // what git inherits
+  git::Limits limits;
+  // Who commits, where git's own settings name nobody.
+  std::string name = "Lockstep";
+  std::string email = "lockstep@localhost";
+  int tries = 10;  // when others push meanwhile
+};
+
+class GitMatrix final : public MatrixStore {
+ public:
+  GitMatrix(EventLoop& loop, GitMatrixOptions options);
+  // Ends what runs; its `done` is never called. Must come before the loop is destroyed, on its
+  // thread.
+  ~GitMatrix() override;
+  GitMatrix(const GitMatrix&) = delete;
+  GitMatrix& operator=(const GitMatrix&) = delete;
+
+  std::string obstacle(const rollout::RolloutSpec& spec) const override;
+  void commit(MatrixCommit commit, std::function<void(Result<std::string>)> done) override;
+  // The same at once, on this thread.
+  static Result<std::string> commit_now(Processes& processes, const GitMatrixOptions& options,
+                                        const MatrixCommit& commit);
+
+ private:
+  struct Worker;
+
+  EventLoop& loop_;
+  GitMatrixOptions options_;
+  std::list<std::unique_ptr<Worker>> workers_;
+  mutable std::string obstacle_;  // git itself is missing
+  mutable bool looked_ = false;
+  Scope scope_;
+};
+
+}  // namespace lockstep::controller

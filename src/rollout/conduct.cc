@@ -1,0 +1,76 @@
+#include "rollout/conduct.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "rollout/decide_rollout.h"
+
+namespace lockstep::rollout {
+
+namespace {
+
+// Any of its waves is open now, for the version that the cluster is to have.
+bool is_any_open(const RolloutView& view, const RolloutGate& gate) {
+  const RolloutStatus& status = view.status;
+  bool active = status.phase != Phase::pending && !is_over(status.phase);
+  return active && !status.closed && view.target.is_set() && view.target.same_as(status.open_for) &&
+         !gate.paused && gate.window.open;
+}
+
+bool is_finished(const RolloutNode& node) {
+  return node.state == fleet::State::failed || (node.state == fleet::State::done && node.in_sync);
+}
+
+}  // namespace
+
+bool is_kept_back(const Node& node) {
+  return node.meta.annotations.find(kept_back_annotation) != nullptr;
+}
+
+bool is_skipped_by_person(const Node& node, const fleet::Keys& keys) {
+  return fleet::is_skipped(node, keys) && !is_kept_back(node);
+}
+
+std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& gate,
+                                  const fleet::Keys& keys) {
+  const bool any_open = is_any_open(view, gate);
+  const std::map<std::string, size_t> waves = waves_of(view);
+  std::vector<SkipChange> keep;
+  std::vector<SkipChange> let_go;
+  int64_t free = 0;  // nodes of the current wave that may be under way
+  for (const RolloutNode& node : view.nodes) {
+    if (is_skipped_by_person(*node.node, keys)) continue;
+    auto at = waves.find(node.name());
+    size_t wave = at == waves.end() ? view.spec.waves.size() - 1 : at->second;
+    bool open = any_open && static_cast<int64_t>(wave) < view.status.open_waves;
+    bool labelled = fleet::is_skipped(*node.node, keys);
+    // What has begun is finished, and nobody looks at the label meanwhile.
+    bool under_way = fleet::is_active(node.state);
+    if (!open && !labelled && !under_way) keep.push_back({node.name(), true});
+    if (!open) continue;
+    if (labelled || is_kept_back(*node.node)) {
+      let_go.push_back({node.name(), false});
+    } else if (!is_finished(node)) {
+      ++free;
+    }
+  }
+  if (!keep.empty()) return keep;
+  auto current = static_cast<size_t>(std::max<int64_t>(view.status.open_waves, 1) - 1);
+  int64_t most = std::numeric_limits<int64_t>::max();
+  if (current < view.spec.waves.size() && view.spec.waves[current].max_parallel.value_or(0) > 0) {
+    most = std::max<int64_t>(0, *view.spec.waves[current].max_parallel - free);
+  }
+  if (static_cast<int64_t>(let_go.size()) > most) let_go.resize(static_cast<size_t>(most));
+  return let_go;
+}
+
+Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys) {
+  Json label = change.skip ? Json("true") : Json(nullptr);
+  Json mark = change.skip ? Json(rollout) : Json(nullptr);
+  return JsonObject{
+      {"metadata",
+       JsonObject{{"labels", JsonObject{{keys.skip, std::move(label)}}},
+                  {"annotations", JsonObject{{kept_back_annotation, std::move(mark)}}}}}};
+}
+
+}  // namespace lockstep::rollout

@@ -1,0 +1,36 @@
+// Waves beside NVIDIA's own upgrade controller, which takes the nodes' steps itself: a node outside
+// the open waves has the label that makes it skip the node, before the version changes; a wave
+// opens by taking the label off. A label that a person has set is theirs, and is left.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/keys.h"
+#include "rollout/rollout_gate.h"
+#include "rollout/rollout_view.h"
+
+namespace lockstep::rollout {
+
+// On a node that a rollout keeps back: its name. A skip label without it is a person's.
+inline constexpr std::string_view kept_back_annotation = "lockstep.dev/kept-back-by";
+
+bool is_kept_back(const Node& node);
+// Skipped, and not by a rollout.
+bool is_skipped_by_person(const Node& node, const fleet::Keys& keys);
+
+struct SkipChange {
+  std::string node;
+  bool skip = false;
+
+  bool operator==(const SkipChange&) const = default;
+};
+
+// Those that have to be kept back come first: only when none is left may anything open.
+std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& gate,
+                                  const fleet::Keys& keys);
+// One patch: the label and whose it is.
+Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys);
+
+}  // namespace lockstep::rollout

@@ -1,0 +1,147 @@
+#include "rollout/conduct.h"
+
+#include <gtest/gtest.h>
+
+#include "rollout/rollout_test_util.h"
+
+namespace lockstep::rollout {
+namespace {
+
+const fleet::Keys keys;
+
+// Beside NVIDIA's controller: what is due is done to the nodes of the test.
+struct Conducted {
+  explicit Conducted(const std::string& spec = R"(
+  waves:
+    - {name: canary, nodes: {count: 2}}
+    - {name: rest, nodes: {rest: true}}
+)")
+      : rollout(4, spec) {
+    gate.window.open = true;
+    rollout.settle();
+  }
+  std::vector<SkipChange> due() { return skips_due(rollout.view, gate, keys); }
+  void label(int number, bool label, bool mark) {
+    auto node = std::make_shared<Node>(*rollout.node(number).node);
+    if (label) node->meta.labels = {{Text(keys.skip), Text("true")}};
+    if (!label) node->meta.labels = {};
+    node->meta.annotations = {};
+    if (mark) node->meta.annotations = {{Text(kept_back_annotation), Text("driver")}};
+    rollout.node(number).node = node;
+  }
+  void do_all() {
+    for (const SkipChange& change : due()) {
+      for (int i = 1; i <= 4; ++i) {
+        if (rollout.node(i).name() == change.node) label(i, change.skip, change.skip);
+      }
+    }
+  }
+  std::string labelled() {
+    std::string text;
+    for (int i = 1; i <= 4; ++i) {
+      text += fleet::is_skipped(*rollout.node(i).node, keys) ? '1' : '0';
+    }
+    return text;
+  }
+
+  TestRollout rollout;
+  RolloutGate gate;
+};
+
+using Changes = std::vector<SkipChange>;
+
+TEST(Conduct, EveryNodeIsKeptBackBeforeAnythingHappens) {
+  Conducted conducted;
+  EXPECT_EQ(conducted.due(),
+            (Changes{{"gpu-1", true}, {"gpu-2", true}, {"gpu-3", true}, {"gpu-4", true}}));
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "1111");
+  EXPECT_TRUE(conducted.due().empty());
+}
+
+TEST(Conduct, AWaveOpensByTakingTheLabelOff) {
+  Conducted conducted;
+  conducted.do_all();
+  conducted.rollout.set_version("new", "580");
+  EXPECT_EQ(conducted.rollout.settle(), "Upgrading");
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "0011");
+  EXPECT_FALSE(is_kept_back(*conducted.rollout.node(1).node));
+  for (int i : {1, 2}) conducted.rollout.finish(i);
+  conducted.rollout.settle();
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "0000");
+  for (int i : {3, 4}) conducted.rollout.finish(i);
+  EXPECT_EQ(conducted.rollout.settle(), "Complete");
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "1111") << "for the next version";
+}
+
+TEST(Conduct, APersonsOwnLabelIsLeft) {
+  Conducted conducted;
+  conducted.label(1, true, false);
+  conducted.do_all();
+  EXPECT_TRUE(is_skipped_by_person(*conducted.rollout.node(1).node, keys));
+  EXPECT_FALSE(is_skipped_by_person(*conducted.rollout.node(2).node, keys));
+  conducted.rollout.node(1).skipped = true;
+  conducted.rollout.set_version("new", "580");
+  conducted.rollout.settle();
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "1011");
+}
+
+TEST(Conduct, ClosedPausedAndOutsideItsWindowNobodyNewBegins) {
+  for (int way = 0; way < 3; ++way) {
+    Conducted conducted;
+    conducted.do_all();
+    conducted.rollout.set_version("new", "580");
+    conducted.rollout.settle();
+    conducted.do_all();
+    conducted.rollout.node(1).state = fleet::State::pod_restart;
+    if (way == 0) conducted.gate.paused = true;
+    if (way == 1) conducted.gate.window.open = false;
+    if (way == 2) conducted.rollout.command("abort");
+    conducted.rollout.settle();
+    conducted.do_all();
+    EXPECT_EQ(conducted.labelled(), "0111") << "what has begun is finished, way " << way;
+  }
+}
+
+TEST(Conduct, AnotherVersionClosesTheWavesAtOnce) {
+  Conducted conducted;
+  conducted.do_all();
+  conducted.rollout.set_version("new", "580");
+  conducted.rollout.settle();
+  conducted.do_all();
+  conducted.rollout.view.target = revision("newer", "590");
+  EXPECT_EQ(conducted.due(), (Changes{{"gpu-1", true}, {"gpu-2", true}}));
+}
+
+TEST(Conduct, OnlySoManyAtATimeAsTheWaveAllows) {
+  Conducted conducted(R"(
+  waves:
+    - {name: canary, nodes: {count: 3}, maxParallelUpgrades: 1}
+    - {name: rest, nodes: {rest: true}}
+)");
+  conducted.do_all();
+  conducted.rollout.set_version("new", "580");
+  conducted.rollout.settle();
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "0111");
+  EXPECT_TRUE(conducted.due().empty());
+  conducted.rollout.finish(1);
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "0011");
+}
+
+TEST(Conduct, ThePatchSaysWhoseTheLabelIs) {
+  Json on = skip_patch({"gpu-1", true}, "driver", keys);
+  EXPECT_EQ(text_at(on, "metadata", "labels", keys.skip), "true");
+  EXPECT_EQ(text_at(on, "metadata", "annotations", kept_back_annotation), "driver");
+  Json off = skip_patch({"gpu-1", false}, "driver", keys);
+  EXPECT_TRUE(find(off, "metadata", "labels", keys.skip)->is_null());
+  EXPECT_TRUE(find(off, "metadata", "annotations", kept_back_annotation)->is_null());
+}
+
+}  // namespace
+}  // namespace lockstep::rollout

@@ -1,0 +1,36 @@
+// What a rollout does with the version matrix: when a wave before the last has passed, its versions
+// become everybody's, with the evidence in the commit; when one fails, what brought the version is
+// taken back. Whoever holds the repository (git, or memory in the simulator) asks here what to do.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "rollout/matrix_edit.h"
+#include "rollout/matrix_history.h"
+#include "rollout/matrix_message.h"
+#include "rollout/rollout_status.h"
+
+namespace lockstep::rollout {
+
+// Which slots say this driver: nothing is to be taken back when none does.
+bool says_driver(const Matrix& matrix, std::string_view version);
+
+// The canary with this driver becomes current. Without changes: it is current already. A conflict
+// when the matrix says this driver nowhere: what runs is not what Git says.
+Result<MatrixEdit> promote_driver(std::string_view text, std::string_view name,
+                                  std::string_view version);
+
+// The commits to take back, the newest first, so that no slot of `text` says this driver any more:
+// a promotion, and the commit that brought the version to the canary. Those that were taken back
+// already are left out. None: it is nowhere.
+Result<std::vector<MatrixCommit>> find_commits_to_take_back(
+    std::string_view text, const std::vector<MatrixCommit>& commits, const ReadTexts& read,
+    std::string_view version);
+
+// What the waves so far came to, for a commit's message.
+Evidence evidence_of(const std::string& rollout, const RolloutStatus& status);
+
+}  // namespace lockstep::rollout

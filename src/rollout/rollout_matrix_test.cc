@@ -1,0 +1,134 @@
+#include "rollout/rollout_matrix.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "rollout/matrix_test_util.h"
+
+namespace lockstep::rollout {
+namespace {
+
+// A branch in memory, the oldest commit first.
+struct Branch {
+  std::vector<std::string> texts;
+  std::vector<MatrixCommit> log;
+
+  void commit(std::string text, std::string message) {
+    texts.push_back(std::move(text));
+    log.insert(log.begin(), {fmt::format("{:040x}", texts.size()), std::move(message)});
+  }
+  Result<std::vector<std::string>> take_back(std::string_view version) const {
+    auto read = [&](const MatrixCommit& commit) -> Result<MatrixTexts> {
+      for (size_t i = 0; i < texts.size(); ++i) {
+        if (commit.id != fmt::format("{:040x}", i + 1)) continue;
+        return MatrixTexts{i == 0 ? "" : texts[i - 1], texts[i]};
+      }
+      return fail(ErrorKind::not_found, "no such commit");
+    };
+    LOCKSTEP_TRY(const auto found, find_commits_to_take_back(texts.back(), log, read, version));
+    std::vector<std::string> subjects;
+    for (const MatrixCommit& commit : found) subjects.emplace_back(subject_of(commit.message));
+    return subjects;
+  }
+};
+
+std::string matrix(const std::string& current, const std::string& canary) {
+  return fmt::format("versions:\n  current: {{driver: \"{}\"}}\n  canary: {{driver: \"{}\"}}\n",
+                     current, canary);
+}
+
+using Subjects = std::vector<std::string>;
+
+TEST(RolloutMatrix, PromotesTheCanaryThatRunsAndNothingElse) {
+  const auto edit = promote_driver(seed_matrix, "matrix", "565.57.01").value();
+  const Matrix after = parse_matrix(edit.text, "matrix").value();
+  EXPECT_EQ(after.value(Slot::current, "driver"), "565.57.01");
+  EXPECT_EQ(after.value(Slot::current, "status"), "production");
+  EXPECT_TRUE(after.is_empty(Slot::canary));
+  EXPECT_TRUE(promote_driver(edit.text, "matrix", "565.57.01").value().changes.empty())
+      << "asked again";
+  const auto other = promote_driver(seed_matrix, "matrix", "999.1");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, ErrorKind::conflict);
+  EXPECT_NE(other.error().message.find("current is 560.35.03, canary is 565.57.01"),
+            std::string::npos);
+}
+
+TEST(RolloutMatrix, TakesBackWhatBroughtTheVersion) {
+  Branch branch;
+  branch.commit(matrix("560", ""), "first");
+  branch.commit(matrix("560", "570"), "canary");
+  branch.commit(matrix("560", "570") + "owner: me\n", "another line");
+  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"canary"}));
+  EXPECT_EQ(branch.take_back("580").value(), Subjects{}) << "it is nowhere";
+}
+
+TEST(RolloutMatrix, APromotionIsTakenBackWithTheCanaryThatItPromoted) {
+  Branch branch;
+  branch.commit(matrix("560", ""), "first");
+  branch.commit(matrix("560", "570"), "canary");
+  branch.commit(matrix("570", ""), "promotion");
+  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"promotion", "canary"}));
+}
+
+TEST(RolloutMatrix, WhatWasTakenBackAlreadyIsLeftOut) {
+  Branch branch;
+  branch.commit(matrix("560", ""), "first");
+  branch.commit(matrix("560", "570"), "canary");
+  const std::string set = branch.log.front().id;
+  branch.commit(matrix("560", ""), "Revert\n\nThis reverts commit " + set + ".\n");
+  branch.commit(matrix("560", "570"), "again");
+  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"again"}));
+  const std::string again = branch.log.front().id;
+  branch.commit(matrix("570", ""), "promotion");
+  const std::string promotion = branch.log.front().id;
+  branch.commit(matrix("560", ""), fmt::format("Revert\n\nThis reverts commit {}.\nThis reverts "
+                                               "commit {}.\n",
+                                               promotion, again));
+  EXPECT_EQ(branch.take_back("570").value(), Subjects{});
+  // Somebody takes back the taking back: it is there again, by the commit that set it.
+  branch.commit(matrix("570", ""), "Revert\n\nThis reverts commit " + branch.log.front().id + ".");
+  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"promotion", "again"}));
+}
+
+TEST(RolloutMatrix, AVersionThatWasThereFromTheBeginningCannotBeTakenBack) {
+  Branch branch;
+  branch.commit("", "nothing yet");
+  branch.commit(matrix("560", "570"), "both at once");
+  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"both at once"}));
+  branch.log.pop_back();
+  branch.log.front().message = "Merge\n\nThis reverts commit 1234567.";
+  const auto nothing = branch.take_back("570");
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().kind, ErrorKind::not_found);
+}
+
+TEST(RolloutMatrix, TheEvidenceSaysWavesGatesBakesAndWhoApproved) {
+  RolloutStatus status;
+  WaveStatus canary;
+  canary.name = "canary";
+  canary.opened = Time::from_unix(1000);
+  canary.nodes = canary.done = 4;
+  canary.verdict = Outcome::passed;
+  canary.gates = {{"training", Outcome::passed, "4 nodes", false},
+                  {"new", Outcome::failed, "gpu-1", true}};
+  canary.bake = "48h, 312 GPU-hours";
+  canary.detectable = "a rate 30 times as high";
+  canary.approved_by = "alice";
+  WaveStatus rest;
+  rest.name = "rest";
+  status.waves = {canary, rest};
+  const Evidence evidence = evidence_of("driver", status);
+  EXPECT_EQ(
+      evidence.lines,
+      (std::vector<std::string>{
+          "wave canary: Passed, 4 of 4 nodes done", "gate training of canary: Passed, 4 nodes",
+          "gate new of canary: Failed (dry run), gpu-1", "bake of canary: 48h, 312 GPU-hours",
+          "could have found: a rate 30 times as high"}));
+  EXPECT_EQ(evidence.approved_by, "alice");
+  EXPECT_EQ(evidence.rollout, "driver");
+}
+
+}  // namespace
+}  // namespace lockstep::rollout
