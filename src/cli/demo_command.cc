@@ -12,11 +12,16 @@
 #include "cli/child_process.h"
 #include "cli/cluster_session.h"
 #include "cli/dashboard_host.h"
+#include "cli/demo_git.h"
+#include "cli/demo_rollout.h"
 #include "cli/demo_screen.h"
 #include "cli/exit_codes.h"
+#include "cli/rollout_text.h"
 #include "cli/signals.h"
 #include "kube/sync_api.h"
+#include "sim/rollout_part.h"
 #include "sim/simulated_fleet.h"
+#include "upgrade/pod_names.h"
 
 namespace lockstep::cli {
 
@@ -55,8 +60,10 @@ sim::SimulatedFleetOptions fleet_options(const DemoFlags& flags) {
                  // Time runs faster here: five minutes of trying are long over.
                  {"deadlines", JsonObject{{"imagePullSeconds", 20}}},
                  {"podDeletion", JsonObject{{"force", false}, {"timeoutSeconds", 60}}}};
-  options.fleet.workloads.deployment_replicas = flags.nodes / 2;
-  options.fleet.workloads.claim_pods = flags.nodes / 4;
+  // Every node is busy where events are to happen: only on those do they count.
+  options.fleet.workloads.deployment_replicas = flags.bad_driver ? flags.nodes : flags.nodes / 2;
+  options.fleet.workloads.claim_pods = flags.bad_driver ? 0 : flags.nodes / 4;
+  label_canary(flags, options.fleet);
   options.kubelets.latencies.speed = flags.speed;
   options.kubelets.lease_interval = seconds(10);
   if (flags.failing > 0 && flags.failing <= flags.nodes) {
@@ -90,6 +97,7 @@ class Demo {
         sim::Parts{*session_->api, session_->loop, session_->random, *session_->log},
         fleet_options(flags_));
     fleet_->start();
+    LOCKSTEP_CHECK(make_rollout());
     watch_ = std::make_unique<controller::FleetWatch>(
         *session_->api, session_->loop, session_->random, *session_->log, cluster.fleet());
     LOCKSTEP_CHECK(open_dashboard(cluster));
@@ -100,10 +108,13 @@ class Demo {
                                  "--no-leader-election", "--status-address", ""},
         log_file_.path());
     if (!controller_->start()) return fail(ErrorKind::internal, "the controller does not start");
+    // The rollout knows the way back before anything changes.
     bool up = run_until(
         [&] {
           FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
-          return status.pools.size() == 1 && status.pools[0].upgraded == flags_.nodes;
+          const controller::KnownRollout* rollout = find_rollout(*watch_);
+          return status.pools.size() == 1 && status.pools[0].upgraded == flags_.nodes &&
+                 rollout != nullptr && rollout->status.stable.is_set();
         },
         minutes(3));
     if (!up)
@@ -111,7 +122,18 @@ class Demo {
     return {};
   }
 
-  Result<void> upgrade() {
+  Result<void> change_version() {
+    fmt::print(
+        "\nA rollout takes it wave by wave: a canary of {} with three gates and a bake ({} here, "
+        "two "
+        "days in real life), then the rest.\n",
+        upgrade::counted(canary_nodes(), "node"), format_duration(demo_bake(flags_)));
+    if (git_ != nullptr) {
+      LOCKSTEP_TRY(const std::string commit, git_->set_driver(flags_.to));
+      fmt::print("\n$ lockstep matrix set driver={} --repo {}\ncommit {}\n\n", flags_.to,
+                 git_->address(), commit);
+      return {};
+    }
     kube::SyncApi api(*session_->api, session_->loop);
     fmt::print(
         "\n$ kubectl patch clusterpolicy/cluster-policy --type=json -p='[{{\"op\": \"replace\", "
@@ -121,14 +143,23 @@ class Demo {
         api.patch(fleet::cluster_policies, {"", "cluster-policy"}, kube::PatchType::json,
                   JsonArray{JsonObject{
                       {"op", "replace"}, {"path", "/spec/driver/version"}, {"value", flags_.to}}}));
+    return {};
+  }
+
+  Result<void> upgrade() {
+    LOCKSTEP_CHECK(change_version());
     began_ = session_->loop.uptime();
     DemoScreen screen(Terminal::of_output(), flags_.to);
     bool moved = false;
     auto finished = [&] {
       FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
-      screen.show(status, session_->loop.uptime() - began_, controller_->pid());
-      moved = moved || !status.at_rest();
-      return moved && status.at_rest();
+      const controller::KnownRollout* rollout = find_rollout(*watch_);
+      screen.show(status, rollout == nullptr ? "" : rollout_line(*rollout),
+                  session_->loop.uptime() - began_, controller_->pid());
+      if (rollout == nullptr) return false;
+      moved = moved || rollout->is_active();
+      bool held = rollout->status.phase == rollout::Phase::held;
+      return moved && (held || (!rollout->is_active() && status.at_rest()));
     };
     if (run_until(finished, minutes(30))) return {};
     return fail(stopped_ ? ErrorKind::cancelled : ErrorKind::timed_out,
@@ -138,11 +169,35 @@ class Demo {
   void summarize() {
     FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
     Duration took = session_->loop.uptime() - began_;
-    fmt::print("\n{}", demo_summary(status, took, Terminal::of_output()));
+    if (flags_.bad_driver) {
+      for (const PoolStatus& pool : status.pools) {
+        fmt::print("\n{} of {} nodes run {}, {} after driver {} was tried.\n", pool.upgraded,
+                   pool.counts.total, pool.target, human_duration(took), flags_.to);
+      }
+    } else {
+      fmt::print("\n{}", demo_summary(status, took, Terminal::of_output()));
+    }
+    if (const controller::KnownRollout* rollout = find_rollout(*watch_)) {
+      fmt::print("\n$ lockstep rollout history {}\n{}", demo_rollout_name,
+                 rollout_history(*rollout->object->document));
+      show_git(rollout->status);
+    }
     if (controller_->restarts() > 0) {
       fmt::print("The controller was killed {} times meanwhile, and went on each time.\n",
                  controller_->restarts());
     }
+  }
+
+  // What Git says of it, by git itself.
+  void show_git(const rollout::RolloutStatus& status) {
+    if (git_ == nullptr) return;
+    if (auto log = git_->log()) fmt::print("\n$ git log --oneline\n{}", *log);
+    if (status.revert_commit.empty()) return;
+    if (auto shown = git_->show(status.revert_commit)) {
+      fmt::print("\n$ git show {}\n{}", status.revert_commit, *shown);
+    }
+    fmt::print("\nThe regression was caught in the canary. Commit {} took driver {} back.\n",
+               status.revert_commit, flags_.to);
   }
 
   // The commands of NVIDIA's documentation, by a genuine kubectl.
@@ -185,6 +240,8 @@ class Demo {
   void end() {
     controller_.reset();
     dashboard_.reset();
+    git_.reset();
+    health_.reset();
     fleet_.reset();
     watch_.reset();
     session_.reset();
@@ -210,6 +267,31 @@ class Demo {
     fmt::print("Dashboard: {}#token=demo\n", dashboard_->url());
     std::fflush(stdout);
     return {};
+  }
+
+  Result<void> make_rollout() {
+    kube::SyncApi api(*session_->api, session_->loop);
+    LOCKSTEP_CHECK(
+        api.create(resource::custom_resource_definitions, "", sim::driver_rollout_definition()));
+    if (!run_until([&] { return fleet_->running(); }, minutes(1))) {
+      return fail(ErrorKind::timed_out, "the simulated fleet did not start");
+    }
+    sim::Parts parts{*session_->api, session_->loop, session_->random, *session_->log};
+    health_ = std::make_unique<sim::HealthReporter>(parts, fleet_->kubelets(), seconds(1),
+                                                    demo_rates(flags_));
+    health_->start();
+    if (flags_.bad_driver) {
+      LOCKSTEP_TRY(git_, DemoGit::make(parts, temporary_path("git"), flags_.from));
+    }
+    LOCKSTEP_CHECK(api.create(fleet::driver_rollouts, "",
+                              demo_rollout(flags_, git_ == nullptr ? "" : git_->address())));
+    return {};
+  }
+
+  size_t canary_nodes() const {
+    sim::FleetOptions fleet;
+    label_canary(flags_, fleet);
+    return fleet.node_labels.size();
   }
 
   // A few times a second is enough for eyes.
@@ -254,6 +336,8 @@ class Demo {
   std::unique_ptr<apiserver::EmbeddedServer> server_;
   std::unique_ptr<ClusterSession> session_;
   std::unique_ptr<sim::SimulatedFleet> fleet_;
+  std::unique_ptr<sim::HealthReporter> health_;
+  std::unique_ptr<DemoGit> git_;
   std::unique_ptr<controller::FleetWatch> watch_;
   std::unique_ptr<DashboardHost> dashboard_;
   std::unique_ptr<ChildProcess> controller_;
@@ -265,6 +349,7 @@ class Demo {
 
 int run_demo(const DemoFlags& flags) {
   block_signals();
+  calm_git();
   Demo demo(flags);
   auto outcome = demo.begin();
   if (outcome) outcome = demo.upgrade();

@@ -36,22 +36,25 @@ std::string legend(const Terminal& terminal) {
 
 }  // namespace
 
-void DemoScreen::show(const FleetStatus& status, Duration elapsed, pid_t controller) {
+void DemoScreen::show(const FleetStatus& status, const std::string& rollout, Duration elapsed,
+                      pid_t controller) {
   if (status.pools.empty()) return;
   if (terminal_.interactive) {
-    draw(status, elapsed, controller);
+    draw(status, rollout, elapsed, controller);
   } else {
-    print_changes(status, elapsed);
+    print_changes(status, rollout, elapsed);
   }
   std::fflush(stdout);
 }
 
-void DemoScreen::draw(const FleetStatus& status, Duration elapsed, pid_t controller) {
+void DemoScreen::draw(const FleetStatus& status, const std::string& rollout, Duration elapsed,
+                      pid_t controller) {
   const PoolStatus& pool = status.pools.front();
   std::string text = fmt::format(
       "{} {}/{} upgraded to {}   {}{}\n", progress_bar(pool.upgraded, pool.counts.total, 30),
       pool.upgraded, pool.counts.total, target_, human_duration(elapsed),
       pool.time_left ? fmt::format(", about {} left", human_duration(*pool.time_left)) : "");
+  text += shorten("rollout  " + rollout, static_cast<size_t>(terminal_.width - 1)) + "\n";
   text += fmt::format("active {} of {}   unavailable {} of {}   failed {}   controller pid {}\n\n",
                       pool.counts.active, pool.limits.parallel, pool.counts.unavailable,
                       pool.limits.unavailable, pool.counts.failed, controller);
@@ -78,7 +81,8 @@ void DemoScreen::draw(const FleetStatus& status, Duration elapsed, pid_t control
   drawn_lines_ = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
 
-void DemoScreen::print_changes(const FleetStatus& status, Duration elapsed) {
+void DemoScreen::print_changes(const FleetStatus& status, const std::string& rollout,
+                               Duration elapsed) {
   const PoolStatus& pool = status.pools.front();
   std::string failures;
   for (const auto& node : pool.nodes) {
@@ -87,6 +91,11 @@ void DemoScreen::print_changes(const FleetStatus& status, Duration elapsed) {
           fmt::format("  {} failed: {}: {}\n", node.name, node.reason.name, node.reason.text);
     }
   }
+  // Its counts change with every node; what it does, now and then.
+  std::string headline = rollout.substr(0, rollout.find(':'));
+  if (headline != last_rollout_)
+    fmt::print("{:>4}  rollout {}\n", human_duration(elapsed), rollout);
+  last_rollout_ = headline;
   std::string line = status_line(status);
   bool due = last_time_ < Duration::zero() || elapsed - last_time_ >= seconds(2);
   if (line != last_line_ && (due || status.at_rest())) {

@@ -15,17 +15,21 @@ class DemoScreen {
   DemoScreen(Terminal terminal, std::string target)
       : terminal_(terminal), target_(std::move(target)) {}
 
-  void show(const FleetStatus& status, Duration elapsed, pid_t controller);
+  // `rollout`: one line about it.
+  void show(const FleetStatus& status, const std::string& rollout, Duration elapsed,
+            pid_t controller);
 
  private:
-  void draw(const FleetStatus& status, Duration elapsed, pid_t controller);
-  void print_changes(const FleetStatus& status, Duration elapsed);
+  void draw(const FleetStatus& status, const std::string& rollout, Duration elapsed,
+            pid_t controller);
+  void print_changes(const FleetStatus& status, const std::string& rollout, Duration elapsed);
 
   Terminal terminal_;
   std::string target_;
   int drawn_lines_ = 0;
   std::string last_line_;
   std::string last_failures_;
+  std::string last_rollout_;
   Duration last_time_{-1};
 };
 

@@ -1,0 +1,31 @@
+// The demo's rollout: its waves with gates and a bake that is shortened for the screen, and what is
+// said of it meanwhile.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/demo_command.h"
+#include "controller/fleet_watch.h"
+#include "sim/health_reporter.h"
+#include "sim/simulated_fleet.h"
+
+namespace lockstep::cli {
+
+inline constexpr std::string_view demo_rollout_name = "driver";
+
+// Which nodes are the canary: a few, and not the one that is made to fail.
+void label_canary(const DemoFlags& flags, sim::FleetOptions& fleet);
+// How long the bake is here, instead of two days.
+Duration demo_bake(const DemoFlags& flags);
+// `repository`: of the version matrix; empty: there is none.
+Json demo_rollout(const DemoFlags& flags, const std::string& repository);
+// How often fatal XIDs happen on busy nodes.
+sim::EventRates demo_rates(const DemoFlags& flags);
+
+// The rollout of the watch, once it is there.
+const controller::KnownRollout* find_rollout(const controller::FleetWatch& watch);
+// "Baking canary: 3 of 12 s, …"
+std::string rollout_line(const controller::KnownRollout& rollout);
+
+}  // namespace lockstep::cli
