@@ -1,6 +1,7 @@
 #include "fleet/driver.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/strings.h"
 #include "fleet/keys.h"
@@ -42,10 +43,10 @@ const ControllerRevision* newest_revision(
     const std::vector<std::shared_ptr<const ControllerRevision>>& revisions) {
   const ControllerRevision* newest = nullptr;
   for (const auto& revision : revisions) {
-    if (newest == nullptr || revision->revision > newest->revision ||
-        (revision->revision == newest->revision && revision->meta.name < newest->meta.name)) {
-      newest = revision.get();
-    }
+    auto rank = [](const ControllerRevision& one) {
+      return std::tuple(one.revision, one.meta.created, one.meta.name.view());
+    };
+    if (newest == nullptr || rank(*revision) > rank(*newest)) newest = revision.get();
   }
   return newest;
 }

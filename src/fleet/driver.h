@@ -20,7 +20,8 @@ bool is_driver_pod(const Pod& pod);
 // The DaemonSet's node selector matches the node. (Taints are not asked: drivers tolerate all.)
 bool wants_pod_on(const DaemonSet& set, const Node& node);
 
-// The one with the highest number; of equal numbers the first by name. Null when there is none.
+// The one with the highest number; of equal numbers, which a DaemonSet controller with an old view
+// gives, the youngest, as Kubernetes itself sorts them. Null when there is none.
 const ControllerRevision* newest_revision(
     const std::vector<std::shared_ptr<const ControllerRevision>>& revisions);
 

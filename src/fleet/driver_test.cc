@@ -67,8 +67,17 @@ TEST(Driver, TheNewestRevisionHasTheHighestNumber) {
   EXPECT_EQ(newest_revision({}), nullptr);
   EXPECT_EQ(newest_revision({revision(9, "a"), revision(10, "b"), revision(2, "c")})->meta.name,
             "b");
-  EXPECT_EQ(newest_revision({revision(3, "b"), revision(3, "a")})->meta.name, "a");
-  EXPECT_EQ(newest_revision({revision(3, "a"), revision(3, "b")})->meta.name, "a");
+  EXPECT_EQ(newest_revision({revision(3, "b"), revision(3, "a")})->meta.name, "b");
+  EXPECT_EQ(newest_revision({revision(3, "a"), revision(3, "b")})->meta.name, "b");
+}
+
+TEST(Driver, OfRevisionsWithOneNumberTheYoungestIsTheNewest) {
+  auto older = std::make_shared<ControllerRevision>(*revision(3, "z"));
+  older->meta.created = Time::from_unix(1000);
+  auto younger = std::make_shared<ControllerRevision>(*revision(3, "a"));
+  younger->meta.created = Time::from_unix(2000);
+  EXPECT_EQ(newest_revision({older, younger})->meta.name, "a");
+  EXPECT_EQ(newest_revision({younger, older})->meta.name, "a");
 }
 
 TEST(Driver, APodOfTheNewestRevisionIsInSync) {

@@ -294,8 +294,7 @@ Result<WorkerOrders> read_orders(std::string_view text) {
   orders.places.directory = text_at(document, "library_directory");
   orders.places.root = text_at(document, "root");
   const Json* budget = find(document, "budget_seconds");
-  if (budget != nullptr && budget->is_number())
-    orders.measure.budget_seconds = as_number(*budget);
+  if (budget != nullptr && budget->is_number()) orders.measure.budget_seconds = as_number(*budget);
   orders.measure.wrong = text_at(document, "wrong");
   orders.measure.product = text_at(document, "product");
   orders.measure.product_size = static_cast<unsigned>(as_integer(find(document, "product_size")));

@@ -152,7 +152,8 @@ void NoNeedlessEviction::on_pod_end(const PodEnd& end) {
   if (node == nullptr || driver_pod == nullptr || is_terminating(*driver_pod->object)) return;
   // A driver that does not run is no reason to leave its users where they are.
   if (!is_ready_pod(*driver_pod->object) || truth().may_be_unknown(driver_pod->changed)) return;
-  if (asks_for_restart(*node, keys()) || !truth().is_configured_as_wanted(*driver_pod->object)) return;
+  if (asks_for_restart(*node, keys()) || !truth().is_configured_as_wanted(*driver_pod->object))
+    return;
   const DriverTruth* driver = truth().driver_of(*driver_pod->object);
   if (truth().may_be_unknown(driver->changed) || truth().may_be_unknown(node->meddled)) return;
   accuse(

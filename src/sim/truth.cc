@@ -1,6 +1,7 @@
 #include "sim/truth.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "objects/int_or_percent.h"
 #include "sim/view.h"
@@ -195,12 +196,16 @@ void Truth::take_revision(const apiserver::Change& change) {
   if (change.type == kube::WatchEventType::deleted) {
     all.erase(change.object->key().name);
   } else {
-    all[change.object->key().name] = {as_integer(find(revision, "revision")),
-                                      std::string(label_of(revision, fleet::revision_label))};
+    all[change.object->key().name] = {
+        as_integer(find(revision, "revision")),
+        std::string(text_at(revision, "metadata", "creationTimestamp")),
+        std::string(label_of(revision, fleet::revision_label))};
   }
   const Revision* newest = nullptr;
   for (const auto& [name, entry] : all) {
-    if (newest == nullptr || entry.number > newest->number) newest = &entry;
+    bool is_newer = newest == nullptr || std::tie(entry.number, entry.created) >=
+                                             std::tie(newest->number, newest->created);
+    if (is_newer) newest = &entry;
   }
   DriverTruth& driver = drivers_[uid];
   std::string hash = newest == nullptr ? "" : newest->hash;

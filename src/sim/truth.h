@@ -117,6 +117,7 @@ class Truth {
   };
   struct Revision {
     int64_t number = 0;
+    std::string created;
     std::string hash;
   };
 

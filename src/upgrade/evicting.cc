@@ -55,6 +55,7 @@ struct Progress {
   PodRemovals to_force;
   std::vector<fleet::PodPtr> ending;
   std::vector<std::string> by_budget;
+  bool budgets_gave_way = true;  // none of those that refused is in the way any more
   std::vector<std::string> by_error;
   std::optional<Duration> next_try;
 };
@@ -86,6 +87,7 @@ Progress see_progress(const Sorted& sorted) {
     if (entry->tries && entry->tries->refusals > 0) {
       (entry->tries->by_budget ? progress.by_budget : progress.by_error)
           .push_back(blocked_by(*entry));
+      if (!entry->blocking_budgets.empty()) progress.budgets_gave_way = false;
       if (entry->pause > Duration::zero()) {
         wait(entry->pause);
         continue;
@@ -129,6 +131,8 @@ Reason describe(const Progress& progress, Duration timeout, Duration left) {
           ""};
 }
 
+// Long enough for one more try, whatever the pause before it.
+constexpr Duration patience_with_budgets = seconds(90);
 // How long a pod may stay that was deleted without grace.
 constexpr Duration force_patience = seconds(60);
 
@@ -168,10 +172,18 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
   bool timed_out = timeout > Duration::zero() && left == Duration::zero();
   Reason reason = describe(progress, timeout, left);
   if (timed_out) {
-    if (!progress.by_budget.empty()) return give_up(std::move(reason));
+    bool one_more_try = progress.budgets_gave_way &&
+                        situation.left_of(timeout + patience_with_budgets) > Duration::zero();
+    if (!progress.by_budget.empty() && !one_more_try) return give_up(std::move(reason));
     if (!progress.by_error.empty()) {
       reason.name = "EvictionFailed";
       return give_up(std::move(reason));
+    }
+    if (!progress.by_budget.empty()) {
+      reason = {"EvictsPods",
+                fmt::format("tries {} once more: what refused it is no longer in the way",
+                            counted(progress.by_budget.size(), "eviction")),
+                ""};
     }
     if (auto late = find_latecomers(progress, situation, timeout)) return give_up(*late);
     if (!progress.to_force.empty() && progress.to_evict.empty()) {

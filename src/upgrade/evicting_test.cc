@@ -169,6 +169,21 @@ TEST(PodDeletion, FailsAtTheTimeoutWithTheNameOfTheBudget) {
   EXPECT_EQ(entered(scene.decide()), State::drain);
 }
 
+TEST(PodDeletion, TriesOnceMoreWhenTheBudgetGaveWayBeforeTheTimeout) {
+  fleet::PodOnNode entry = refused_by_budget(make_pod("a"), seconds(20));
+  entry.blocking_budgets = {};
+  Scene scene = deleting({entry}, seconds(300));
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().reason.name, "EvictsPods");
+  EXPECT_EQ(scene.decide().look_again, seconds(20));
+  scene.pods[0].pause = Duration::zero();
+  EXPECT_EQ(removed(scene.decide()), (Names{"evict a"}));
+  // And not for ever.
+  scene.in(State::pod_deletion, seconds(390));
+  EXPECT_EQ(entered(scene.decide()), State::failed);
+  EXPECT_EQ(scene.decide().reason.name, "BlockedByDisruptionBudget");
+}
+
 TEST(PodDeletion, NeverForceDeletesWhatABudgetProtects) {
   Scene scene = deleting({refused_by_budget(make_pod("a"), {})}, hours(1));
   EXPECT_TRUE(removed(scene.decide()).empty());

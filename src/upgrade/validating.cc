@@ -98,8 +98,11 @@ Decision decide_validation(const Situation& situation) {
                  {"SafeLoad", "the driver waits again for a safe moment to load", ""});
   }
   Findings findings;
-  // Until the pod is Ready as a whole, it does not say since when.
-  if (!driver.is_settled() || !driver.pod->ready) {
+  if (!situation.node().ready()) {
+    findings.waiting = {"NodeNotReady", "the node is not Ready: what its pods said last is old",
+                        "look at the node's kubelet"};
+    // Until the pod is Ready as a whole, it does not say since when.
+  } else if (!driver.is_settled() || !driver.pod->ready) {
     findings.waiting = {"DriverNotReady", "the driver pod is not ready", "look at the driver pod"};
   } else {
     Time driver_ready = driver.pod->ready_since;

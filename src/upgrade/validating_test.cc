@@ -229,6 +229,15 @@ TEST(ResourceSlices, ThatStayOldFailTheValidation) {
   EXPECT_EQ(scene.decide().reason.name, "StaleResourceSlice");
 }
 
+TEST(Validation, BelievesNoPodOfANodeThatIsNotReady) {
+  Scene scene = validating();
+  EXPECT_EQ(entered(scene.decide()), State::uncordon);
+  scene.node.conditions[0].status = "Unknown";
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().reason.name, "NodeNotReady");
+  EXPECT_TRUE(scene.decide().look_again.has_value());
+}
+
 TEST(Validation, ADeadlineDoesNotPassWhileNobodyIsThere) {
   Scene scene;
   scene.in(State::validation, minutes(15));

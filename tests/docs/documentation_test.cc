@@ -41,7 +41,7 @@ const std::set<std::string> others = {
     "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImagePull",
     "Image", "ImagePullBackOff", "InvalidImageName", "Progressing", "Ready",
     // Fields of a DriverRollout, and names of products.
-    "GPUDriverUpgrade", "Hold", "Kubernetes", "OpenShift", "RollBack",
+    "GPUDriverUpgrade", "Hold", "Kubernetes", "Lockstep", "OpenShift", "RollBack",
     // HTTP, time zones, numbers.
     "Fri", "GET", "HEAD", "Mon", "NaN", "OK", "Sat", "Sun", "TZif", "Thu", "Tue", "UTC", "Wed"};
 
