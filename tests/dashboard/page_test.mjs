@@ -131,7 +131,7 @@ test("the time line turns the map back, and comes back to live", async () => {
   await waitForText(byTest(page, "moment"), /the last ([5-9]|\d\d) s/);
   const slider = page.getByLabel("Moment to show");
   await slider.fill("0");
-  await waitForText(byTest(page, "moment"), /the fleet at .* ago/);
+  await waitForText(byTest(page, "moment"), /the map at .* ago/);
   await waitForText(stages, /waits\s+32[\s\S]*done\s+16/);
   await waitForText(byTest(page, "link"), /looking back/);
   await page.getByRole("button", { name: "Back to live" }).click();

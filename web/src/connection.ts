@@ -12,12 +12,15 @@ export interface ConnectionState {
 }
 
 const retryDelay = 2000;
+const hideDelay = 15_000;
 
 export class Connection {
   readonly fleet = new Fleet();
   state: ConnectionState = { link: "loading", error: "", heard: 0 };
   private source: EventSource | undefined;
   private timer = 0;
+  private hiding = 0;
+  private last = "";
 
   // `changed`: something is to be drawn; called at most once a frame by the caller's own doing.
   constructor(private readonly changed: () => void) {}
@@ -39,11 +42,27 @@ export class Connection {
     }
   }
 
+  // Whether somebody looks. What happens meanwhile is heard of afterwards, from the number that was seen last.
+  setSeen(seen: boolean): void {
+    window.clearTimeout(this.hiding);
+    if (!seen) {
+      this.hiding = window.setTimeout(() => {
+        if (this.state.link !== "live") return;
+        this.source?.close();
+        this.source = undefined;
+      }, hideDelay);
+    } else if (this.source === undefined && this.last !== "") {
+      this.listen(this.last);
+    }
+  }
+
   private listen(id: string): void {
+    this.last = id;
     const source = new EventSource(`/api/events?after=${encodeURIComponent(id)}`);
     this.source = source;
     source.onmessage = (event: MessageEvent<string>) => {
       const changes = JSON.parse(event.data) as Changes;
+      this.last = event.lastEventId;
       if (changes.sequence <= this.fleet.sequence) return;
       this.fleet.apply(changes);
       this.set("live", "");

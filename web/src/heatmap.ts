@@ -249,7 +249,7 @@ export class HeatMap {
     const short = /(\d+)\D*$/.exec(node.name)?.[1] ?? node.name.slice(-4);
     context.font = `${this.size >= 38 ? 11 : 9.5}px system-ui, sans-serif`;
     context.textAlign = "center";
-    context.fillStyle = key === "done" || key === "failed" ? this.palette.mark : this.palette.text;
+    context.fillStyle = key === "done" || key === "failed" || key === "restart" ? this.palette.mark : this.palette.text;
     context.fillText(short.slice(-5), x + this.size / 2, y + this.size - 5, this.size - 2);
     context.textAlign = "start";
   }

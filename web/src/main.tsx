@@ -58,8 +58,17 @@ function readPalette(): Palette {
   return { text: value("text"), muted: value("muted"), surface: value("surface"), cell: value("cell"), mark: value("mark"), ring: value("ring"), states };
 }
 
+function readTheme(): Theme {
+  try {
+    const kept = localStorage.getItem("lockstep-theme");
+    return kept === "light" || kept === "dark" ? kept : "auto";
+  } catch {
+    return "auto";
+  }
+}
+
 function useTheme(): [Theme, (theme: Theme) => void, Palette] {
-  const [theme, setTheme] = useState<Theme>(() => (localStorage.getItem("lockstep-theme") as Theme | null) ?? "auto");
+  const [theme, setTheme] = useState<Theme>(readTheme);
   const [system, setSystem] = useState(0);
   useEffect(() => {
     const query = matchMedia("(prefers-color-scheme: dark)");
@@ -70,7 +79,11 @@ function useTheme(): [Theme, (theme: Theme) => void, Palette] {
   const palette = useMemo(() => {
     if (theme === "auto") delete document.documentElement.dataset["theme"];
     else document.documentElement.dataset["theme"] = theme;
-    localStorage.setItem("lockstep-theme", theme);
+    try {
+      localStorage.setItem("lockstep-theme", theme);
+    } catch {
+      // Then it is as the system's in the next tab.
+    }
     return readPalette();
   }, [theme, system]);
   return [theme, setTheme, palette];
@@ -179,6 +192,12 @@ function App() {
     const match = fleet.byName.get(wanted) ?? [...fleet.nodes.values()].find((node) => node.name.toLowerCase().includes(wanted));
     if (wanted && match) select(match.name);
   };
+  const total = fleet.pools.reduce((sum, pool) => sum + pool.total, 0);
+  const upgraded = fleet.pools.reduce((sum, pool) => sum + pool.upgraded, 0);
+  const failures = fleet.pools.reduce((sum, pool) => sum + pool.failed, 0);
+  // For who has the page in a tab among others.
+  const title = total === 0 ? "Lockstep" : `${failures ? `✗ ${failures} failed · ` : ""}${upgraded}/${total} · Lockstep`;
+  if (document.title !== title) document.title = title;
   const link = connection.state.link;
   const about = fleet.parts.about;
   return (
@@ -186,8 +205,8 @@ function App() {
       <header class="top">
         <h1>Lockstep</h1>
         {about?.cluster && <span class="muted cluster">{about.cluster}</span>}
-        <span class={`link-state link-${link}`} data-testid="link">
-          <span aria-hidden="true">{link === "live" ? "●" : link === "loading" ? "◌" : "▲"}</span> {moment !== undefined ? "looking back" : link === "failed" ? "no answer" : link}
+        <span class={`link-state link-${moment === undefined ? link : "back"}`} data-testid="link">
+          <span aria-hidden="true">{moment !== undefined ? "◀" : link === "live" ? "●" : link === "loading" ? "◌" : "▲"}</span> {moment !== undefined ? "looking back" : link === "failed" ? "no answer" : link}
         </span>
         <nav aria-label="Views">
           {(["fleet", "plan"] as const).map((name) => (
@@ -262,5 +281,7 @@ root.textContent = "";
 render(<App />, root);
 void connection.start();
 void person.restore();
+// A browser has few connections for one server, and tabs that nobody looks at would hold them all.
+document.addEventListener("visibilitychange", () => connection.setSeen(!document.hidden));
 // Ages and the time line go on while nothing changes.
 window.setInterval(changed, 1000);

@@ -23,6 +23,7 @@ interface Plan {
 }
 
 const pageSize = 200;
+const under = (state: string) => state !== "upgrade-required" && state !== "upgrade-done" && state !== "upgrade-failed" && state !== "unknown";
 
 export function PlanView({ onSelect }: { onSelect: (name: string) => void }) {
   const [plan, setPlan] = useState<Plan>();
@@ -84,7 +85,7 @@ export function PlanView({ onSelect }: { onSelect: (name: string) => void }) {
                       {node.waitedFor.length > 0 && <p>waits for {node.waitedFor.join(", ")}</p>}
                       {node.moved.length > 0 && <p>moves {node.moved.join(", ")}</p>}
                       {node.blocked.map((text) => <p class="blocked" key={text}>✗ blocked: {text}</p>)}
-                      {!node.held && !node.restartOnly && !node.waitedFor.length && !node.moved.length && !node.blocked.length && <p class="muted">nobody is moved</p>}
+                      {!node.held && !node.restartOnly && !node.waitedFor.length && !node.moved.length && !node.blocked.length && <p class="muted">{under(node.state) ? "is under way" : "nobody is moved"}</p>}
                     </td>
                   </tr>
                 ))}

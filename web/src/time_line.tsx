@@ -52,7 +52,7 @@ export function TimeLine({ fleet, history, palette, tick, moment, onMoment }: Pr
         <span class="muted grow" data-testid="moment">
           {moment === undefined
             ? `nodes by state, the last ${duration(span / 1000)}`
-            : `the fleet at ${clock(moment)}, ${duration((history.to - moment) / 1000)} ago`}
+            : `the map at ${clock(moment)}, ${duration((history.to - moment) / 1000)} ago`}
         </span>
         {moment !== undefined && <button type="button" class="primary" onClick={live}>Back to live</button>}
       </div>
