@@ -26,15 +26,17 @@ const axeSource = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 // A process that says its address, and ends with the test.
 export class Server {
   constructor(program, args) {
-    this.child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+    this.child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
     this.output = "";
     this.waiting = [];
     this.ended = new Promise((resolve) => this.child.on("exit", resolve));
     this.child.stdin.on("error", () => {});
-    this.child.stdout.on("data", (data) => {
-      this.output += data;
-      this.waiting = this.waiting.filter((look) => !look());
-    });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream.on("data", (data) => {
+        this.output += data;
+        this.waiting = this.waiting.filter((look) => !look());
+      });
+    }
   }
   // The first match in what it prints.
   hear(pattern) {
