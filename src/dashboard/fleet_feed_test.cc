@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "controller/bake_keeper.h"
 #include "controller/fleet_test_util.h"
+#include "rollout/bake_record.h"
 
 namespace lockstep::dashboard {
 namespace {
@@ -12,10 +14,10 @@ using controller::TestFleet;
 using fleet::State;
 
 struct Scene {
-  explicit Scene(FleetSetup setup = {})
+  explicit Scene(FleetSetup setup = {}, controller::FleetWatchOptions options = {})
       : fleet(setup),
         api(fleet.backend, {"dashboard", {}, "test"}),
-        watch(api, fleet.loop, fleet.random, log, {}),
+        watch(api, fleet.loop, fleet.random, log, std::move(options)),
         feed(watch, fleet.loop, model, [this] {
           if (auto changes = model.take_changes(fleet.loop.now())) changed.push_back(*changes);
         }) {
@@ -93,6 +95,87 @@ TEST(FleetFeed, AtRestNothingIsSent) {
   size_t before = scene.changed.size();
   scene.fleet.loop.run_for(minutes(1));
   EXPECT_EQ(scene.changed.size(), before);
+}
+
+// A fleet whose cluster knows rollouts.
+struct RolloutScene : Scene {
+  RolloutScene() : Scene({}, with_rollouts()) {
+    const ResourceType& type = fleet::driver_rollouts;
+    fleet.must(kube::create(
+        resource::custom_resource_definitions, "",
+        controller::json_of(fmt::format(
+            R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+                 "metadata":{{"name":"{0}"}},
+                 "spec":{{"group":"{1}","scope":"Cluster",
+                   "names":{{"kind":"{2}","listKind":"{2}List","plural":"{3}"}},
+                   "versions":[{{"name":"{4}","served":true,"storage":true,"schema":{{
+                     "openAPIV3Schema":{{"type":"object",
+                       "x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
+            type.full_name(), type.group, type.kind, type.plural, type.version))));
+    fleet.must(kube::create(type, "", controller::json_of(R"(
+        {"apiVersion":"lockstep.dev/v1alpha1","kind":"DriverRollout","metadata":{"name":"weekly"},
+         "spec":{"driver":{"kind":"ClusterPolicy","name":"cluster-policy"},
+                 "waves":[{"name":"canary","nodes":{"count":1},"bake":{"duration":"1h"}},
+                          {"name":"rest","nodes":{"rest":true}}]}})")));
+    // A kind that was not there is asked for again after a while.
+    fleet.run_until([&] { return !watch.rollouts.all().empty(); }, minutes(10));
+    fleet.loop.run_for(seconds(3));
+  }
+  static controller::FleetWatchOptions with_rollouts() {
+    controller::FleetWatchOptions options;
+    options.rollouts.enabled = true;
+    return options;
+  }
+};
+
+TEST(FleetFeed, ForeseesTheWavesThatAreNotOpenYet) {
+  RolloutScene scene;
+  EXPECT_EQ(scene.model.find("gpu-1")->wave, "canary");
+  EXPECT_EQ(scene.model.find("gpu-2")->wave, "rest");
+  Json rollouts = scene.part("rollouts");
+  ASSERT_EQ(rollouts.as_array().size(), 1U);
+  EXPECT_EQ(rollouts.at(0).at("name").as_string(), "weekly");
+  EXPECT_EQ(rollouts.at(0).at("waves").as_array().size(), 2U);
+}
+
+TEST(FleetFeed, AWaveThatIsOpenIsAsItWasWrittenDown) {
+  RolloutScene scene;
+  scene.fleet.must(
+      kube::create(resource::config_maps, "lockstep-system",
+                   controller::wave_to_json({"lockstep-system", controller::wave_name("weekly", 0)},
+                                            "weekly", 0, {"r", {"gpu-3"}}, "")));
+  scene.fleet.loop.run_for(seconds(3));
+  EXPECT_EQ(scene.model.find("gpu-3")->wave, "canary");
+  EXPECT_EQ(scene.model.find("gpu-1")->wave, "rest");
+}
+
+TEST(FleetFeed, ShowsABakeInNumbers) {
+  RolloutScene scene;
+  Time began = Time::from_unix(scene.fleet.loop.now().unix_seconds() - 600);
+  controller::KeptBake kept;
+  kept.record.began = began;
+  kept.until = began + minutes(5);
+  rollout::BakeStep step;
+  step.at = kept.until;
+  step.models = {{"H100", 12.5, 100, {}, {}}};
+  kept.record.steps = {step};
+  ObjectKey key{"lockstep-system", controller::bake_name("weekly", 0)};
+  scene.fleet.must(kube::create(resource::config_maps, key.ns, kept.to_json(key, "weekly", "")));
+  rollout::RolloutStatus status;
+  status.phase = rollout::Phase::baking;
+  status.open_waves = 1;
+  rollout::WaveStatus wave;
+  wave.name = "canary";
+  wave.opened = wave.bake_began = began;
+  status.waves = {wave};
+  scene.fleet.must(kube::patch(fleet::driver_rollouts, {"", "weekly"}, kube::PatchType::merge,
+                               JsonObject{{"status", rollout::rollout_status_to_json(status)}}));
+  scene.fleet.loop.run_for(seconds(3));
+  Json bake = scene.part("rollouts").at(0).at("waves").at(0).at("bake");
+  EXPECT_EQ(as_number(bake.at("gpuHours")), 12.5);
+  EXPECT_EQ(as_number(bake.at("targetSeconds")), 3600);
+  EXPECT_GE(as_number(bake.at("seconds")), 600);
+  EXPECT_GT(as_number(bake.at("limit")), 1);
 }
 
 }  // namespace

@@ -67,10 +67,10 @@ export function NodePanel({ name, fleet, person, version, onClose, onAsk }: {
   }, [name, mark, Math.floor(version / 50)]);
 
   const panel = useRef<HTMLElement>(null);
-  // On a narrow screen the panel is below the map, out of sight.
+  // On a narrow screen the panel is above the map, perhaps out of sight.
   useEffect(() => {
     const top = panel.current?.getBoundingClientRect().top ?? 0;
-    if (top > window.innerHeight * 0.8) panel.current?.scrollIntoView({ block: "start" });
+    if (top < 0 || top > window.innerHeight * 0.8) panel.current?.scrollIntoView({ block: "start" });
   }, [name]);
 
   const shown = card?.name === name ? card : undefined;

@@ -44,14 +44,14 @@ export function NowPanel({ fleet, person, onSelect, onAsk }: {
       {active.length > 0 && (
         <>
           <h3>Under way ({activeCount})</h3>
-          <ul class="plain attention">{active.slice(0, 12).map((item) => entry(item, false))}</ul>
+          <ul class="plain attention under-way">{active.slice(0, 12).map((item) => entry(item, false))}</ul>
           {activeCount > Math.min(12, active.length) && <p class="muted small">and {activeCount - Math.min(12, active.length)} more</p>}
         </>
       )}
       {failed.length === 0 && active.length === 0 && <p class="empty">Nothing needs you. No node is under way and none has failed.</p>}
       {recent.length > 0 && (
         <>
-          <h3>Last changes</h3>
+          <h3 class="recent-title">Last changes</h3>
           <ul class="plain recent">
             {recent.map((change) => {
               const name = fleet.nodes.get(change.node)?.name ?? "";
