@@ -114,6 +114,7 @@ test("a rollout is a pipeline with numbers, and is promoted by a person", async 
   for (const part of [/Awaiting approval/, /gate training: passed\s+loss within 1e-3/, /120 of 100 GPU-hours/, /evidence of harm 0\.8, fails at 20/, /needs a person's approval/, /580\.105\.08 → 580\.126\.20/]) {
     assert.match(text, part);
   }
+  await waitForText(byTest(page, "waiting"), /rollout weekly[\s\S]*wave canary waits for a person's approval/);
   await signIn("steer");
   await byTest(page, "rollout").getByRole("button", { name: "Promote" }).click();
   await waitForText(page.getByRole("dialog"), /wave canary/);

@@ -237,7 +237,7 @@ function App() {
         {ready && fleet.nodes.size > 0 && view === "plan" && <PlanView onSelect={select} />}
         {ready && fleet.nodes.size > 0 && view === "fleet" && (
           <>
-            {fleet.pools.map((pool) => <PoolSummary key={pool.name} pool={pool} person={person} onAsk={setAsked} />)}
+            {fleet.pools.map((pool) => <PoolSummary key={pool.name} pool={pool} person={person} inWaves={fleet.rollouts.some((rollout) => !rollout.over && rollout.phase !== "Pending")} onAsk={setAsked} />)}
             {fleet.rollouts.map((rollout) => <RolloutView key={rollout.name} rollout={rollout} person={person} now={fleet.now()} onAsk={setAsked} />)}
             <div class="columns">
               <div class="left">

@@ -2,7 +2,7 @@
 import type { Asked } from "./dialogs";
 import { clock } from "./format";
 import { lookOf, stateName, type Attention, type Fleet } from "./model";
-import { Glyph } from "./parts";
+import { Glyph, words } from "./parts";
 import type { Person } from "./person";
 
 export function NowPanel({ fleet, person, onSelect, onAsk }: {
@@ -30,10 +30,27 @@ export function NowPanel({ fleet, person, onSelect, onAsk }: {
       </li>
     );
   };
+  // What goes on only when a person does something.
+  const waiting = [
+    ...fleet.rollouts
+      .filter((rollout) => rollout.phase === "AwaitingApproval" || rollout.phase === "Held" || rollout.paused)
+      .map((rollout) => ({ key: `rollout ${rollout.name}`, text: rollout.paused ? `is paused; it is ${words(rollout.phase)}` : rollout.message || words(rollout.phase) })),
+    ...fleet.pools
+      .filter((pool) => pool.paused !== undefined)
+      .map((pool) => ({ key: pool.name || pool.policy || "the pool", text: `is paused: ${pool.paused}` })),
+  ];
   const recent = [...fleet.recent].reverse().slice(0, 14);
   return (
     <section class="card panel" aria-labelledby="now-title" data-testid="now">
       <h2 id="now-title">Now</h2>
+      {waiting.length > 0 && (
+        <div class="why" data-testid="waiting">
+          <h3>Waits for a person</h3>
+          <ul class="plain attention">
+            {waiting.map((item) => <li key={item.key}><strong>{item.key}</strong><p class="small">{item.text}</p></li>)}
+          </ul>
+        </div>
+      )}
       {failed.length > 0 && (
         <div class="failed-list" data-testid="failed">
           <h3>Failed ({failedCount})</h3>
@@ -48,7 +65,7 @@ export function NowPanel({ fleet, person, onSelect, onAsk }: {
           {activeCount > Math.min(12, active.length) && <p class="muted small">and {activeCount - Math.min(12, active.length)} more</p>}
         </>
       )}
-      {failed.length === 0 && active.length === 0 && <p class="empty">Nothing needs you. No node is under way and none has failed.</p>}
+      {failed.length === 0 && active.length === 0 && waiting.length === 0 && <p class="empty">Nothing needs you. No node is under way and none has failed.</p>}
       {recent.length > 0 && (
         <>
           <h3 class="recent-title">Last changes</h3>

@@ -14,6 +14,11 @@ export function Glyph({ state }: { state: string }) {
   );
 }
 
+// "Awaiting approval" of "AwaitingApproval".
+export function words(phase: string): string {
+  return phase.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
+}
+
 export function Meter({ value, most, label, bad }: { value: number; most: number; label: string; bad?: boolean }) {
   const part = most > 0 ? Math.max(0, Math.min(1, value / most)) : 0;
   return (

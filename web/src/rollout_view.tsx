@@ -2,7 +2,7 @@
 import type { Asked } from "./dialogs";
 import { clock, duration, number, plural } from "./format";
 import type { Bake, Gate, Rollout, Wave } from "./model";
-import { Meter } from "./parts";
+import { Meter, words } from "./parts";
 import type { Person } from "./person";
 
 const marks: Record<string, string> = { Passed: "✓", Failed: "✗", Inconclusive: "?", Error: "!", Running: "…" };
@@ -58,10 +58,6 @@ export function RolloutView({ rollout, person, now, onAsk }: {
       )}
     </section>
   );
-}
-
-function words(phase: string): string {
-  return phase.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
 }
 
 function WaveCard({ wave, current, now }: { wave: Wave; current: boolean; now: number }) {

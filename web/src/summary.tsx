@@ -11,14 +11,15 @@ const way = [
   "pod-restart-required", "validation-required", "uncordon-required", "upgrade-done", "upgrade-failed", "unknown",
 ];
 
-export function PoolSummary({ pool, person, onAsk }: { pool: Pool; person: Person; onAsk: (asked: Asked) => void }) {
+export function PoolSummary({ pool, person, inWaves, onAsk }: { pool: Pool; person: Person; inWaves: boolean; onAsk: (asked: Asked) => void }) {
   const over = pool.waiting + pool.active === 0;
   const details = [
     pool.active > 0 || !over ? `${pool.active} under way${pool.maxParallel ? ` (limit ${pool.maxParallel})` : ""}` : "",
     pool.waiting > 0 ? `${pool.waiting.toLocaleString("en-US")} waiting` : "",
     `${pool.unavailable} unavailable (limit ${pool.maxUnavailable})`,
     pool.failed > 0 ? `${pool.failed} failed (limit ${pool.maxFailures})` : "",
-    pool.secondsLeft !== undefined && !over ? `about ${duration(pool.secondsLeft)} left` : "",
+    // Waves wait for bakes and people, whatever the pace of nodes.
+    pool.secondsLeft !== undefined && !over && !inWaves ? `about ${duration(pool.secondsLeft)} left` : "",
   ].filter((text) => text !== "");
   const title = pool.name || pool.policy || "all nodes";
   return (
