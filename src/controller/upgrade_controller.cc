@@ -458,7 +458,12 @@ std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
   for (const auto& pool : watch_.tally().pools()) {
     for (const auto& name : upgrade::choose_starts(watch_.tally(), pool, watch_.policy(pool))) {
       auto node = watch_.nodes_watch.cache.find(kube::KeyView("", name));
-      if (node == nullptr || !watch_.is_current(name)) continue;
+      if (node == nullptr) continue;
+      if (!watch_.is_current(name)) {
+        // It is its turn, and nobody else's; what we wrote to it may be all there is to hear of it.
+        wait_for_news();
+        continue;
+      }
       wanted.slots[name] = node->meta.resource_version.str();
       given_[name] = node->meta.resource_version.str();
       starts = true;
