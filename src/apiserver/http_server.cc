@@ -2,6 +2,7 @@
 #include "apiserver/http_server.h"
 
 #include <array>
+#include <ctime>
 #include <map>
 #include <set>
 #include <type_traits>
@@ -34,6 +35,16 @@ constexpr size_t gzip_threshold = 128 << 10;
 constexpr size_t header_limit = 64 << 10;
 
 class Server;
+
+// "Sun, 06 Nov 1994 08:49:37 GMT".
+std::string http_date(int64_t unix_seconds) {
+  const std::time_t time = unix_seconds;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 64> text{};
+  return {text.data(),
+          std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts)};
+}
 
 // What the server knows of a connection, with or without TLS.
 class Connection {
@@ -110,6 +121,15 @@ class Server final : public HttpServer {
   }
 
   Authenticator& authenticator() override { return authenticator_; }
+  // Our time, for clients who compare clocks; made once a second.
+  const std::string& date() {
+    int64_t second = loop_.now().unix_seconds();
+    if (second != date_second_) {
+      date_second_ = second;
+      date_ = http_date(second);
+    }
+    return date_;
+  }
 
   // For connections.
   Front& front() { return front_; }
@@ -179,6 +199,8 @@ class Server final : public HttpServer {
   uint64_t listener_;
   uint16_t port_ = 0;
   uint64_t next_number_ = 1;
+  int64_t date_second_ = -1;
+  std::string date_;
   std::map<uint64_t, std::shared_ptr<Connection>> connections_;
   std::map<std::string, std::set<uint64_t>> watchers_;
   std::set<std::string> dirty_;
@@ -346,10 +368,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   std::string head(const HttpAnswer& answer, bool chunked, size_t length, bool gzip) {
     std::string text = fmt::format(
-        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\n", answer.code,
+        "HTTP/1.1 {} {}\r\nDate: {}\r\nContent-Type: {}\r\n", answer.code,
         std::string_view(
             http::obsolete_reason(http::int_to_status(static_cast<unsigned>(answer.code))).data()),
-        answer.content_type);
+        server_ == nullptr ? http_date(0) : server_->date(), answer.content_type);
     for (const auto& [name, value] : answer.headers) text += name + ": " + value + "\r\n";
     if (gzip) text += "Content-Encoding: gzip\r\n";
     if (!keep_alive_)

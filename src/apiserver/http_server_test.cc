@@ -93,6 +93,17 @@ TEST_F(HttpServerTest, OneConnectionServesManyRequests) {
   EXPECT_NE(client.read_until("gitVersion").find("gitVersion"), std::string::npos);
 }
 
+TEST_F(HttpServerTest, EveryAnswerSaysTheTime) {
+  RawClient client(server->port());
+  client.send_text("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  std::string answer = client.read_until("\r\n\r\nok");
+  size_t at = answer.find("\r\nDate: ");
+  ASSERT_NE(at, std::string::npos) << answer;
+  std::string date = answer.substr(at + 8, answer.find('\r', at + 2) - at - 8);
+  EXPECT_EQ(date.size(), std::string("Sun, 06 Nov 1994 08:49:37 GMT").size()) << date;
+  EXPECT_TRUE(date.ends_with(" GMT")) << date;
+}
+
 TEST_F(HttpServerTest, AMalformedRequestGets400) {
   for (const char* text : {"NONSENSE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET  / HTTP/1.1\r\n\r\n",
                            "POST /api/v1/nodes HTTP/1.1\r\nContent-Length: abc\r\n\r\n"}) {

@@ -1,5 +1,6 @@
 #include "cli/status_command.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "base/strings.h"
 #include "cli/exit_codes.h"
 #include "cli/fleet_status.h"
+#include "cli/rollout_text.h"
 #include "cli/status_text.h"
 #include "data/yaml.h"
 
@@ -18,13 +20,23 @@ void print_document(const Json& document, const std::string& output) {
 
 namespace {
 
-void show(const FleetStatus& status, const StatusFlags& flags, const Terminal& terminal) {
+// Rollouts that are under way, with their waves: what the nodes below wait for follows from them.
+std::string rollouts_text(const controller::FleetWatch& watch, Time now) {
+  std::string text;
+  for (const auto& [name, known] : watch.rollouts.all()) {
+    if (known.is_active()) text += "rollout " + rollout_text(*known.object->document, now);
+  }
+  return text;
+}
+
+void show(const controller::FleetWatch& watch, const FleetStatus& status, const StatusFlags& flags,
+          const Terminal& terminal) {
   if (flags.output != "table") {
     print_document(to_json(status), flags.output);
   } else {
     StatusTextOptions options;
     options.all_nodes = flags.all;
-    fmt::print("{}", status_text(status, terminal, options));
+    fmt::print("{}{}", rollouts_text(watch, status.at), status_text(status, terminal, options));
   }
   std::fflush(stdout);
 }
@@ -50,8 +62,10 @@ int follow(ClusterSession& session, controller::FleetWatch& watch, const StatusF
       if (line != last && lost.empty()) print_document(to_json(status), flags.output);
     } else if (terminal.interactive) {
       StatusTextOptions options;
-      options.most_nodes = static_cast<size_t>(std::max(5, terminal.height - 16));
-      std::string text = status_text(status, terminal, options);
+      std::string text = rollouts_text(watch, status.at);
+      auto above = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+      options.most_nodes = static_cast<size_t>(std::max(5, terminal.height - 16 - above));
+      text += status_text(status, terminal, options);
       if (!lost.empty()) lost = terminal.paint(lost, "1;31") + "\n";
       fmt::print("\x1b[H\x1b[2J{}{}", lost, text);
     } else if (line != last) {
@@ -72,7 +86,7 @@ int run_status(const StatusFlags& flags) {
                                *(*session)->log, flags.cluster.fleet());
   if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
   if (flags.watch) return follow(**session, watch, flags);
-  show(look_at_fleet(watch, (*session)->loop.now()), flags, Terminal::of_output());
+  show(watch, look_at_fleet(watch, (*session)->loop.now()), flags, Terminal::of_output());
   return ExitCode::ok;
 }
 

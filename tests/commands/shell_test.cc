@@ -91,6 +91,39 @@ TEST(KubectlPlugin, IsFoundByKubectl) {
       has(cluster.sh(path + "kubectl lockstep --help").output, "kubectl lockstep [OPTIONS]"));
 }
 
+TEST(StatusTree, BeginsWithTheRolloutThatIsUnderWay) {
+  if (!has_kubectl()) GTEST_SKIP() << "no kubectl: scripts/install-tools";
+  Cluster cluster;
+  cluster.serve();
+  cluster.add_fleet(3, 200);
+  ProcessOutput made = cluster.sh("kubectl apply -f " + std::string(LOCKSTEP_SOURCE_DIR) +
+                                  R"(/deploy/chart/lockstep/templates/driverrollouts.yaml
+kubectl wait --for=condition=Established crd/driverrollouts.lockstep.dev
+kubectl label node gpu-1 gpu-canary=true
+kubectl create -f - <<EOF
+apiVersion: lockstep.dev/v1alpha1
+kind: DriverRollout
+metadata: {name: spring}
+spec:
+  driver: {kind: ClusterPolicy, name: cluster-policy}
+  waves:
+  - {name: canary, nodes: {matchLabels: {gpu-canary: "true"}}, approval: required}
+  - {name: rest, nodes: {rest: true}}
+EOF)");
+  ASSERT_EQ(made.exit_code, 0) << made.output << made.error;
+  cluster.start_controller("controller", {"--no-leader-election"});
+  cluster.require("the fleet at rest", [&] { return cluster.is_everyone("upgrade-done"); });
+  auto status = [&] { return cluster.lockstep({"status"}).output; };
+  EXPECT_FALSE(has(status(), "rollout spring")) << "nothing is under way";
+  cluster.require("the rollout has seen the driver",
+                  [&] { return has(cluster.lockstep({"rollout", "list"}).output, "NothingToDo"); });
+  cluster.set_version("580.126.20");
+  EXPECT_TRUE(cluster.wait([&] { return has(status(), "rollout spring  AwaitingApproval"); }));
+  std::string text = status();
+  EXPECT_LT(text.find("rollout spring"), text.find("fleet [")) << text;
+  EXPECT_TRUE(has(text, "WaveNotOpen")) << text;
+}
+
 TEST(Top, ShowsTroubleFirst) {
   if (!has_kubectl()) GTEST_SKIP() << "no kubectl: scripts/install-tools";
   Cluster cluster;
