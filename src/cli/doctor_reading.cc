@@ -6,6 +6,7 @@
 #include "cli/matrix_session.h"
 #include "cli/server_clock.h"
 #include "controller/fleet_watch.h"
+#include "deploy/chart.h"
 #include "kube/certificate.h"
 #include "kube/sync_api.h"
 #include "kube/typed.h"
@@ -107,11 +108,28 @@ void read_webhooks(kube::SyncApi& api, ClusterView& view) {
   view.ready_services = doctor::ready_services(slices->items);
 }
 
+// What `lockstep install` would grant is what the controller needs: a test holds the one to the
+// other (tests/deploy).
+Result<std::vector<doctor::Right>> rights_of_our_chart(const std::string& ns) {
+  LOCKSTEP_TRY(const deploy::Chart chart, deploy::Chart::read(deploy::embedded_chart()));
+  LOCKSTEP_TRY(const Json values, chart.values({}));
+  LOCKSTEP_TRY(const std::vector<deploy::Manifest> manifests,
+               chart.render({"lockstep", ns}, values));
+  std::vector<Json> objects;
+  for (const deploy::Manifest& manifest : manifests) objects.push_back(manifest.object);
+  return doctor::rights_in(objects);
+}
+
 // The controller's rights, where we may ask about them; else our own.
 void read_rights(kube::SyncApi& api, const DoctorFlags& flags, ClusterView& view) {
   std::string user = fmt::format("system:serviceaccount:{}:{}", flags.ns, flags.service_account);
   view.rights_of = user;
-  for (const doctor::Right& right : doctor::rights_of_controller(flags.ns)) {
+  auto needed = rights_of_our_chart(flags.ns);
+  if (!needed) {
+    view.unread["Rights"] = needed.error().text();
+    return;
+  }
+  for (const doctor::Right& right : *needed) {
     const ResourceType& type = user.empty() ? self_reviews : reviews;
     auto answer = api.create(type, "", doctor::review_of(right, user));
     if (!answer && !user.empty() && answer.error().kind == ErrorKind::forbidden) {

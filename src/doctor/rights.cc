@@ -5,39 +5,47 @@
 namespace lockstep::doctor {
 
 std::string Right::text() const {
-  return fmt::format("{} {}{}{}{}", verb, resource, group.empty() ? "" : "." + group,
-                     subresource.empty() ? "" : "/" + subresource, ns.empty() ? "" : " in " + ns);
+  return fmt::format("{} {}{}{}{}{}", verb, resource, group.empty() ? "" : "." + group,
+                     subresource.empty() ? "" : "/" + subresource, name.empty() ? "" : " " + name,
+                     ns.empty() ? "" : " in " + ns);
 }
 
-std::vector<Right> rights_of_controller(const std::string& ns) {
-  struct Row {
-    const char* group;
-    const char* resource;
-    const char* subresource;
-    std::vector<const char*> verbs;
-    bool own_namespace = false;
-  };
-  const std::vector<Row> rows = {
-      {"", "nodes", "", {"get", "list", "watch", "patch"}},
-      {"", "pods", "", {"list", "watch", "delete"}},
-      {"", "pods", "eviction", {"create"}},
-      {"", "pods", "status", {"patch"}},
-      {"", "events", "", {"list", "watch", "create", "patch"}},
-      {"apps", "daemonsets", "", {"get", "list", "watch"}},
-      {"apps", "controllerrevisions", "", {"list", "watch"}},
-      {"resource.k8s.io", "resourceclaims", "", {"get", "list", "watch"}},
-      {"resource.k8s.io", "resourceslices", "", {"list", "watch"}},
-      {"policy", "poddisruptionbudgets", "", {"list", "watch"}},
-      {"nvidia.com", "clusterpolicies", "", {"list", "watch"}},
-      {"nvidia.com", "nvidiadrivers", "", {"list", "watch"}},
-      {"coordination.k8s.io", "leases", "", {"create", "get", "update"}, true},
-      {"", "configmaps", "", {"create", "get", "update"}, true},
-  };
+namespace {
+
+std::vector<std::string> texts(const Json* list) {
+  std::vector<std::string> found;
+  if (list == nullptr || !list->is_array()) return found;
+  for (const Json& item : list->as_array()) found.emplace_back(as_text(&item));
+  return found;
+}
+
+void add_rule(const Json& rule, const std::string& ns, std::vector<Right>& rights) {
+  std::vector<std::string> names = texts(find(rule, "resourceNames"));
+  if (names.empty()) names.emplace_back();
+  for (const std::string& group : texts(find(rule, "apiGroups"))) {
+    for (const std::string& resource : texts(find(rule, "resources"))) {
+      size_t slash = resource.find('/');
+      std::string part = slash == std::string::npos ? "" : resource.substr(slash + 1);
+      for (const std::string& verb : texts(find(rule, "verbs"))) {
+        for (const std::string& name : names) {
+          rights.push_back({verb, group, resource.substr(0, slash), part, ns, name});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Right> rights_in(const std::vector<Json>& manifests) {
   std::vector<Right> rights;
-  for (const Row& row : rows) {
-    for (const char* verb : row.verbs) {
-      rights.push_back(
-          {verb, row.group, row.resource, row.subresource, row.own_namespace ? ns : ""});
+  for (const Json& object : manifests) {
+    std::string_view kind = text_at(object, "kind");
+    if (kind != "Role" && kind != "ClusterRole") continue;
+    const Json* rules = find(object, "rules");
+    if (rules == nullptr || !rules->is_array()) continue;
+    for (const Json& rule : rules->as_array()) {
+      add_rule(rule, std::string(text_at(object, "metadata", "namespace")), rights);
     }
   }
   return rights;
@@ -47,11 +55,7 @@ Json review_of(const Right& right, const std::string& user) {
   JsonObject attributes{{"verb", right.verb}, {"group", right.group}, {"resource", right.resource}};
   if (!right.subresource.empty()) attributes["subresource"] = right.subresource;
   if (!right.ns.empty()) attributes["namespace"] = right.ns;
-  // What a role grants by name is asked by that name.
-  if (right.resource == "leases" && right.verb != "create")
-    attributes["name"] = "lockstep-controller";
-  if (right.resource == "configmaps" && right.verb != "create")
-    attributes["name"] = "lockstep-slots";
+  if (!right.name.empty()) attributes["name"] = right.name;
   JsonObject spec{{"resourceAttributes", std::move(attributes)}};
   if (!user.empty()) spec["user"] = user;
   return JsonObject{{"apiVersion", "authorization.k8s.io/v1"},

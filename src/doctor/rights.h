@@ -14,15 +14,17 @@ struct Right {
   std::string group;
   std::string resource;
   std::string subresource = {};
-  std::string ns = {};  // empty: everywhere
+  std::string ns = {};    // empty: everywhere
+  std::string name = {};  // of one object; empty: all
 
   // "patch nodes", "create pods/eviction".
   std::string text() const;
   bool operator==(const Right&) const = default;
 };
 
-// Of `lockstep controller` whose lease and slots are in this namespace.
-std::vector<Right> rights_of_controller(const std::string& ns);
+// All that the Roles and ClusterRoles among these objects grant, one by one: of what `lockstep
+// install` would make, that is what the controller needs.
+std::vector<Right> rights_in(const std::vector<Json>& manifests);
 
 // The review of a user's right; an empty user is whoever asks.
 Json review_of(const Right& right, const std::string& user);

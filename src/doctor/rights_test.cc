@@ -19,10 +19,10 @@ TEST(Rights, AReviewAsksForOneThing) {
 }
 
 TEST(Rights, WhatIsGrantedByNameIsAskedByName) {
-  Json review = review_of({"update", "coordination.k8s.io", "leases", "", "lockstep-system"}, "");
-  EXPECT_EQ(text_at(review, "spec", "resourceAttributes", "name"), "lockstep-controller");
-  EXPECT_EQ(text_at(review, "spec", "resourceAttributes", "namespace"), "lockstep-system");
-  Json create = review_of({"create", "", "configmaps", "", "lockstep-system"}, "");
+  Json review = review_of({"update", "coordination.k8s.io", "leases", "", "here", "one"}, "");
+  EXPECT_EQ(text_at(review, "spec", "resourceAttributes", "name"), "one");
+  EXPECT_EQ(text_at(review, "spec", "resourceAttributes", "namespace"), "here");
+  Json create = review_of({"create", "", "configmaps", "", "here", ""}, "");
   EXPECT_EQ(text_at(create, "spec", "resourceAttributes", "name"), "");
 }
 
@@ -32,15 +32,25 @@ TEST(Rights, NoAnswerIsNoPermission) {
   EXPECT_EQ(verdict_of(JsonObject{{"spec", JsonObject{}}}), std::nullopt);
 }
 
-TEST(Rights, OnlyLeaseAndSlotsAreAskedInOneNamespace) {
-  auto rights = rights_of_controller("here");
-  EXPECT_GT(rights.size(), 20U);
-  for (const Right& right : rights) {
-    bool own = right.resource == "leases" || right.resource == "configmaps";
-    EXPECT_EQ(right.ns, own ? "here" : "") << right.text();
-  }
+TEST(Rights, AreThoseOfEveryRoleOneByOne) {
+  auto manifests = parse_json(R"([
+      {"kind":"ClusterRole","rules":[
+        {"apiGroups":[""],"resources":["nodes"],"verbs":["get","patch"]},
+        {"apiGroups":[""],"resources":["pods/eviction"],"verbs":["create"]}]},
+      {"kind":"Role","metadata":{"namespace":"here"},"rules":[
+        {"apiGroups":["coordination.k8s.io"],"resources":["leases"],"resourceNames":["one"],
+         "verbs":["update"]}]},
+      {"kind":"RoleBinding"},{"kind":"ClusterRole"}])");
+  ASSERT_TRUE(manifests.has_value());
+  const JsonArray& list = manifests->as_array();
+  EXPECT_EQ(rights_in({list.begin(), list.end()}),
+            (std::vector<Right>{{"get", "", "nodes"},
+                                {"patch", "", "nodes"},
+                                {"create", "", "pods", "eviction"},
+                                {"update", "coordination.k8s.io", "leases", "", "here", "one"}}));
   EXPECT_EQ((Right{"patch", "", "nodes"}).text(), "patch nodes");
-  EXPECT_EQ((Right{"get", "apps", "daemonsets", "", "x"}).text(), "get daemonsets.apps in x");
+  EXPECT_EQ((Right{"get", "apps", "daemonsets", "", "x", "y"}).text(),
+            "get daemonsets.apps y in x");
 }
 
 }  // namespace
