@@ -32,7 +32,7 @@ page: packages
 
 build: packages page
 	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
-	@cmake --build --preset release -j $(JOBS) --target lockstep
+	@cmake --build --preset release -j $(JOBS) --target lockstep lockstep-dra-plugin
 
 test: packages tools page definitions
 	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log

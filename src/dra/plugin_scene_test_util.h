@@ -86,7 +86,8 @@ class PluginScene {
     ASSERT_TRUE(opened) << opened.error().text();
     checkpoint.emplace(std::move(*opened));
     plugin = std::make_unique<Plugin>(
-        PluginParts{loop, api, random, log, files, lock, *checkpoint, probe,
+        PluginParts{loop, through != nullptr ? *through : api, random, log, files, lock,
+                    *checkpoint, probe,
                     [this](const std::string& folder) { return names_in(folder); },
                     [this](const std::string& path) { return !missing.contains(path); },
                     [this] { return std::exchange(xids, {}); }},
@@ -208,6 +209,7 @@ class PluginScene {
 
  public:
   kube::FaultApi api;
+  kube::Api* through = nullptr;  // what the plugin is given instead
   MemoryFiles files;
   MemoryLog log;
   MemoryLock lock;

@@ -15,6 +15,7 @@
 #include "base/strings.h"
 #include "cluster.h"
 #include "data/yaml.h"
+#include "dra/plugin_scene_test_util.h"
 #include "kube/leader_election.h"
 #include "node/manager_scene_test_util.h"
 #include "sim/cluster.h"
@@ -193,6 +194,48 @@ TEST(DriverManagersAccess, IsExactlyWhatItUsesAndOnlyOnRequest) {
   EXPECT_TRUE(grants_of({}).empty());
   Comparison result =
       compare(grants_of({"--set", "driverManager.enabled=true"}), calls_of_driver_manager());
+  EXPECT_TRUE(result.missing.empty()) << "it does, and may not:" << list(result.missing);
+  EXPECT_TRUE(result.superfluous.empty()) << "it may, and does not:" << list(result.superfluous);
+}
+
+// A slice too many, a prepared claim, one that is wrong and said to be so twice, a pod that hears.
+std::set<Access> calls_of_dra_plugin() {
+  std::set<Access> calls;
+  dra::PluginScene scene;
+  RecordingApi api(scene.api, calls);
+  scene.through = &api;
+  scene.must(kube::create(resource::resource_slices, "",
+                          dra::PluginScene::json_of(R"({"metadata":{"name":"old"},"spec":{
+      "driver":"gpu.lockstep.dev","nodeName":"gpu-1","pool":{"name":"old","generation":1,
+      "resourceSliceCount":1},"devices":[]}})")));
+  scene.must(kube::create(resource::pods, "ml",
+                          dra::PluginScene::json_of(R"({"metadata":{"name":"p-bad"},"spec":{
+      "nodeName":"gpu-1","containers":[{"name":"c","image":"i"}]}})")));
+  scene.start();
+  scene.allocate("good", "gpu-0");
+  scene.allocate("bad", "gpu-1", R"({"kind":"Wrong"})");
+  scene.prepare("good");
+  scene.prepare("bad", seconds(5));
+  scene.loop.run_for(seconds(10));
+  scene.prepare("bad", seconds(5));
+  scene.probe.load("580.105.08");
+  scene.loop.run_for(minutes(5));
+  // Kubernetes asks for this by itself when the status of a claim's devices is written.
+  calls.insert(
+      {"associated-node:patch", "resourceclaims.resource.k8s.io/driver", "", "gpu.lockstep.dev"});
+  return calls;
+}
+
+TEST(DraPluginsAccess, IsExactlyWhatItUsesAndOnlyOnRequest) {
+  auto grants_of = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"install", "--dry-run"});
+    auto manifests = parse_yaml_stream(commands::run_lockstep(flags).output);
+    if (!manifests) throw std::runtime_error(manifests.error().text());
+    return granted_by(*manifests, our_namespace, "lockstep-dra-plugin");
+  };
+  EXPECT_TRUE(grants_of({}).empty());
+  Comparison result =
+      compare(grants_of({"--set", "draPlugin.enabled=true"}), calls_of_dra_plugin());
   EXPECT_TRUE(result.missing.empty()) << "it does, and may not:" << list(result.missing);
   EXPECT_TRUE(result.superfluous.empty()) << "it may, and does not:" << list(result.superfluous);
 }

@@ -51,10 +51,18 @@ TEST_F(Image, HasNoShellNoPackageManagerAndNothingThatAnybodyMayWrite) {
         << path;
     if (path.find("bin/") != std::string::npos) programs.push_back(path);
   }
-  EXPECT_EQ(programs, std::vector<std::string>{"usr/bin/lockstep"});
+  std::sort(programs.begin(), programs.end());
+  EXPECT_EQ(programs,
+            (std::vector<std::string>{"usr/bin/lockstep", "usr/bin/lockstep-dra-plugin"}));
   EXPECT_NE(read(root / "etc/ssl/certs/ca-certificates.crt").find("BEGIN CERTIFICATE"),
             std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(root / "usr/share/doc/libcurl4/copyright"));
+}
+
+TEST_F(Image, ThePluginHasAllThatItLoads) {
+  ProcessOutput run = in_image("dra-plugin --version");
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_EQ(run.output, in_image("--version").output);
 }
 
 TEST_F(Image, RunsAsNobody) {

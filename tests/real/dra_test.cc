@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
+#include "data/yaml.h"
 #include "fake_machine.h"
 #include "kubelet_node.h"
 #include "real_cluster.h"
@@ -43,8 +45,7 @@ class RealDra : public ::testing::Test {
  protected:
   void SetUp() override {
     if (std::string why = KubeletNode::missing(); !why.empty()) GTEST_SKIP() << why;
-    cluster = std::make_unique<RealCluster>(
-        ControlPlaneOptions{.users = {KubeletNode::user(), {"dra-plugin", {"system:masters"}}}});
+    cluster = std::make_unique<RealCluster>(ControlPlaneOptions{.users = {KubeletNode::user()}});
     std::filesystem::create_directory(cluster->directory() + "/node");
     node = std::make_unique<KubeletNode>(cluster->plane, cluster->directory() + "/node");
     std::filesystem::create_directories(node->directory() + "/cdi");
@@ -52,9 +53,20 @@ class RealDra : public ::testing::Test {
                                                  dra::FakeMachine::Devices::genuine);
     node->start();
     node->add_image(image, {"/gpu-user", node->compile("gpu-user", std::string(user_source))});
-    apply(R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},
-        "spec":{"selectors":[{"cel":{"expression":"device.driver == \"gpu.lockstep.dev\""}}]}})");
+    ASSERT_EQ(cluster->sh("kubectl create namespace lockstep-system").exit_code, 0);
+    auto manifests = parse_yaml_stream(
+        commands::run_lockstep({"install", "--dry-run", "--set", "draPlugin.enabled=true"}).output);
+    ASSERT_TRUE(manifests) << manifests.error().text();
+    for (const Json& object : *manifests) {
+      const std::string_view kind = text_at(object, "kind");
+      bool is_of_the_plugin =
+          text_at(object, "metadata", "name").find("dra-plugin") != std::string_view::npos;
+      if (kind == "DeviceClass" || (is_of_the_plugin && kind != "DaemonSet")) {
+        apply(print_json(object));
+      }
+    }
     apply(claim_template("gpu", ""));
+    log_in();
   }
   void TearDown() override {
     if (HasFailure() && plugin != nullptr) {
@@ -65,11 +77,26 @@ class RealDra : public ::testing::Test {
     }
     plugin.reset();
   }
+  // As the chart's service account, on this node, with the rights that the chart gives it.
+  void log_in() {
+    ProcessOutput token = cluster->sh(fmt::format(
+        "kubectl create token lockstep-dra-plugin -n lockstep-system --bound-object-kind Node "
+        "--bound-object-name {} --bound-object-uid $(kubectl get node {} -o "
+        "jsonpath='{{.metadata.uid}}')",
+        KubeletNode::name(), KubeletNode::name()));
+    ASSERT_EQ(token.exit_code, 0) << token.error;
+    std::string text = SystemFiles().read(cluster->plane.kubeconfig("admin")).value_or("");
+    const std::string before = "token: \"";
+    const size_t at = text.find(before) + before.size();
+    text.replace(at, text.find('"', at) - at, trim(token.output));
+    plugin_kubeconfig = cluster->directory() + "/plugin.kubeconfig";
+    ASSERT_TRUE(SystemFiles().write(plugin_kubeconfig, text));
+  }
   static std::string claim_template(const std::string& name, const std::string& config) {
     return fmt::format(
         R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{{
              "name":"{}"}},"spec":{{"spec":{{"devices":{{"requests":[{{"name":"gpu","exactly":{{
-             "deviceClassName":"gpu"}}}}]{}}}}}}}}})",
+             "deviceClassName":"gpu.lockstep.dev"}}}}]{}}}}}}}}})",
         name, config);
   }
   void apply(const std::string& text) {
@@ -88,28 +115,28 @@ class RealDra : public ::testing::Test {
   void start_plugin(const std::map<std::string, std::string>& more = {}) {
     std::map<std::string, std::string> environment = more;
     environment["LOCKSTEP_FAKE_GPU"] = machine->scenario();
-    plugin = std::make_unique<commands::Child>(
-        std::vector<std::string>{commands::lockstep_program(),
-                                 "dra-plugin",
-                                 "--kubeconfig",
-                                 cluster->plane.kubeconfig("dra-plugin"),
-                                 "--node-name",
-                                 KubeletNode::name(),
-                                 "--kubelet-dir",
-                                 node->kubelet_directory(),
-                                 "--cdi-dir",
-                                 node->directory() + "/cdi",
-                                 "--root",
-                                 machine->root(),
-                                 "--host-root",
-                                 machine->root(),
-                                 "--listen",
-                                 "127.0.0.1:0",
-                                 "--health-interval",
-                                 "1s",
-                                 "--call-limit",
-                                 "3s"},
-        environment, cluster->directory() + "/plugin.log");
+    plugin =
+        std::make_unique<commands::Child>(std::vector<std::string>{commands::lockstep_program(),
+                                                                   "dra-plugin",
+                                                                   "--kubeconfig",
+                                                                   plugin_kubeconfig,
+                                                                   "--node-name",
+                                                                   KubeletNode::name(),
+                                                                   "--kubelet-dir",
+                                                                   node->kubelet_directory(),
+                                                                   "--cdi-dir",
+                                                                   node->directory() + "/cdi",
+                                                                   "--root",
+                                                                   machine->root(),
+                                                                   "--host-root",
+                                                                   machine->root(),
+                                                                   "--listen",
+                                                                   "127.0.0.1:0",
+                                                                   "--health-interval",
+                                                                   "1s",
+                                                                   "--call-limit",
+                                                                   "3s"},
+                                          environment, cluster->directory() + "/plugin.log");
   }
   Json pod(const std::string& name) { return cluster->get(resource::pods, name, "default"); }
   bool is_phase(const std::string& name, const std::string& phase) {
@@ -144,6 +171,7 @@ class RealDra : public ::testing::Test {
   std::unique_ptr<dra::FakeMachine> machine;
   std::unique_ptr<KubeletNode> node;
   std::unique_ptr<commands::Child> plugin;
+  std::string plugin_kubeconfig;
 };
 
 TEST_F(RealDra, PodsGetTheirGpusThroughADriverUpgradeABrokenDeviceAndAKill) {

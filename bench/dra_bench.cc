@@ -1,0 +1,165 @@
+// The DRA plugin's executable as a kubelet meets it: genuine gRPC, the embedded API server, a fake
+// driver with 8 GPUs. Wall time, as the kubelet's.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "child.h"
+#include "dra_node.h"
+#include "measure.h"
+
+namespace lockstep::dra {
+namespace {
+
+constexpr int gpus = 8;
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double quantile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  return values.at(
+      std::min(values.size() - 1, static_cast<size_t>(part * static_cast<double>(values.size()))));
+}
+
+// A claim that has all GPUs, or one.
+KubeletClaim make_claim(DraNode& node, const std::string& name, int first, int count) {
+  std::string results;
+  for (int i = first; i < first + count; ++i) {
+    results += fmt::format(R"({}{{"request":"gpu","driver":"gpu.lockstep.dev","pool":"gpu-1",
+                               "device":"gpu-{}"}})",
+                           i == first ? "" : ",", i);
+  }
+  Json made = node.must(kube::create(
+      resource::resource_claims, "default",
+      *parse_json(fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"devices":{{"requests":[
+                {{"name":"gpu","exactly":{{"deviceClassName":"gpu"}}}}]}}}}}})",
+                              name))));
+  kube::Request status = kube::patch(
+      resource::resource_claims, {"default", name}, kube::PatchType::merge,
+      *parse_json(fmt::format(
+          R"({{"status":{{"allocation":{{"devices":{{"results":[{}],"config":[]}}}}}}}})",
+          results)));
+  status.subresource = "status";
+  node.must(status);
+  return {"default", std::string(text_at(made, "metadata", "uid")), name};
+}
+
+void require(bool is_so, const char* what) {
+  if (is_so) return;
+  fmt::print(stderr, "dra_bench: {}\n", what);
+  std::exit(1);
+}
+
+bool is_prepared(DraNode& node, const KubeletClaim& claim, size_t devices) {
+  auto answer = node.kubelet().prepare({claim});
+  return answer && answer->at(claim.uid).error.empty() &&
+         answer->at(claim.uid).devices.size() == devices;
+}
+
+std::vector<double> prepare_eight(DraNode& node) {
+  constexpr int rounds = 300;
+  KubeletClaim claim = make_claim(node, "eight", 0, gpus);
+  std::vector<double> times;
+  for (int i = 0; i < rounds; ++i) {
+    double begin = now_ms();
+    require(is_prepared(node, claim, gpus), "a claim was not prepared");
+    times.push_back(now_ms() - begin);
+    require(node.kubelet().unprepare({claim}).has_value(), "a claim was not unprepared");
+  }
+  return times;
+}
+
+double claims_per_second(DraNode& node) {
+  constexpr int rounds = 50;
+  std::vector<KubeletClaim> claims;
+  for (int i = 0; i < gpus; ++i) claims.push_back(make_claim(node, fmt::format("c-{}", i), i, 1));
+  double begin = now_ms();
+  for (int i = 0; i < rounds; ++i) {
+    for (const KubeletClaim& claim : claims) {
+      require(is_prepared(node, claim, 1), "a claim was not prepared");
+    }
+    for (const KubeletClaim& claim : claims) {
+      require(node.kubelet().unprepare({claim}).has_value(), "a claim was not unprepared");
+    }
+  }
+  constexpr double milliseconds_of_second = 1000;
+  return rounds * gpus / ((now_ms() - begin) / milliseconds_of_second);
+}
+
+// From the new driver's files being there until the cluster's slice says its version.
+std::vector<double> driver_changes(DraNode& node) {
+  constexpr int rounds = 10;
+  std::vector<double> times;
+  for (int i = 0; i < rounds; ++i) {
+    bool is_new = i % 2 == 0;
+    node.unload_driver();
+    require(node.wait([&] { return !node.taints().empty(); }), "the taint did not come");
+    node.load_driver(is_new ? new_driver : old_driver);
+    double begin = now_ms();
+    const std::string version = is_new ? "580.105.8" : "580.95.5";
+    while (node.driver_in_slice() != version || !node.taints().empty()) {
+      require(now_ms() - begin < 30'000, "the slice did not come");
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    times.push_back(now_ms() - begin);
+  }
+  return times;
+}
+
+double memory_megabytes(pid_t pid) {
+  auto text = SystemFiles().read(fmt::format("/proc/{}/status", pid));
+  if (!text) return 0;
+  size_t at = text->find("VmHWM:");
+  constexpr double kilobytes_of_megabyte = 1024;
+  return std::strtod(text->c_str() + at + sizeof("VmHWM:") - 1, nullptr) / kilobytes_of_megabyte;
+}
+
+// What the plugin itself takes: the disk's own time, which its checkpoint waits for, is left out by
+// keeping everything in memory.
+void measure_plugin() {
+  DraNode node(gpus);
+  node.start_plugin();
+  node.wait_ready();
+  std::vector<double> prepares = prepare_eight(node);
+  double rate = claims_per_second(node);
+  std::vector<double> changes = driver_changes(node);
+  bench::report("prepare of a claim with 8 GPUs, median", quantile(prepares, 0.5), "ms");
+  bench::report_at_most("the same, p99", quantile(prepares, 0.99), "ms", 10);
+  bench::report_at_least("claims prepared and unprepared", rate, "a second", 100);
+  bench::report_at_most("driver usable until its slice is published, median",
+                        quantile(changes, 0.5), "ms", 1000);
+  bench::report_at_most("the same, longest of 10", quantile(changes, 1), "ms", 1000);
+  bench::report_at_most("memory at its highest", memory_megabytes(node.plugin().pid()), "MB", 40);
+}
+
+void measure_disk() {
+  DraNode node(gpus);
+  node.start_plugin();
+  node.wait_ready();
+  std::vector<double> prepares = prepare_eight(node);
+  bench::report("with this machine's disk: prepare with 8 GPUs, median", quantile(prepares, 0.5),
+                "ms");
+  bench::report("the same, p99", quantile(prepares, 0.99), "ms");
+  bench::report("claims prepared and unprepared", claims_per_second(node), "a second");
+}
+
+}  // namespace
+}  // namespace lockstep::dra
+
+int main() {
+  setenv("LOCKSTEP_PROGRAM", LOCKSTEP_BENCH_PROGRAM, 0);
+  setenv("FAKE_DRIVERS", LOCKSTEP_BENCH_DRIVERS, 0);
+  // Where GoogleTest's temporary folders are.
+  setenv("TEST_TMPDIR", "/dev/shm/", 1);
+  lockstep::dra::measure_plugin();
+  setenv("TEST_TMPDIR", "/tmp/", 1);
+  lockstep::dra::measure_disk();
+  return lockstep::bench::missed > 0 ? 1 : 0;
+}
