@@ -12,6 +12,10 @@ namespace {
 
 constexpr kube::BackoffPolicy patience{milliseconds(100), seconds(15), 2.0, 0.5};
 
+// Enough to publish and to remove what is obsolete.
+constexpr uint32_t free_writes = 4;
+constexpr Duration forgiveness = minutes(1);
+
 kube::ReflectorOptions watch_options(const SliceSettings& settings) {
   kube::ReflectorOptions options;
   options.type = resource::resource_slices;
@@ -65,6 +69,7 @@ void SlicePublisher::read_node() {
 
 void SlicePublisher::want(SliceWish wish) {
   wish_ = std::move(wish);
+  writes_of_wish_ = 0;
   is_published_ = false;
   step_soon();
 }
@@ -132,12 +137,22 @@ void SlicePublisher::step() {
       break;
   }
   is_published_ = false;
+  if (Duration wait = time_to_wait(); wait > Duration(0)) return step_soon(wait);
   is_writing_ = true;
   ++counts_.writes;
+  if (loop_.uptime() - last_write_ > forgiveness) writes_of_wish_ = 0;
+  ++writes_of_wish_;
+  last_write_ = loop_.uptime();
   api_.call(std::move(request), scope_.bind([this, next](kube::Reply reply) {
     is_writing_ = false;
     on_written(next, std::move(reply));
   }));
+}
+
+Duration SlicePublisher::time_to_wait() const {
+  if (writes_of_wish_ < free_writes) return Duration(0);
+  Duration pause = kube::backoff_delay(patience, writes_of_wish_ - free_writes + 1);
+  return last_write_ + pause - loop_.uptime();
 }
 
 void SlicePublisher::on_written(const SliceStep& step, kube::Reply reply) {

@@ -49,6 +49,7 @@ class SlicePublisher final : private kube::ReflectorSink {
   void read_node();
   void step_soon(Duration delay = Duration(0));
   void step();
+  Duration time_to_wait() const;
   void on_written(const SliceStep& step, kube::Reply reply);
 
   kube::Api& api_;
@@ -62,6 +63,10 @@ class SlicePublisher final : private kube::ReflectorSink {
   bool is_writing_ = false;
   bool is_published_ = false;
   bool drops_taints_ = false;
+  // Of one wish: who else writes the slice (the other instance of a rolling update, of another
+  // version) is not fought at full speed.
+  uint32_t writes_of_wish_ = 0;
+  Duration last_write_{0};
   TimerId timer_ = 0;
   std::function<void()> dropped_told_;
   PublisherCounts counts_;

@@ -70,6 +70,30 @@ TEST_F(SlicePublisherTest, ANodeThatComesLateIsWaitedFor) {
   EXPECT_TRUE(plugin->is_ready());
 }
 
+TEST_F(SlicePublisherTest, WhoeverElseWritesTheSliceIsNotFoughtAtFullSpeed) {
+  start();
+  int writes = 0;
+  // Another instance, of another version: takes an attribute out whenever it is there.
+  std::function<void()> meddle = [&] {
+    loop.after(milliseconds(10), [&] {
+      for (Json slice : slices()) {
+        Json& device = lockstep::find(slice, "spec", "devices")->as_array()[0];
+        JsonObject& attributes = device.as_object()["attributes"].as_object();
+        if (!attributes.contains("productName")) continue;
+        erase_key(attributes, "productName");
+        must(kube::update(resource::resource_slices,
+                          {"", std::string(text_at(slice, "metadata", "name"))}, slice));
+        ++writes;
+      }
+      meddle();
+    });
+  };
+  meddle();
+  loop.run_for(minutes(2));
+  EXPECT_GE(writes, 5);
+  EXPECT_LE(writes, 40) << "at full speed it would be thousands";
+}
+
 TEST_F(SlicePublisherTest, SlicesOfOthersAreLeftAlone) {
   must(kube::create(resource::resource_slices, "", json_of(R"({"metadata":{"name":"other"},
       "spec":{"driver":"nic.example.com","nodeName":"gpu-1","pool":{"name":"gpu-1","generation":9,
