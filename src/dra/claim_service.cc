@@ -12,6 +12,8 @@ namespace {
 constexpr Duration lock_retry = milliseconds(5);
 // Left of a call's time for the answer itself.
 constexpr Duration last_moment = milliseconds(200);
+// A try that begins with less time than this finds out nothing but that there was none.
+constexpr Duration worth_a_try = milliseconds(500);
 
 }  // namespace
 
@@ -129,7 +131,7 @@ void ClaimService::prepare_read(const CallPointer& call) {
       return answer(call);
     }
     documents_->by_uid = call->documents;
-    call->failures.clear();
+    auto failures_before = std::exchange(call->failures, {});
     for (const ClaimName& claim : call->todo) {
       auto prepared = preparer_.prepare(claim);
       if (prepared) {
@@ -140,7 +142,13 @@ void ClaimService::prepare_read(const CallPointer& call) {
           surroundings_.on_verdict({claim, is_read ? *document->second : nullptr, {}});
         }
       } else {
-        call->failures.emplace(claim.uid, prepared.error());
+        // What an earlier try found out says more than that this one was cut short.
+        auto document = call->documents.find(claim.uid);
+        bool is_cut_short = document != call->documents.end() && !document->second &&
+                            document->second.error().kind == ErrorKind::timed_out;
+        auto before = failures_before.find(claim.uid);
+        bool keeps = is_cut_short && before != failures_before.end();
+        call->failures.emplace(claim.uid, keeps ? before->second : prepared.error());
       }
     }
     documents_->by_uid.clear();
@@ -173,7 +181,7 @@ void ClaimService::try_again(const CallPointer& call) {
     is_hopeful = is_hopeful || (!is_permanent(failure->second.kind) && !is_gone && !is_another);
   }
   call->todo = std::move(todo);
-  bool is_time_left = loop_.uptime() + call->wait < call->deadline;
+  bool is_time_left = loop_.uptime() + call->wait + worth_a_try < call->deadline;
   if (call->todo.empty() || !is_hopeful || !is_time_left) return answer(call);
   Duration wait = call->wait;
   call->wait = std::min(call->wait * 2, options_.longest_retry);

@@ -62,6 +62,23 @@ TEST_F(ClaimServiceTest, WithoutTheApiTheAnswerComesInTimeAndUnprepareWorks) {
   EXPECT_EQ(spec_of(a), "");
 }
 
+// The words must be the same from one call to the next, however the last try of a call ended.
+TEST_F(ClaimServiceTest, ATryThatWasCutShortDoesNotHideWhatAnEarlierOneFoundOut) {
+  start();
+  allocate("a", "gpu-0");
+  ClaimName a = claim("a");
+  missing.insert("/dev/nvidia0");
+  kube::CallPlan lost;
+  lost.fault = kube::Fault::request_lost;
+  loop.after(seconds(1), [&] {
+    faults.on_call(kube::ScriptedFaults::calls(kube::Verb::get, resource::resource_claims), lost,
+                   1'000);
+  });
+  PrepareOutcome outcome = prepare({a}, seconds(15)).at(a.uid);
+  EXPECT_NE(outcome.error.find("/dev/nvidia0 is no device file now"), std::string::npos)
+      << outcome.error;
+}
+
 TEST_F(ClaimServiceTest, AClaimThatWasReplacedUnderItsNameIsNotPrepared) {
   start();
   allocate("a", "gpu-0");

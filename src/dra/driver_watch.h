@@ -52,6 +52,8 @@ class DriverWatch {
   bool is_current_now();
   // NVML and the kernel module are of one version, and NVML answers.
   bool is_current() const { return is_current_; }
+  // The files are all there, and NVML has not had the time to say anything about them.
+  bool is_being_asked() const { return state_.usable() && !is_current_ && failures_ == 0; }
   const std::string& why_away() const { return why_away_; }
   const DriverState& state() const { return state_; }
   uint64_t changes() const { return changes_; }

@@ -129,6 +129,8 @@ void Plugin::on_new_driver() {
 }
 
 void Plugin::on_away(const std::string& why) {
+  // At its start: what an earlier process published is not tainted for the moment that NVML takes.
+  if (!has_inventory_ && watch_->is_being_asked()) return;
   parts_.log.info("the driver is away", {{"why", why}});
   publish();
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "kube/typed.h"
 
 namespace lockstep::dra {
@@ -28,6 +29,12 @@ Result<Document> document_in(const kube::Body& body) {
   constexpr int fine = 200;
   return kube::Response{fine, body, {}}.document();
 }
+
+uint64_t version_of(const Json& object) {
+  return parse_unsigned(text_at(object, "metadata", "resourceVersion")).value_or(0);
+}
+
+bool is_newer(const Json& a, const Json& b) { return version_of(a) > version_of(b); }
 
 std::string name_of(const Json& object) { return std::string(text_at(object, "metadata", "name")); }
 
@@ -99,13 +106,21 @@ bool SlicePublisher::end_replace(const std::string&, bool) {
 std::string SlicePublisher::event(kube::WatchEventType type, const kube::Body& object) {
   auto slice = document_in(object);
   if (!slice || type == kube::WatchEventType::bookmark) return kube::peek_body_version(object);
-  if (type == kube::WatchEventType::deleted) {
-    published_.erase(name_of(**slice));
-  } else {
-    published_[name_of(**slice)] = *slice;
+  if (type != kube::WatchEventType::deleted) {
+    take(*slice);
+  } else if (auto held = published_.find(name_of(**slice));
+             held != published_.end() && !is_newer(*held->second, **slice)) {
+    published_.erase(held);
   }
   step_soon();
   return std::string(text_at(**slice, "metadata", "resourceVersion"));
+}
+
+// The answer to a write and the watch's word of it come on two ways: whichever is late must not
+// bring back what is past.
+void SlicePublisher::take(const Document& slice) {
+  Document& held = published_[name_of(*slice)];
+  if (held == nullptr || !is_newer(*held, *slice)) held = slice;
 }
 
 void SlicePublisher::step_soon(Duration delay) {
@@ -170,7 +185,7 @@ void SlicePublisher::on_written(const SliceStep& step, kube::Reply reply) {
   if (step.kind == SliceStep::Kind::remove) {
     published_.erase(step.name);
   } else {
-    published_[step.name] = *answer;
+    take(*answer);
     bool is_dropped = lost_taints(step.object, **answer);
     if (is_dropped && !drops_taints_ && dropped_told_) dropped_told_();
     // A server that gives all of them back is a new one.

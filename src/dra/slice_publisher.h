@@ -46,6 +46,7 @@ class SlicePublisher final : private kube::ReflectorSink {
   bool end_replace(const std::string& version, bool history_restarted) override;
   std::string event(kube::WatchEventType type, const kube::Body& object) override;
 
+  void take(const Document& slice);
   void read_node();
   void step_soon(Duration delay = Duration(0));
   void step();

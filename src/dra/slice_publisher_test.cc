@@ -94,6 +94,32 @@ TEST_F(SlicePublisherTest, WhoeverElseWritesTheSliceIsNotFoughtAtFullSpeed) {
   EXPECT_LE(writes, 40) << "at full speed it would be thousands";
 }
 
+TEST_F(SlicePublisherTest, AnAnswerThatComesAfterNewerNewsDoesNotBringBackThePast) {
+  start();
+  kube::CallPlan late;
+  late.reply_delay = seconds(2);
+  faults.on_call(kube::ScriptedFaults::calls(kube::Verb::update, resource::resource_slices), late);
+  probe.load("580.105.08");
+  loop.run_for(seconds(1));
+  // The write is done, its answer is on its way, and somebody changes the slice meanwhile.
+  Json slice = slices()[0];
+  lockstep::find(slice, "metadata")->as_object()["labels"] = JsonObject{{"x", "y"}};
+  must(kube::update(resource::resource_slices,
+                    {"", std::string(text_at(slice, "metadata", "name"))}, slice));
+  loop.run_for(seconds(5));
+  probe.unload();
+  loop.run_for(seconds(3));
+  EXPECT_EQ(taints().size(), 2u) << "it could not write any more";
+}
+
+TEST_F(SlicePublisherTest, AStartWithADriverTaintsNothing) {
+  start();
+  stop();
+  std::string before(text_at(slices()[0], "metadata", "resourceVersion"));
+  start();
+  EXPECT_EQ(text_at(slices()[0], "metadata", "resourceVersion"), before) << "nothing is written";
+}
+
 TEST_F(SlicePublisherTest, SlicesOfOthersAreLeftAlone) {
   must(kube::create(resource::resource_slices, "", json_of(R"({"metadata":{"name":"other"},
       "spec":{"driver":"nic.example.com","nodeName":"gpu-1","pool":{"name":"gpu-1","generation":9,
