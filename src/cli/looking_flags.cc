@@ -25,11 +25,11 @@ void add_looking(CLI::App& app, LookingFlags& flags, int& result) {
   top->add_flag("--once", flags.top.once, "One picture, and no more");
   top->callback([&] { result = run_top(flags.top); });
 
-  CLI::App* why =
-      app.add_subcommand("why", "Why a node is where it is, and what would change that");
+  CLI::App* why = app.add_subcommand(
+      "why", "Why a node or a rollout is where it is, and what would change that");
   add_cluster_flags(why, flags.why.cluster);
   add_output_flag(why, flags.why.output);
-  why->add_option("node", flags.why.node, "The node")->required();
+  why->add_option("node", flags.why.node, "The node, or the rollout")->required();
   why->callback([&] { result = run_why(flags.why); });
 
   CLI::App* plan = app.add_subcommand(

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "cli/exit_codes.h"
+#include "cli/plan_waves.h"
 #include "cli/status_command.h"
 #include "upgrade/deciding.h"
 #include "upgrade/evicting.h"
@@ -209,10 +210,18 @@ int run_plan(const PlanFlags& flags) {
                                *(*session)->log, flags.cluster.fleet());
   if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
   Plan plan = make_plan(watch, flags.assume_change, flags.node_time);
+  // Waves are for the version that comes.
+  Plan assumed = make_plan(watch, true, flags.node_time);
+  std::vector<RolloutPlan> rollouts = plan_rollouts(watch, assumed, flags.node_time);
   if (flags.output == "table") {
     print_plan(plan, flags.node_time);
+    for (const RolloutPlan& rollout : rollouts) fmt::print("{}", rollout_plan_text(rollout));
   } else {
-    print_document(plan_to_json(plan), flags.output);
+    Json document = plan_to_json(plan);
+    JsonArray list;
+    for (const RolloutPlan& rollout : rollouts) list.push_back(to_json(rollout));
+    if (!list.empty()) document.as_object()["rollouts"] = std::move(list);
+    print_document(document, flags.output);
   }
   return ExitCode::ok;
 }

@@ -16,6 +16,7 @@ struct SimulateFlags {
   uint64_t seed = 1;
   int nodes = 0;
   std::string output = "table";
+  std::string replay;  // a recorded bake to judge again, instead of a scenario
   size_t events = 0;  // how many to print in any case; those of a run that fails are printed anyway
   ExploreFlags explore;
 };

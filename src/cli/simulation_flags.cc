@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/bake_text.h"
 #include "cli/common_flags.h"
 #include "cli/dashboard_flags.h"
 
@@ -113,8 +114,14 @@ void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
       ->capture_default_str();
   command->add_option("--nodes", flags.nodes, "Instead of as many as the scenario says")
       ->check(CLI::Range(1, 200000));
+  command->add_option(
+      "--replay", flags.replay,
+      "Judge a recorded bake again: the ConfigMap lockstep-bake-NAME-NUMBER, or its "
+      "record; exit 1 when it fails");
   add_output_flag(command, flags.output);
-  command->callback([&] { result = run_simulate(flags); });
+  command->callback([&] {
+    result = flags.replay.empty() ? run_simulate(flags) : run_replay(flags.replay, flags.output);
+  });
 }
 
 }  // namespace lockstep::cli

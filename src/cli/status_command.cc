@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "cli/bake_text.h"
 #include "cli/exit_codes.h"
 #include "cli/fleet_status.h"
 #include "cli/rollout_text.h"
@@ -111,6 +112,15 @@ int run_why(const WhyFlags& flags) {
       }
       return ExitCode::ok;
     }
+  }
+  auto rollout = watch.rollouts.all().find(flags.node);
+  if (rollout != watch.rollouts.all().end()) {
+    if (flags.output == "table") {
+      fmt::print("{}", why_rollout_text(watch.rollouts, rollout->second, (*session)->loop.now()));
+    } else {
+      print_document(why_rollout_json(watch.rollouts, rollout->second), flags.output);
+    }
+    return ExitCode::ok;
   }
   bool exists = watch.nodes_watch.cache.find(kube::KeyView("", flags.node)) != nullptr;
   auto near = nearest(flags.node, names);

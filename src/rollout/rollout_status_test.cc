@@ -77,5 +77,38 @@ TEST(RolloutStatus, WhatIsNotThereIsPending) {
   EXPECT_EQ(read_rollout_status(JsonObject{}), RolloutStatus{});
 }
 
+// Whatever the fleet's size, and however much everybody has to say.
+TEST(RolloutStatus, StaysUnder64KiloBytesWithTenThousandNodesAndLongTexts) {
+  const std::string much(5000, 'x');
+  RolloutStatus status;
+  status.phase = Phase::held;
+  status.reason = "GateInconclusive";
+  status.message = much;
+  status.total = 10'000;
+  status.last_command = much;
+  for (int i = 0; i < 13; ++i) status.by_state["state-" + std::to_string(i)] = 10'000;
+  for (int i = 0; i < 30; ++i) status.by_reason["Reason" + std::to_string(i)] = 10'000;
+  for (DriverRevision* revision : {&status.stable, &status.from, &status.to, &status.open_for}) {
+    revision->version = "580.126.20";
+    for (int i = 0; i < 4; ++i)
+      revision->revisions["gpu-operator/driver-" + std::to_string(i)] = "7d9f8c";
+  }
+  for (int i = 0; i < 6; ++i) {
+    WaveStatus wave;
+    wave.name = "wave-" + std::to_string(i);
+    wave.nodes = wave.done = 1700;
+    wave.verdict_text = wave.bake = wave.detectable = much;
+    for (int gate = 0; gate < 8; ++gate) {
+      wave.gates.push_back({"gate-" + std::to_string(gate), Outcome::failed, much, false});
+    }
+    status.waves.push_back(wave);
+  }
+  for (size_t i = 0; i < 2 * most_history; ++i) {
+    status.history.push_back(
+        {Time::from_unix(1'800'000'000), Phase::held, "wave-1", "Held", much, "alice"});
+  }
+  EXPECT_LT(print_json(rollout_status_to_json(status)).size(), 64U * 1024);
+}
+
 }  // namespace
 }  // namespace lockstep::rollout

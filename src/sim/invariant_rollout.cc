@@ -102,4 +102,37 @@ void NoWaveWithoutPass::on_change(const std::string& storage, const apiserver::C
   }
 }
 
+void RollbackEndsBack::on_change(const std::string& storage, const apiserver::Change& change,
+                                 bool ours) {
+  if (!ours || !is_rollout(storage) || !change.before) return;
+  rollout::RolloutStatus before = rollout::read_rollout_status(change.before->json());
+  rollout::RolloutStatus after = rollout::read_rollout_status(change.object->json());
+  if (after.phase == before.phase) return;
+  if (after.phase == rollout::Phase::held && (after.reason.empty() || after.message.empty())) {
+    accuse(fmt::format("rollout {} is held and does not say why", change.object->key().name));
+  }
+  if (after.phase == rollout::Phase::rolled_back) look_at_nodes(change.object, after);
+}
+
+void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
+                                     const rollout::RolloutStatus& status) {
+  Cluster& cluster = truth().cluster();
+  rollout::RolloutGate gate = gate_of(object, cluster.backend.store, cluster.loop.now());
+  const fleet::Keys keys;
+  for (const std::string& name : cluster.kubelets().node_names()) {
+    auto wave = gate.wave_of.find(name);
+    bool was_open = wave != gate.wave_of.end() && wave->second < status.waves.size() &&
+                    status.waves[wave->second].opened.is_set();
+    if (!was_open || !cluster.kubelets().is_there(name)) continue;
+    Document node = cluster.get(resource::nodes, {"", name});
+    // Whom a person leaves out stays as they are.
+    if (!node || text_at(*node, "metadata", "labels", keys.skip) == "true") continue;
+    const Machine& machine = cluster.kubelets().machine(name);
+    if (machine.loaded() && machine.version() == status.from.version) continue;
+    accuse(fmt::format("rollout {} is rolled back to {}, and {} runs {}", object->key().name,
+                       status.from.version, name,
+                       machine.loaded() ? machine.version() : "nothing"));
+  }
+}
+
 }  // namespace lockstep::sim

@@ -1,5 +1,5 @@
-// What must never happen in a rollout: a node that begins outside the open waves, or a wave that
-// opens on anything but Passed.
+// What must never happen in a rollout: a node that begins outside the open waves, a wave that opens
+// on anything but Passed, or a rollback that ends elsewhere than at the version before.
 #pragma once
 
 #include <map>
@@ -26,6 +26,17 @@ class NoWaveWithoutPass : public Invariant {
  public:
   using Invariant::Invariant;
   void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+};
+
+// A rollback ends with every node of the waves that were open on the version before, or it is held,
+// and says why.
+class RollbackEndsBack : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+
+ private:
+  void look_at_nodes(const apiserver::StoredPtr& object, const rollout::RolloutStatus& status);
 };
 
 }  // namespace lockstep::sim

@@ -64,6 +64,8 @@ TEST_F(RolloutInvariantTest, SeesANodeThatBeginsOutsideTheOpenWaves) {
 TEST_F(RolloutInvariantTest, SeesANodeThatBeginsWhileTheWavesAreClosed) {
   start_rollout();
   status.phase = rollout::Phase::held;
+  status.reason = "Aborted";
+  status.message = "by alice";
   status.closed = true;
   write_status();
   cluster->loop.run_for(minutes(1));
@@ -93,6 +95,38 @@ TEST_F(RolloutInvariantTest, AWaveThatOpensOnPassedIsFine) {
   status.open_waves = 2;
   write_status();
   expect_innocent();
+}
+
+TEST_F(RolloutInvariantTest, SeesARollbackThatLeavesANodeOnTheBadVersion) {
+  start_rollout();
+  status.waves[0].opened = cluster->loop.now();
+  status.from.version = "0.0.1";
+  status.phase = rollout::Phase::rolling_back;
+  write_status();
+  expect_innocent();
+  status.phase = rollout::Phase::rolled_back;
+  write_status();
+  expect_violation("is rolled back to 0.0.1, and gpu-1 runs");
+}
+
+TEST_F(RolloutInvariantTest, ARollbackThatEndsOnTheVersionBeforeIsFine) {
+  start_rollout();
+  status.waves[0].opened = cluster->loop.now();
+  status.from.version = cluster->kubelets().machine("gpu-1").version();
+  status.phase = rollout::Phase::rolling_back;
+  write_status();
+  status.phase = rollout::Phase::rolled_back;
+  write_status();
+  expect_innocent();
+}
+
+TEST_F(RolloutInvariantTest, SeesARolloutThatIsHeldAndDoesNotSayWhy) {
+  start_rollout();
+  status.phase = rollout::Phase::held;
+  status.closed = true;
+  write_status();
+  ASSERT_EQ(witness->violations().size(), 1U);
+  EXPECT_NE(witness->violations()[0].find("does not say why"), std::string::npos);
 }
 
 }  // namespace

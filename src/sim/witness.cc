@@ -58,6 +58,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<NamedByUid>();
   add<OpenWavesOnly>();
   add<NoWaveWithoutPass>();
+  add<RollbackEndsBack>();
   accidents_ = &add<NoAccident>();
   reasons_ = &add<TrueReasons>();
 }
