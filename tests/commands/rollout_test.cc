@@ -1,0 +1,120 @@
+// `lockstep rollout` as a person uses it, with `why` and `plan` of a rollout, and a bake judged
+// again.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "cluster.h"
+#include "folder.h"
+
+namespace lockstep::commands {
+namespace {
+
+::testing::AssertionResult says(const ProcessOutput& run, const std::string& text) {
+  if ((run.output + run.error).find(text) != std::string::npos)
+    return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
+         << "no \"" << text << "\" in (exit " << run.exit_code << "):\n"
+         << run.output << run.error;
+}
+
+const std::string rollout_file = R"(apiVersion: lockstep.dev/v1alpha1
+kind: DriverRollout
+metadata: {name: driver}
+spec:
+  driver: {kind: ClusterPolicy, name: cluster-policy}
+  waves:
+    - {name: canary, nodes: {count: 1}, gates: [driver], approval: required}
+    - {name: rest, nodes: {rest: true}}
+)";
+
+struct Rollouts : ::testing::Test {
+  void SetUp() override {
+    if (!has_kubectl()) GTEST_SKIP() << "no kubectl: scripts/install-tools";
+    cluster.serve();
+    cluster.add_fleet(4, 200, {});
+    ASSERT_EQ(cluster.sh("kubectl create -f " LOCKSTEP_ROLLOUT_DEFINITION).exit_code, 0);
+  }
+  std::string file(const std::string& name, const std::string& text) {
+    std::string path = cluster.directory() + "/" + name;
+    EXPECT_TRUE(SystemFiles().write(path, text));
+    return path;
+  }
+  ProcessOutput lockstep(const std::string& line) {
+    std::vector<std::string> words;
+    for (auto word : split(line, ' ')) words.emplace_back(word);
+    return cluster.lockstep(words);
+  }
+  std::string phase() {
+    return std::string(text_at(cluster.get(fleet::driver_rollouts, "driver"), "status", "phase"));
+  }
+
+  Cluster cluster;
+};
+
+TEST_F(Rollouts, FromTheFileToTheLastWaveWithAnApprovalInBetween) {
+  std::string bad = rollout_file;
+  bad.replace(bad.find("count: 1"), std::size("count: 1") - 1, "percent: 500");
+  ProcessOutput wrong = lockstep("rollout create -f " + file("wrong.yaml", bad));
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_TRUE(says(wrong, "percent"));
+  EXPECT_TRUE(says(lockstep("rollout list"), "no rollouts"));
+
+  EXPECT_TRUE(says(lockstep("rollout create -f " + file("rollout.yaml", rollout_file)),
+                   "rollout driver created"));
+  cluster.start_controller("controller", {"--no-leader-election"});
+  ASSERT_TRUE(cluster.wait([&] { return phase() == "Pending"; }));
+  ASSERT_TRUE(cluster.wait([&] { return cluster.is_everyone("upgrade-done"); }));
+  ASSERT_TRUE(cluster.wait([&] {
+    return lockstep("rollout status driver").output.find("NothingToDo") != std::string::npos;
+  }));
+
+  ProcessOutput plan = lockstep("plan --assume-change");
+  EXPECT_TRUE(says(plan, "Rollout driver (Pending)"));
+  EXPECT_TRUE(says(plan, "wave canary (1 node): 1 node"));
+  EXPECT_TRUE(says(plan, "then an approval"));
+  EXPECT_TRUE(says(plan, "wave rest (the rest): 3 nodes"));
+  EXPECT_TRUE(says(plan, "way back: the version is set back"));
+
+  cluster.set_version("580.126.20");
+  ASSERT_TRUE(cluster.wait([&] { return phase() == "AwaitingApproval"; })) << phase();
+  EXPECT_TRUE(says(lockstep("rollout list"), "AwaitingApproval"));
+  EXPECT_TRUE(says(lockstep("why driver"), "AwaitingApproval"));
+  EXPECT_TRUE(says(lockstep("why gpu-4"), "WaveNotOpen"));
+  EXPECT_TRUE(says(lockstep("rollout pause driver"), "is paused"));
+  EXPECT_TRUE(says(lockstep("rollout status driver"), "(paused)"));
+  EXPECT_TRUE(says(lockstep("rollout resume driver"), "goes on"));
+  EXPECT_TRUE(says(lockstep("rollout promote driver"), "is asked to go on"));
+  ASSERT_TRUE(cluster.wait([&] { return phase() == "Complete"; })) << phase();
+  EXPECT_TRUE(cluster.is_everyone("upgrade-done", "580.126.20"));
+  ProcessOutput history = lockstep("rollout history driver");
+  EXPECT_TRUE(says(history, "Approved: wave canary approved by"));
+  EXPECT_TRUE(says(history, "every wave has passed: 580.126.20"));
+  EXPECT_EQ(lockstep("why nobody").exit_code, 3);
+}
+
+TEST(Replay, ARecordedBakeIsJudgedAgain) {
+  Folder folder;
+  const std::string record =
+      R"({"began":"2026-11-01T00:00:00Z","rules":{"duration":"48h","minGpuHours":10,"maxDuration":"96h"}})"
+      "\n";
+  folder.write("empty.txt", "nothing of the kind");
+  EXPECT_NE(run_lockstep({"simulate", "--replay", folder / "empty.txt"}).exit_code, 0);
+  EXPECT_EQ(run_lockstep({"simulate", "--replay", folder / "nowhere"}).exit_code, 3);
+  folder.write("record.txt", record);
+  ProcessOutput judged = run_lockstep({"simulate", "--replay", folder / "record.txt"});
+  EXPECT_EQ(judged.exit_code, 0) << judged.error;
+  EXPECT_TRUE(says(judged, "GPU-hours after the upgrade"));
+  // The same with a GPU that is gone, as the ConfigMap that kubectl prints.
+  const std::string step =
+      R"({"at":"2026-11-01T01:00:00Z","models":[],"upgradedBreaches":[{"rule":"GpuMissing","node":"gpu-1","text":"7 of 8 GPUs"}]})";
+  folder.write("map.yaml", "kind: ConfigMap\napiVersion: v1\ndata:\n  record: |\n    " + record +
+                               "    " + step + "\n");
+  ProcessOutput failed = run_lockstep({"simulate", "--replay", folder / "map.yaml"});
+  EXPECT_EQ(failed.exit_code, 1) << failed.error;
+  EXPECT_TRUE(says(failed, "GpuMissing"));
+  EXPECT_TRUE(says(failed, "7 of 8 GPUs"));
+}
+
+}  // namespace
+}  // namespace lockstep::commands
