@@ -114,6 +114,8 @@ bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
   if (annotation_of(node, keys().requested) == "true") return true;
   if (!annotation_of(node, keys().safe_load).empty()) return true;
   if (broken_off_.contains(step.name)) return true;
+  // Its driver was restarted and has not been validated since.
+  if (has_annotation(*step.before->object, fleet::unvalidated_annotation)) return true;
   const PodTruth* pod = truth().driver_pod(step.name);
   // While there is none, or it has just changed, the controller may know of another.
   if (pod == nullptr || truth().may_be_unknown(pod->bound)) return true;

@@ -76,6 +76,20 @@ Decision take_back(const Situation& situation) {
   return decision;
 }
 
+bool moves_pods(State state) {
+  return state == State::wait_for_jobs || state == State::pod_deletion || state == State::drain;
+}
+
+// The version was set back to the one that is loaded, beside a change that does not touch it.
+Decision go_on_without_moving(const Situation& situation) {
+  State next = situation.state() == State::wait_for_jobs ? State::pod_deletion : State::pod_restart;
+  Decision decision = enter(
+      situation, next,
+      {"RestartOnly", "what is left of the change does not touch the driver: nobody is moved", ""});
+  decision.needs_fresh_view = true;
+  return decision;
+}
+
 }  // namespace
 
 Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& rules, Time now) {
@@ -93,6 +107,7 @@ Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& 
     return note_time(situation);
   }
   if (is_lifted(situation)) return note_lifted(situation);
+  if (moves_pods(state) && is_restart_only(view, rules)) return go_on_without_moving(situation);
   switch (state) {
     case State::unknown:
     case State::done:

@@ -196,6 +196,25 @@ TEST(RestartOnly, CordonsAndGoesStraightToTheRestart) {
   EXPECT_EQ(decision.patch()->unschedulable, true);
 }
 
+TEST(RestartOnly, MovesNobodyAnyMoreWhenTheVersionWasSetBackMeanwhile) {
+  const std::pair<State, State> steps[] = {{State::wait_for_jobs, State::pod_deletion},
+                                           {State::pod_deletion, State::pod_restart},
+                                           {State::drain, State::pod_restart}};
+  for (auto [from, to] : steps) {
+    Scene scene = cosmetic();
+    scene.policy.drain.enable = true;
+    scene.policy.wait.pods = selector("app=train");
+    scene.pods = {gpu_pod(make_pod("train-1"))};
+    scene.in(from);
+    Decision decision = scene.decide();
+    EXPECT_EQ(entered(decision), to);
+    EXPECT_EQ(decision.reason.name, "RestartOnly");
+    EXPECT_TRUE(decision.needs_fresh_view);
+    scene.annotate(scene.rules.keys.requested, "true");
+    EXPECT_NE(scene.decide().reason.name, "RestartOnly") << "somebody asked for more";
+  }
+}
+
 TEST(RestartOnly, NotWhenTheDigestDiffersOrIsMissing) {
   Scene scene = cosmetic();
   scene.driver = with_digest(*scene.driver, "abd");
