@@ -123,7 +123,8 @@ TEST(Chart, OursIsInsideTheProgramWithAllItsObjects) {
   auto chart = Chart::read(embedded_chart());
   ASSERT_TRUE(chart) << chart.error().text();
   EXPECT_EQ(chart->name(), "lockstep");
-  auto values = chart->values({yaml("{metrics: {serviceMonitor: {enabled: true}}}")});
+  auto values = chart->values(
+      {yaml("{metrics: {serviceMonitor: {enabled: true}}, draPlugin: {enabled: true}}")});
   ASSERT_TRUE(values) << values.error().text();
   auto manifests = chart->render({}, *values);
   ASSERT_TRUE(manifests) << manifests.error().text();

@@ -107,7 +107,9 @@ Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& 
     return note_time(situation);
   }
   if (is_lifted(situation)) return note_lifted(situation);
-  if (moves_pods(state) && is_restart_only(view, rules)) return go_on_without_moving(situation);
+  if (moves_pods(state) && view.driver.is_out_of_sync() && is_restart_only(view, rules)) {
+    return go_on_without_moving(situation);
+  }
   switch (state) {
     case State::unknown:
     case State::done:
