@@ -101,7 +101,7 @@ debug: packages tools page definitions
 	@ctest --preset debug -j 2
 
 # A second compiler reads everything, and what it makes of it runs as what the first made.
-# CLANG_TARGETS="lockstep determinism_test": without the unit tests, in half the time.
+# CLANG_TARGETS="lockstep lockstep-dra-plugin determinism_test": without the unit tests, in half the time.
 CLANG_TARGETS ?= all
 clang: packages
 	@cmake --preset clang-19 > /dev/null
