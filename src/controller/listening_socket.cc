@@ -17,6 +17,8 @@ namespace lockstep::controller {
 
 namespace {
 
+constexpr Duration pause_without_descriptors = seconds(1);
+
 Error cannot_listen(const std::string& address, std::string_view why) {
   return Error{ErrorKind::invalid,
                fmt::format("cannot listen on \"{}\": {}; an address is written as 127.0.0.1:8080, "
@@ -102,6 +104,38 @@ bool is_loopback(const Descriptor& socket) {
   constexpr uint32_t loopback_network = 127;
   uint32_t host = ntohl(reinterpret_cast<sockaddr_in*>(&address)->sin_addr.s_addr);
   return address.ss_family == AF_INET && host >> 24 == loopback_network;
+}
+
+Acceptor::Acceptor(EventLoop& loop, Log& log, Descriptor socket, std::string who, Guest guest)
+    : loop_(loop),
+      log_(log),
+      socket_(std::move(socket)),
+      who_(std::move(who)),
+      guest_(std::move(guest)) {
+  watch();
+}
+
+Acceptor::~Acceptor() { loop_.unwatch_descriptor(socket_.get()); }
+
+void Acceptor::watch() {
+  loop_.watch_descriptor(socket_.get(), true, false,
+                         scope_.bind([this](EventLoop::Readiness) { accept_all(); }));
+}
+
+void Acceptor::accept_all() {
+  while (true) {
+    Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket) {
+      guest_(std::move(socket));
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) continue;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+    log_.warning(who_ + " cannot be accepted", {{"error", std::strerror(errno)}});
+    loop_.unwatch_descriptor(socket_.get());
+    loop_.after(pause_without_descriptors, scope_.bind([this] { watch(); }));
+    return;
+  }
 }
 
 }  // namespace lockstep::controller

@@ -17,8 +17,6 @@ namespace lockstep::controller {
 
 namespace {
 
-constexpr Duration pause_without_descriptors = seconds(1);
-
 std::string_view phrase_of(int code) {
   switch (code) {
     case 200:
@@ -63,47 +61,21 @@ Result<std::unique_ptr<StatusServer>> StatusServer::listen(EventLoop& loop, Log&
                                                            Handlers handlers,
                                                            StatusServerOptions options) {
   LOCKSTEP_TRY(Descriptor socket, listen_at(address));
-  uint16_t port = port_of(socket);
   return std::unique_ptr<StatusServer>(
-      new StatusServer(loop, log, std::move(socket), port, std::move(handlers), options));
+      new StatusServer(loop, log, std::move(socket), std::move(handlers), options));
 }
 
-StatusServer::StatusServer(EventLoop& loop, Log& log, Descriptor socket, uint16_t port,
-                           Handlers handlers, StatusServerOptions options)
+StatusServer::StatusServer(EventLoop& loop, Log& log, Descriptor socket, Handlers handlers,
+                           StatusServerOptions options)
     : loop_(loop),
       log_(log),
-      listener_(std::move(socket)),
-      port_(port),
       handlers_(std::move(handlers)),
-      options_(options) {
-  watch_listener();
-}
+      options_(options),
+      acceptor_(loop, log, std::move(socket), "status connections",
+                [this](Descriptor guest) { begin(std::move(guest)); }) {}
 
 StatusServer::~StatusServer() {
-  loop_.unwatch_descriptor(listener_.get());
   while (!connections_.empty()) close(connections_.begin()->first);
-}
-
-void StatusServer::watch_listener() {
-  loop_.watch_descriptor(listener_.get(), true, false,
-                         scope_.bind([this](EventLoop::Readiness) { accept_all(); }));
-}
-
-void StatusServer::accept_all() {
-  while (true) {
-    Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (socket) {
-      begin(std::move(socket));
-      continue;
-    }
-    if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) continue;
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-    // No descriptors left, say: the client stays in line, and asking at once again would only spin.
-    log_.warning("status connections cannot be accepted", {{"error", std::strerror(errno)}});
-    loop_.unwatch_descriptor(listener_.get());
-    loop_.after(pause_without_descriptors, scope_.bind([this] { watch_listener(); }));
-    return;
-  }
 }
 
 void StatusServer::begin(Descriptor socket) {

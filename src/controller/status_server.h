@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "controller/listening_socket.h"
 #include "world/descriptor.h"
 #include "world/event_loop.h"
 #include "world/log.h"
@@ -45,7 +46,7 @@ class StatusServer {
   StatusServer(const StatusServer&) = delete;
   StatusServer& operator=(const StatusServer&) = delete;
 
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return acceptor_.port(); }
   size_t connections() const { return connections_.size(); }
 
  private:
@@ -61,10 +62,8 @@ class StatusServer {
     TimerId timer = 0;
   };
 
-  StatusServer(EventLoop& loop, Log& log, Descriptor socket, uint16_t port, Handlers handlers,
+  StatusServer(EventLoop& loop, Log& log, Descriptor socket, Handlers handlers,
                StatusServerOptions options);
-  void watch_listener();
-  void accept_all();
   void begin(Descriptor socket);
   void on_ready(uint64_t number);
   bool receive(Connection& connection);
@@ -76,13 +75,13 @@ class StatusServer {
 
   EventLoop& loop_;
   Log& log_;
-  Descriptor listener_;
-  uint16_t port_;
   Handlers handlers_;
   StatusServerOptions options_;
   std::map<uint64_t, Connection> connections_;  // by number, the oldest first
   uint64_t next_number_ = 1;
   Scope scope_;
+  // The last: it calls us.
+  Acceptor acceptor_;
 };
 
 }  // namespace lockstep::controller

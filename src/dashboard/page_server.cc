@@ -17,7 +17,6 @@ namespace lockstep::dashboard {
 
 namespace {
 
-constexpr Duration pause_without_descriptors = seconds(1);
 // What one turn of the loop reads of a connection, and writes to a stream.
 constexpr size_t piece = 16 * 1024;
 constexpr int events_a_turn = 64;
@@ -36,41 +35,16 @@ Result<std::unique_ptr<PageServer>> PageServer::listen(EventLoop& loop, Log& log
 PageServer::PageServer(EventLoop& loop, Log& log, Descriptor socket, const EventRing& events,
                        Handler handler, PageServerOptions options)
     : loop_(loop),
-      log_(log),
-      listener_(std::move(socket)),
-      port_(controller::port_of(listener_)),
-      loopback_(controller::is_loopback(listener_)),
       events_(events),
       handler_(std::move(handler)),
-      options_(options) {
-  watch_listener();
+      options_(options),
+      acceptor_(loop, log, std::move(socket), "pages",
+                [this](Descriptor guest) { begin(std::move(guest)); }) {
   loop_.after(options_.heartbeat, scope_.bind([this] { beat(); }));
 }
 
 PageServer::~PageServer() {
-  loop_.unwatch_descriptor(listener_.get());
   while (!connections_.empty()) close(connections_.begin()->first);
-}
-
-void PageServer::watch_listener() {
-  loop_.watch_descriptor(listener_.get(), true, false,
-                         scope_.bind([this](EventLoop::Readiness) { accept_all(); }));
-}
-
-void PageServer::accept_all() {
-  while (true) {
-    Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (socket) {
-      begin(std::move(socket));
-      continue;
-    }
-    if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) continue;
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-    log_.warning("pages cannot be let in", {{"error", std::strerror(errno)}});
-    loop_.unwatch_descriptor(listener_.get());
-    loop_.after(pause_without_descriptors, scope_.bind([this] { watch_listener(); }));
-    return;
-  }
 }
 
 void PageServer::begin(Descriptor socket) {
@@ -140,7 +114,7 @@ void PageServer::read_request(uint64_t number, Connection& connection) {
         controller::parse_request_head(std::string_view(connection.input).substr(0, *end));
     connection.input.erase(0, *end);
     connection.has_head = true;
-    if (int code = refusal_of(connection.request, loopback_); code != 0) {
+    if (int code = refusal_of(connection.request, loopback()); code != 0) {
       return refuse(code, code == 421 ? "this server answers to localhost only"
                                       : "the request is not allowed as it was sent");
     }

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "controller/listening_socket.h"
 #include "dashboard/event_ring.h"
 #include "dashboard/page_request.h"
 #include "world/descriptor.h"
@@ -42,8 +43,8 @@ class PageServer {
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;
 
-  uint16_t port() const { return port_; }
-  bool loopback() const { return loopback_; }
+  uint16_t port() const { return acceptor_.port(); }
+  bool loopback() const { return acceptor_.loopback(); }
   size_t connections() const { return connections_.size(); }
   size_t streams() const { return streams_; }
   // New events are in the ring.
@@ -74,8 +75,6 @@ class PageServer {
 
   PageServer(EventLoop& loop, Log& log, Descriptor socket, const EventRing& events, Handler handler,
              PageServerOptions options);
-  void watch_listener();
-  void accept_all();
   void begin(Descriptor socket);
   void on_ready(uint64_t number);
   bool receive(Connection& connection);
@@ -91,10 +90,6 @@ class PageServer {
   void close(uint64_t number);
 
   EventLoop& loop_;
-  Log& log_;
-  Descriptor listener_;
-  uint16_t port_;
-  bool loopback_;
   const EventRing& events_;
   Handler handler_;
   PageServerOptions options_;
@@ -102,6 +97,8 @@ class PageServer {
   uint64_t next_number_ = 1;
   size_t streams_ = 0;
   Scope scope_;
+  // The last: it calls us.
+  controller::Acceptor acceptor_;
 };
 
 }  // namespace lockstep::dashboard
