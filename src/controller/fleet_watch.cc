@@ -420,6 +420,13 @@ fleet::NodeView FleetWatch::view(const FreshNode& fresh) const {
 }
 
 bool FleetWatch::is_behind_on_driver(const FreshNode& fresh, const fleet::NodeView& view) {
+  // The pod is another's than the one that was known when the question was asked.
+  if (view.driver.set_to_ask() != fresh.asked_driver_set) return true;
+  // No orphan, but the pod of a DaemonSet that was not seen yet.
+  if (view.driver.is_orphan()) {
+    const OwnerReference* owner = view.driver.pod->meta.controller();
+    return owner != nullptr && fresh.driver_set && fresh.driver_set->meta.uid == owner->uid;
+  }
   const auto& set = view.driver.set;
   if (!set) return false;
   return !fresh.driver_set || fresh.driver_set->meta.uid != set->meta.uid ||

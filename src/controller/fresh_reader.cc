@@ -22,8 +22,10 @@ struct FreshReader::Reading {
   }
 };
 
-void FreshReader::read(const std::string& node, const DaemonSet* driver_set, Done done) {
+void FreshReader::read(const std::string& node, const std::optional<ObjectKey>& driver_set,
+                       Done done) {
   auto reading = std::make_shared<Reading>();
+  reading->fresh.asked_driver_set = driver_set;
   reading->done = std::move(done);
   ask(reading, kube::get(resource::nodes, {"", node}),
       [this, reading](const kube::Response& response) { take_node(*reading, response); });
@@ -31,8 +33,8 @@ void FreshReader::read(const std::string& node, const DaemonSet* driver_set, Don
   pods.with("fieldSelector", "spec.nodeName=" + node);
   ask(reading, std::move(pods),
       [this, reading](const kube::Response& response) { take_pods(reading, response); });
-  if (driver_set == nullptr) return;
-  ask(reading, kube::get(resource::daemon_sets, driver_set->meta.key()),
+  if (!driver_set) return;
+  ask(reading, kube::get(resource::daemon_sets, *driver_set),
       [this, reading](const kube::Response& response) { take_driver_set(*reading, response); });
 }
 

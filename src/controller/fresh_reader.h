@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct FreshNode {
   std::shared_ptr<const Node> node;  // null: there is none of that name
   std::vector<fleet::PodPtr> pods;   // on the node, by namespace and name
   // The driver DaemonSet as it is now, where one was asked for and is there.
+  std::optional<ObjectKey> asked_driver_set;
   std::shared_ptr<const DaemonSet> driver_set;
   // Of those pods, what the watch had not shown as allocated; null: there is no such claim.
   std::map<ObjectKey, std::shared_ptr<const ResourceClaim>> claims;
@@ -41,7 +43,7 @@ class FreshReader {
 
   // One get, one list, a get of the driver DaemonSet if there is one, and a get for each claim of
   // which it is not known whether it is a GPU's.
-  void read(const std::string& node, const DaemonSet* driver_set, Done done);
+  void read(const std::string& node, const std::optional<ObjectKey>& driver_set, Done done);
 
  private:
   struct Reading;

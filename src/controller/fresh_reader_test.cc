@@ -35,10 +35,8 @@ class ReadsAnew : public testing::Test {
 
   Result<FreshNode> read(const std::string& node) {
     Result<FreshNode> outcome = fail(ErrorKind::internal, "no answer");
-    DaemonSet set;
-    set.meta.ns = operator_ns;
-    set.meta.name = driver_set;
-    reader_.read(node, &set, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
+    ObjectKey set{std::string(operator_ns), std::string(driver_set)};
+    reader_.read(node, set, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
     scene_.fleet.loop.run_for(minutes(1));
     return outcome;
   }
@@ -146,6 +144,7 @@ TEST(FreshView, ADaemonSetThatTheWatchHasNotShownKeepsTheDriver) {
   seen.meta.uid = "a";
   seen.meta.generation = 2;
   view.driver.set = std::make_shared<const DaemonSet>(seen);
+  fresh.asked_driver_set = view.driver.set_to_ask();
   EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view)) << "it is gone";
   fresh.driver_set = std::make_shared<const DaemonSet>(seen);
   EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view));
@@ -156,6 +155,33 @@ TEST(FreshView, ADaemonSetThatTheWatchHasNotShownKeepsTheDriver) {
   seen.meta.uid = "b";
   fresh.driver_set = std::make_shared<const DaemonSet>(seen);
   EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view)) << "it was created anew";
+}
+
+// Its DaemonSet was created anew, and only its pods have been seen so far: each of them would be
+// taken for an orphan and deleted, and the next made, until the watch shows the DaemonSet.
+TEST(FreshView, ThePodOfADaemonSetThatTheWatchHasNotShownIsNoOrphan) {
+  Pod pod;
+  pod.meta.ns = operator_ns;
+  pod.meta.owners.push_back({"apps/v1", "DaemonSet", "driver", "new", true});
+  fleet::NodeView view;
+  view.driver.pod = std::make_shared<const Pod>(pod);
+  ASSERT_TRUE(view.driver.is_orphan()) << "by what the watches show";
+  FreshNode fresh;
+  fresh.asked_driver_set = view.driver.set_to_ask();
+  ASSERT_EQ(fresh.asked_driver_set, (ObjectKey{std::string(operator_ns), "driver"}));
+  EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view)) << "its DaemonSet is gone indeed";
+  DaemonSet set;
+  set.meta.ns = operator_ns;
+  set.meta.name = "driver";
+  set.meta.uid = "newer";
+  fresh.driver_set = std::make_shared<const DaemonSet>(set);
+  EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view)) << "another of the same name";
+  set.meta.uid = "new";
+  fresh.driver_set = std::make_shared<const DaemonSet>(set);
+  EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view));
+  fresh.asked_driver_set = ObjectKey{std::string(operator_ns), "another"};
+  fresh.driver_set = nullptr;
+  EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view)) << "somebody else was asked";
 }
 
 TEST(FreshView, ANodeIsReadBeforeItsDriverGoesAndBeforeItReturnsToService) {

@@ -200,7 +200,7 @@ void UpgradeController::verify(const fleet::NodeView& view, const upgrade::Decis
     backlogs_.erase(backlog);
   }
   reasons_[name] = decision.reason;
-  reader_.read(name, view.driver.set.get(),
+  reader_.read(name, view.driver.set_to_ask(),
                [this, name](Result<FreshNode> fresh) { on_verified(name, std::move(fresh)); });
 }
 

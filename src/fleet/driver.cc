@@ -57,6 +57,15 @@ bool DriverView::is_orphan() const {
   return owner == nullptr || set == nullptr || owner->uid != set->meta.uid;
 }
 
+std::optional<ObjectKey> DriverView::set_to_ask() const {
+  const OwnerReference* owner = pod == nullptr ? nullptr : pod->meta.controller();
+  if (owner != nullptr && owner->kind == "DaemonSet") {
+    return ObjectKey{pod->meta.ns.str(), owner->name.str()};
+  }
+  if (set == nullptr) return std::nullopt;
+  return set->meta.key();
+}
+
 bool DriverView::is_in_sync() const {
   return pod != nullptr && !is_orphan() && !newest_revision.empty() &&
          pod->meta.labels.get(revision_label) == newest_revision;

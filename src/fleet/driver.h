@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,9 @@ struct DriverView {
   bool wanted() const { return set != nullptr || pod != nullptr; }
   // The pod's DaemonSet is gone.
   bool is_orphan() const;
+  // Whom to ask about the pod: its own DaemonSet, also where it is not known here (it is gone, or
+  // so new that it was not seen yet); without a pod, or with one of nobody, the one that wants one.
+  std::optional<ObjectKey> set_to_ask() const;
   // Of the newest revision.
   bool is_in_sync() const;
   // Known to be of an older revision. Neither this nor in sync while something is missing.
