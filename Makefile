@@ -82,7 +82,7 @@ fuzz: packages
 SEEDS ?= 1000
 SEED ?= 1
 soak: build
-	@scripts/soak build/lockstep $(SEEDS) $(SEED)
+	@KIND=$(KIND) scripts/soak build/lockstep $(SEEDS) $(SEED)
 
 # Bugs planted in a copy of the tree, one at a time: the simulation finds every one. About 20 minutes.
 mutants: packages

@@ -52,13 +52,17 @@ void print_shrunk(const sim::Scenario& scenario, const std::string& wrong, uint6
   for (const auto& line : result.last_events) fmt::print("  {}\n", line);
 }
 
+sim::RandomKind kind_of(const ExploreFlags& flags) {
+  return flags.rollouts ? sim::RandomKind::rollout : sim::RandomKind::upgrade;
+}
+
 int report_random(const sim::Scenario& scenario, const sim::RandomResult& result, uint64_t seed,
-                  bool shrinks) {
-  fmt::print("FAILED: {}\n", sim::random_command(seed));
+                  const ExploreFlags& flags) {
+  fmt::print("FAILED: {}\n", sim::random_command(seed, kind_of(flags)));
   print_wrong(result.wrong);
   for (const auto& line : result.last_events) fmt::print("  {}\n", line);
   std::fflush(stdout);
-  if (shrinks) print_shrunk(scenario, result.wrong.front(), seed);
+  if (!flags.no_shrinking) print_shrunk(scenario, result.wrong.front(), seed);
   return ExitCode::failed;
 }
 
@@ -79,7 +83,7 @@ Result<sim::Disturbances> disturbances_of(const ExploreFlags& flags) {
 
 int run_random_mode(const ExploreFlags& flags, uint64_t first_seed) {
   if (flags.print) {
-    sim::Scenario scenario = sim::random_scenario(first_seed);
+    sim::Scenario scenario = sim::random_scenario(first_seed, kind_of(flags));
     fmt::print("{}", sim::print_scenario(flags.calm ? sim::calm_twin(scenario) : scenario));
     return ExitCode::ok;
   }
@@ -88,14 +92,15 @@ int run_random_mode(const ExploreFlags& flags, uint64_t first_seed) {
   uint64_t failed = 0;
   for (uint64_t i = 0; i < flags.seeds; i += flags.every) {
     uint64_t seed = first_seed + i;
-    sim::Scenario scenario = sim::random_scenario(seed);
+    sim::Scenario scenario = sim::random_scenario(seed, kind_of(flags));
     sim::RandomResult result = sim::run_random(scenario, {seed, 0, {}});
     ++runs;
     progress.note(fmt::format("{} of {} seeds, {} failed", i + 1, flags.seeds, failed));
     if (result.wrong.empty()) continue;
-    if (!flags.keep_going) return report_random(scenario, result, seed, !flags.no_shrinking);
+    if (!flags.keep_going) return report_random(scenario, result, seed, flags);
     ++failed;
-    fmt::print("FAILED: {}\n  {}\n", sim::random_command(seed), result.wrong.front());
+    fmt::print("FAILED: {}\n  {}\n", sim::random_command(seed, kind_of(flags)),
+               result.wrong.front());
     std::fflush(stdout);
   }
   if (failed > 0) {

@@ -12,6 +12,7 @@ namespace lockstep::cli {
 
 struct ExploreFlags {
   bool random = false;
+  bool rollouts = false;  // of --random
   bool exhaustive = false;
   bool sequences = false;
   uint64_t seeds = 1;  // how many, from --seed on

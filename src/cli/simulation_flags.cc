@@ -85,6 +85,8 @@ void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
   ExploreFlags& explore = flags.explore;
   command->add_flag("--random", explore.random,
                     "Fleets, policies, work, faults and people drawn from seeds");
+  command->add_flag("--rollouts", explore.rollouts,
+                    "Of --random: with a rollout, its waves, gates, bakes and people");
   command->add_option("--seeds", explore.seeds, "Of --random: how many, from --seed on")
       ->capture_default_str();
   command->add_option("--every", explore.every, "Of --random: every so many of them")

@@ -149,6 +149,14 @@ Duration FleetWatch::sees_since() const {
   return latest;
 }
 
+bool FleetWatch::is_blind() const {
+  bool blind = false;
+  for_each_watch(*this, [&](const auto& watch, std::string_view) {
+    blind = blind || (watch.reflector.synced() && watch.reflector.is_blind());
+  });
+  return blind;
+}
+
 Duration FleetWatch::acts_since(const std::string& pool) const {
   auto idle = idle_until_.find(policies_.contains(pool) ? pool : "");
   return idle == idle_until_.end() ? sees_since() : std::max(sees_since(), idle->second);

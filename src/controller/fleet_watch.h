@@ -67,6 +67,8 @@ class FleetWatch {
   Time last_heard() const;
   // Since when, on the loop's uptime, everything has been seen, but for moments.
   Duration sees_since() const;
+  // At this moment one of them may show what is long past.
+  bool is_blind() const;
   // From when on, on the loop's uptime, the scheduler may be expected to know of every cordon:
   // after an API that was away it may learn of it later than we do.
   Duration scheduler_sees_from() const { return nodes_watch.reflector.others_see_from(); }

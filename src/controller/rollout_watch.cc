@@ -1,6 +1,7 @@
 #include "controller/rollout_watch.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -197,10 +198,21 @@ const KnownRollout* RolloutWatch::governing(const std::string& pool, const std::
   return best;
 }
 
+const KnownRollout* RolloutWatch::possibly_governing(const std::string& pool) const {
+  if (const KnownRollout* known = governing(pool, "")) return known;
+  auto of_a_set = std::find_if(known_.begin(), known_.end(), [](const auto& entry) {
+    return entry.second.spec.driver.kind == rollout::DriverKind::daemon_set;
+  });
+  return of_a_set == known_.end() ? nullptr : &of_a_set->second;
+}
+
 void RolloutWatch::add_to(fleet::NodeView& view) const {
-  if (known_.empty() || !view.driver.set) return;
-  std::string set = view.driver.set->meta.key().text();
-  const KnownRollout* rollout = governing(view.pool, set);
+  if (known_.empty()) return;
+  // A DaemonSet that is deleted and created anew is not there for a moment: its nodes are held all
+  // the same, as its newest revision is not known.
+  std::optional<ObjectKey> asked = view.driver.set_to_ask();
+  std::string set = asked ? asked->text() : "";
+  const KnownRollout* rollout = asked ? governing(view.pool, set) : possibly_governing(view.pool);
   if (rollout == nullptr) return;
   view.held_by_rollout = rollout::hold_of(rollout->gate, view.node->meta.name.str(), set,
                                           view.driver.newest_revision.str());

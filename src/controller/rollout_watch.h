@@ -70,6 +70,8 @@ class RolloutWatch {
   // The one by whose waves a node goes; null: none. One that is under way stays so until it is
   // over; otherwise the newest counts.
   const KnownRollout* governing(const std::string& pool, const std::string& set) const;
+  // The same where nobody knows the node's DaemonSet: any that may be the one.
+  const KnownRollout* possibly_governing(const std::string& pool) const;
   // Fills in what keeps the node from beginning, and its group.
   void add_to(fleet::NodeView& view) const;
   // The rules of the pool while a rollout goes over it: its own over those of `object`, which is

@@ -250,6 +250,7 @@ void UpgradeController::wait_for_watches(const std::string& name, const FreshNod
 void UpgradeController::tell_time(fleet::NodeView& view) {
   auto on_the_clock = [this](Duration uptime) { return loop_.now() - (loop_.uptime() - uptime); };
   view.scheduler_sees_from = on_the_clock(watch_.scheduler_sees_from());
+  view.blind = watch_.is_blind();
   fleet::State state = fleet::state_of(*view.node, watch_.rules().keys);
   Duration acts_since = watch_.acts_since(view.pool);
   if (!fleet::is_active(state)) {

@@ -66,6 +66,9 @@ struct NodeView {
   std::vector<std::string> slice_versions;
   // Since when somebody has been there to see and to act, without a gap. Not set: always.
   Time seen_since;
+  // At this moment, and for longer than a moment, a watch tells nothing: what is shown may be long
+  // past.
+  bool blind = false;
   // How much further the clock went than time did, since the node was first seen in its state:
   // somebody set it. Negative: it was set back.
   Duration clock_gained{0};

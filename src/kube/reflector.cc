@@ -59,6 +59,7 @@ void Reflector::relist_or_stream() {
 }
 
 void Reflector::begin_list() {
+  list_began_ = loop_.uptime();
   whole_list_ = false;
   continue_token_.clear();
   request_page();
@@ -190,6 +191,7 @@ bool Reflector::finish_list() {
     return false;
   }
   status_.version = list_version_;
+  old_list_ = loop_.uptime() - list_began_ > moment_of_blindness;
   history_restarted_ = false;
   seen_version_unavailable_ = false;
   older_in_a_row_ = 0;
@@ -235,6 +237,13 @@ Duration Reflector::sees_since() const {
   // A watch that is open and quiet sees: there is nothing to be told of.
   Duration until = status_.watching ? watch_began_ : loop_.uptime();
   return until - *blind_since_ > moment_of_blindness ? until : sees_since_;
+}
+
+bool Reflector::is_blind() const {
+  if (!status_.synced) return true;
+  const Duration now = loop_.uptime();
+  if (old_list_ && (!status_.watching || now - watch_began_ < moment_of_blindness)) return true;
+  return blind_since_ && !status_.watching && now - *blind_since_ > moment_of_blindness;
 }
 
 Duration Reflector::others_see_from() const {

@@ -99,6 +99,10 @@ class Reflector {
   // Since when, on the loop's uptime, it has been told of everything, but for moments: who decides
   // that something has lasted too long must have been there to see it. Now, before the first list.
   Duration sees_since() const;
+  // What is held may be long past at this moment: nothing has been told for longer than a moment,
+  // or a list took so long that it was old when it ended, and the watch after it has only just
+  // begun.
+  bool is_blind() const;
   // From when on, on the loop's uptime, others who watch the same may be expected to see it, too:
   // they lost it when this one did, and ask again at other moments.
   Duration others_see_from() const;
@@ -172,6 +176,10 @@ class Reflector {
 
   std::optional<Duration> blind_since_;  // nothing has come since then but errors
   Duration sees_since_{0};
+  Duration list_began_{0};
+  // A list that took long has ended, and no watch has had the time yet to tell what happened since
+  // it began.
+  bool old_list_ = false;
   Duration others_see_from_{0};
 
   bool running_ = false;

@@ -129,7 +129,9 @@ void Reflector::on_error_event(const Body& object) {
 void Reflector::count_watch_as_success_or_not() {
   Duration life = loop_.uptime() - watch_began_;
   if (life >= healthy_life || (watch_delivered_ && life >= shortest_life)) backoff_.reset();
-  if (life >= healthy_life) see_again(watch_began_);
+  if (life < healthy_life) return;
+  see_again(watch_began_);
+  old_list_ = false;
 }
 
 void Reflector::on_watch_end(Error error) {

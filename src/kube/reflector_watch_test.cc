@@ -212,6 +212,37 @@ TEST(ReflectorSees, AndOthersLaterAfterAnOutageByItsLength) {
   EXPECT_LE(others_are_blind_for(), Duration::zero());
 }
 
+// Ten thousand nodes in pages of a slow server: what the list shows is as old as its first page.
+TEST(ReflectorSees, NothingThatIsNewUntilAListThatTookLongIsCaughtUpWith) {
+  Looker looker;
+  looker.reflector->start();
+  EXPECT_TRUE(looker.reflector->is_blind()) << "before the first list";
+  looker.loop.run_for(minutes(10));
+  EXPECT_FALSE(looker.reflector->is_blind());
+  looker.api.begin_outage();
+  looker.loop.run_for(minutes(2));
+  EXPECT_TRUE(looker.reflector->is_blind());
+  CallPlan slow;
+  slow.reply_delay = seconds(50);
+  slow.page_size = 1;
+  for (int i = 0; i < 3; ++i) {
+    looker.store.put(resource::nodes, {"", "gpu-" + std::to_string(i)}, JsonObject{});
+  }
+  looker.faults.on_call(ScriptedFaults::calls(Verb::list, resource::nodes), slow, 3);
+  WatchPlan expired;
+  expired.begin = Fault::expired;
+  looker.faults.on_watch([](const WatchRequest&) { return true; }, expired);
+  looker.api.end_outage();
+  uint64_t lists = looker.reflector->status().lists;
+  looker.loop.run_until([&] { return looker.reflector->status().lists > lists; }, minutes(10));
+  looker.loop.run_until([&] { return looker.reflector->status().watching; }, minutes(1));
+  EXPECT_TRUE(looker.reflector->is_blind()) << "the watch has not told yet what happened since";
+  looker.loop.run_for(minutes(2));
+  EXPECT_FALSE(looker.reflector->is_blind());
+  looker.loop.run_for(minutes(20));
+  EXPECT_FALSE(looker.reflector->is_blind()) << "nor when the watch is opened anew";
+}
+
 TEST(ReflectorSees, ThroughAWatchThatIsQuietOrHasToBeOpenedAnew) {
   Looker looker;
   WatchPlan silence;

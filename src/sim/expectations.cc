@@ -97,7 +97,7 @@ class Checker {
 
   void check_rollout() {
     bool asked = expect_.rollout_phase || expect_.rollout_reason || expect_.rollout_says ||
-                 expect_.waves_opened;
+                 expect_.waves_opened || expect_.rollout_settled;
     if (!asked) return;
     Document object = end_.cluster.get(fleet::driver_rollouts, {"", std::string(rollout_name)});
     if (!object) {
@@ -119,6 +119,7 @@ class Checker {
                         [](const rollout::WaveStatus& wave) { return wave.opened.is_set(); });
       expect_equal("waves opened", *expect_.waves_opened, opened);
     }
+    if (expect_.rollout_settled) check_settled(status);
     if (!expect_.rollout_says) return;
     bool says = status.message.find(*expect_.rollout_says) != std::string::npos;
     for (const rollout::WaveStatus& wave : status.waves) {
@@ -130,6 +131,38 @@ class Checker {
     if (!says) {
       wrong_.push_back(fmt::format("the rollout does not say \"{}\" but \"{}\"",
                                    *expect_.rollout_says, status.message));
+    }
+  }
+
+  void check_settled(const rollout::RolloutStatus& status) {
+    using rollout::Phase;
+    bool is_silent = status.reason.empty() || status.message.empty();
+    switch (status.phase) {
+      case Phase::pending:
+        return;
+      case Phase::held:
+        if (is_silent) wrong_.push_back("the rollout is held and does not say why");
+        return;
+      case Phase::complete:
+      case Phase::rolled_back:
+        check_settled_nodes(status.phase == Phase::complete ? status.stable : status.from);
+        return;
+      default:
+        wrong_.push_back(fmt::format("the rollout is still {} ({}: {})", to_string(status.phase),
+                                     status.reason, status.message));
+    }
+  }
+
+  // But for those that a person leaves out.
+  void check_settled_nodes(const rollout::DriverRevision& revision) {
+    const fleet::Keys keys;
+    for (const NodeEnd& node : nodes_) {
+      Document object = end_.cluster.get(resource::nodes, {"", node.name});
+      if (!object || text_at(*object, "metadata", "labels", keys.skip) == "true") continue;
+      const Machine& machine = end_.cluster.kubelets().machine(node.name);
+      if (machine.loaded() && machine.version() == revision.version) continue;
+      wrong_.push_back(fmt::format("the rollout ended with {}, and {} runs {}", revision.version,
+                                   node.name, machine.loaded() ? machine.version() : "nothing"));
     }
   }
 

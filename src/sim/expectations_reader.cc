@@ -144,6 +144,7 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   text("rolloutReason", expect.rollout_reason);
   text("rolloutSays", expect.rollout_says);
   count("wavesOpened", expect.waves_opened);
+  yes("rolloutSettled", expect.rollout_settled);
   if (const Json* commits = reader.get("commits")) {
     expect.commits = read_texts(*commits, path + ".commits", error);
   }

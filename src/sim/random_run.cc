@@ -7,6 +7,7 @@
 
 #include "sim/calm_twin.h"
 #include "sim/fault_plan.h"
+#include "sim/random_rollout.h"
 
 namespace lockstep::sim {
 
@@ -242,7 +243,11 @@ class Drawer {
 
 }  // namespace
 
-Scenario random_scenario(uint64_t seed) { return Drawer(seed).draw(seed); }
+Scenario random_scenario(uint64_t seed, RandomKind kind) {
+  Scenario scenario = Drawer(seed).draw(seed);
+  if (kind == RandomKind::upgrade) return scenario;
+  return with_random_rollout(std::move(scenario), seed);
+}
 
 RandomResult run_random(const Scenario& scenario, const RunOptions& options) {
   RandomResult result;
@@ -270,8 +275,9 @@ std::string kind_of_failure(const std::string& wrong) {
   return kind;
 }
 
-std::string random_command(uint64_t seed) {
-  return fmt::format("lockstep simulate --random --seed {}", seed);
+std::string random_command(uint64_t seed, RandomKind kind) {
+  return fmt::format("lockstep simulate --random{} --seed {}",
+                     kind == RandomKind::rollout ? " --rollouts" : "", seed);
 }
 
 }  // namespace lockstep::sim

@@ -12,8 +12,11 @@
 
 namespace lockstep::sim {
 
+// Without waves, or with a rollout (random_rollout.h).
+enum class RandomKind { upgrade, rollout };
+
 // The same seed gives the same scenario, with what it expects at its end.
-Scenario random_scenario(uint64_t seed);
+Scenario random_scenario(uint64_t seed, RandomKind kind = RandomKind::upgrade);
 
 struct RandomResult {
   RunSummary summary;              // of the run with faults
@@ -28,6 +31,6 @@ RandomResult run_random(const Scenario& scenario, const RunOptions& options);
 std::string kind_of_failure(const std::string& wrong);
 
 // "lockstep simulate --random --seed 17"
-std::string random_command(uint64_t seed);
+std::string random_command(uint64_t seed, RandomKind kind = RandomKind::upgrade);
 
 }  // namespace lockstep::sim

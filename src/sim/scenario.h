@@ -64,6 +64,8 @@ struct Expectations {
   std::optional<std::string> rollout_reason;
   std::optional<std::string> rollout_says;  // part of its message or of a wave's verdict
   std::optional<int64_t> waves_opened;
+  // It has come to an end, all nodes are as that end says, or it is held and says why.
+  std::optional<bool> rollout_settled;
   // Each is part of the message of a commit to the matrix: these, in order, and no others.
   std::optional<std::vector<std::string>> commits;
   std::optional<double> makespan_at_most;         // as a multiple of the ideal

@@ -28,6 +28,7 @@ Json json_of(const NodeChoice& choice, const NodeBehaviour& behaviour) {
   text("driverNeverReady", behaviour.driver_never_ready);
   text("loadsInstead", behaviour.loads_instead);
   text("validationFails", behaviour.validation_fails);
+  text("gateFails", behaviour.gate_fails);
   text("prepareFails", behaviour.prepare_fails);
   if (behaviour.keeps_operands) machine["keepsOperands"] = true;
   if (behaviour.driver_load > Duration(0)) machine["driverLoad"] = json_of(behaviour.driver_load);
@@ -79,6 +80,7 @@ Json json_of(const Expectations& expect) {
   if (expect.failed) json["failed"] = *expect.failed;
   if (expect.cordoned) json["cordoned"] = json_of(*expect.cordoned);
   if (expect.version) json["version"] = *expect.version;
+  if (expect.rollout_settled) json["rolloutSettled"] = *expect.rollout_settled;
   return json;
 }
 
@@ -92,6 +94,8 @@ std::string print_scenario(const Scenario& scenario) {
   json["policy"] = scenario.fleet.upgrade_policy;
   Json work = json_of(workloads_of(scenario, scenario.fleet.nodes));
   if (!work.get_object().empty()) json["workloads"] = std::move(work);
+  if (!scenario.rollout.is_null()) json["rollout"] = scenario.rollout;
+  if (scenario.health) json["health"] = true;
   if (scenario.controllers != 1) json["controllers"] = scenario.controllers;
   if (scenario.controller_faults > 0) json["controllerFaults"] = scenario.controller_faults;
   if (scenario.fleet_faults > 0) json["fleetFaults"] = scenario.fleet_faults;

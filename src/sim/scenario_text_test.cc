@@ -9,11 +9,13 @@ namespace {
 
 TEST(ScenarioText, WhatIsPrintedIsReadAgain) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
-    Scenario drawn = random_scenario(seed);
-    std::string text = print_scenario(drawn);
-    auto read = read_scenario(text, "random.yaml");
-    ASSERT_TRUE(read) << read.error().text() << "\n" << text;
-    EXPECT_EQ(print_scenario(*read), text);
+    for (RandomKind kind : {RandomKind::upgrade, RandomKind::rollout}) {
+      Scenario drawn = random_scenario(seed, kind);
+      std::string text = print_scenario(drawn);
+      auto read = read_scenario(text, "random.yaml");
+      ASSERT_TRUE(read) << read.error().text() << "\n" << text;
+      EXPECT_EQ(print_scenario(*read), text);
+    }
   }
 }
 

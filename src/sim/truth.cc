@@ -1,7 +1,10 @@
 #include "sim/truth.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "objects/int_or_percent.h"
 #include "sim/view.h"
@@ -32,6 +35,25 @@ bool same(const Json* a, const Json* b) {
 // Rounded up; not by the code that is being looked at.
 int64_t share_of(const IntOrPercent& share, int64_t total) {
   return share.percent ? (total * share.value + 99) / 100 : share.value;
+}
+
+// What a rollout says about limits; the rest of its status changes all the time.
+std::string limits_in(const Json& rollout) {
+  const Json* spec = find(rollout, "spec");
+  return fmt::format("{} {} {}", spec == nullptr ? "" : print_json(*spec),
+                     text_at(rollout, "status", "phase"),
+                     as_integer(find(rollout, "status", "openWaves")));
+}
+
+bool changes_limits(const apiserver::Change& change) {
+  return !change.before || limits_in(change.before->json()) != limits_in(change.object->json());
+}
+
+// The number of the wave that is under way, from 0 on; -1: none.
+int64_t wave_under_way(const Json& rollout) {
+  static const std::set<std::string_view> at_rest = {"", "Pending", "Complete", "RolledBack"};
+  if (at_rest.contains(text_at(rollout, "status", "phase"))) return -1;
+  return std::max<int64_t>(as_integer(find(rollout, "status", "openWaves")), 1) - 1;
 }
 
 // Forgets what nobody can believe in any more.
@@ -65,7 +87,8 @@ void Truth::take(const std::string& storage, const apiserver::Change& change, bo
   if (storage == "nodes") return take_node(change, ours);
   if (storage == "daemonsets.apps") return take_daemon_set(change);
   if (storage == "controllerrevisions.apps") return take_revision(change);
-  if (storage == "clusterpolicies.nvidia.com" || storage == "nvidiadrivers.nvidia.com") {
+  if (storage == "clusterpolicies.nvidia.com" || storage == "nvidiadrivers.nvidia.com" ||
+      (storage == fleet::driver_rollouts.full_name() && changes_limits(change))) {
     read_policies();
   }
 }
@@ -225,10 +248,31 @@ void Truth::read_policies() {
   bool own_switch = keys_.domain != "nvidia.com";
   auto held = store.shelf(cluster_policies.full_name()).find({"", "cluster-policy"});
   if (held) general = upgrade::policy_of_cluster_policy(held->json(), own_switch);
-  add("", general);
+  add("", as_the_waves_say("", general));
   for (const auto& [key, object] : store.shelf(nvidia_drivers.full_name()).objects()) {
-    add(key.name, upgrade::policy_of_nvidia_driver(object->json(), general, own_switch));
+    add(key.name, as_the_waves_say(key.name, upgrade::policy_of_nvidia_driver(
+                                                 object->json(), general, own_switch)));
   }
+}
+
+upgrade::Policy Truth::as_the_waves_say(const std::string& pool, upgrade::Policy policy) const {
+  const apiserver::Store& store = cluster_.backend.store;
+  for (const auto& [key, object] : store.shelf(fleet::driver_rollouts.full_name()).objects()) {
+    const Json& rollout = object->json();
+    std::string_view kind = text_at(rollout, "spec", "driver", "kind");
+    bool covers =
+        pool.empty() ? kind == "ClusterPolicy"
+                     : kind == "NVIDIADriver" && text_at(rollout, "spec", "driver", "name") == pool;
+    int64_t number = wave_under_way(rollout);
+    const Json* waves = find(rollout, "spec", "waves");
+    if (!covers || number < 0 || waves == nullptr || !waves->is_array()) continue;
+    if (static_cast<size_t>(number) >= waves->get_array().size()) continue;
+    const Json& wave = waves->get_array()[static_cast<size_t>(number)];
+    if (const Json* parallel = find(wave, "maxParallelUpgrades")) {
+      policy.max_parallel = as_integer(parallel);
+    }
+  }
+  return policy;
 }
 
 const NodeTruth* Truth::node(const std::string& name) const { return nodes_.find(name); }

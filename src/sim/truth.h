@@ -137,6 +137,8 @@ class Truth {
   void take_daemon_set(const apiserver::Change& change);
   void take_revision(const apiserver::Change& change);
   void read_policies();
+  // Where a rollout is under way, its wave may have a limit of its own.
+  upgrade::Policy as_the_waves_say(const std::string& pool, upgrade::Policy policy) const;
   const Pool& pool(const std::string& name) const;
 
   Cluster& cluster_;

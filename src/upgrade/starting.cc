@@ -103,6 +103,7 @@ Decision begin(const Situation& situation) {
     annotate(decision, situation, std::string(fleet::failed_revision_annotation),
              retry ? std::optional(newest.str()) : std::nullopt);
   }
+  decision.needs_fresh_view = situation.view.blind;
   return decision;
 }
 
@@ -133,7 +134,7 @@ Decision decide_idle(const Situation& situation) {
              fleet::waits_for_safe_load(situation.node(), keys) || view.driver.is_out_of_sync()) {
     decision = require(situation, why_required(situation));
     decision.needs_fresh_view =
-        situation.state() == State::done && situation.in_state() < suspicious;
+        situation.state() == State::done && situation.is_suspicious_change();
   } else if (view.driver.is_orphan()) {
     decision = hold({"Orphan", "the driver pod's DaemonSet is gone; the pod is left as it is",
                      fmt::format("to replace it: kubectl annotate node {} {}=true", view.name(),

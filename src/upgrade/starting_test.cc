@@ -57,6 +57,16 @@ TEST(Idle, AnOutOfSyncPodRequiresAnUpgrade) {
   }
 }
 
+// Ten thousand are required at once when a version changes: only what may be our own mistake is
+// asked for again.
+TEST(Idle, AChangeOfMindIsVerifiedWhenItComesSoonOrFromTheBlind) {
+  Scene scene = out_of_sync();
+  EXPECT_TRUE(scene.in(State::done, minutes(9)).decide().needs_fresh_view);
+  EXPECT_FALSE(scene.in(State::done, minutes(11)).decide().needs_fresh_view);
+  scene.blind = true;
+  EXPECT_TRUE(scene.in(State::done, minutes(11)).decide().needs_fresh_view);
+}
+
 TEST(Idle, ARequestRequiresAnUpgradeAlthoughInSync) {
   Scene scene;
   scene.in(State::done).annotate(scene.rules.keys.requested, "true");

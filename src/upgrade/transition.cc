@@ -10,6 +10,8 @@ namespace lockstep::upgrade {
 
 namespace {
 
+constexpr Duration suspicious = minutes(10);
+
 NodePatch& patch_of(Decision& decision, const Situation& situation) {
   if (auto* patch = std::get_if<NodePatch>(&decision.write)) return *patch;
   NodePatch patch;
@@ -24,6 +26,8 @@ Duration Situation::in_state() const {
   Time since = fleet::state_since(node());
   return since.is_set() ? std::max(now - since, Duration::zero()) : Duration::zero();
 }
+
+bool Situation::is_suspicious_change() const { return in_state() < suspicious || view.blind; }
 
 Duration Situation::seen_of(Duration passed) const {
   if (!view.seen_since.is_set()) return passed;

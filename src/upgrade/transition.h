@@ -27,6 +27,11 @@ struct Situation {
   // The rest of a length of time that began when the state was entered, as far as it was seen;
   // never negative.
   Duration left_of(Duration limit) const;
+  // A change of mind so soon after the last, or by one whose watches tell nothing at this moment,
+  // may be ours alone: one of two leaders that has not seen the newest revision, or the new pod,
+  // would begin anew what the other has ended. The cluster itself is asked first. Not for every
+  // node: when a version changes, ten thousand are required at once.
+  bool is_suspicious_change() const;
   // How long ago the timer of this annotation began; the time in the state when it does not say, or
   // says what cannot be.
   Duration since_timer(const std::string& key) const;
@@ -39,11 +44,6 @@ Decision enter(const Situation& situation, State to, Reason reason);
 // Not yet, where the state was entered only just: a step back waits for a moment. Two of us of whom
 // one sees less would otherwise send the node to and fro as fast as they can write. Nothing: go.
 std::optional<Decision> before_step_back(const Situation& situation, const Reason& reason);
-
-// A change of mind this soon may be ours alone: one of two leaders that has not seen the newest
-// revision would begin anew what the other has ended. The cluster itself is asked first. Not for
-// every node: when a version changes, ten thousand are required at once.
-inline constexpr Duration suspicious = minutes(10);
 
 // Into upgrade-failed: reason and sentence stay on the node while it is failed.
 Decision fail_node(const Situation& situation, Reason reason);

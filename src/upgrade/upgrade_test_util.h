@@ -123,6 +123,7 @@ struct Scene {
   std::vector<std::string> slice_versions;
   bool granted = false;
   Time seen_since;
+  bool blind = false;
   Duration clock_gained{0};
   Time scheduler_sees_from;
 
@@ -194,6 +195,7 @@ struct Scene {
     view.slice_versions = slice_versions;
     view.granted = granted;
     view.seen_since = seen_since;
+    view.blind = blind;
     view.clock_gained = clock_gained;
     view.scheduler_sees_from = scheduler_sees_from;
     return view;

@@ -76,10 +76,10 @@ TEST(Sequences, EveryChangeInEveryStateEndsWhereTheLastWordWantsIt) {
   }
 }
 
-void try_seed(uint64_t seed, std::set<std::string>& faults) {
-  RandomResult result = run_random(random_scenario(seed), {seed, 0, {}});
+void try_seed(uint64_t seed, std::set<std::string>& faults, RandomKind kind = RandomKind::upgrade) {
+  RandomResult result = run_random(random_scenario(seed, kind), {seed, 0, {}});
   EXPECT_TRUE(result.wrong.empty())
-      << random_command(seed) << "\n  " << join(result.wrong, "\n  ") << "\n"
+      << random_command(seed, kind) << "\n  " << join(result.wrong, "\n  ") << "\n"
       << join(result.summary.last_events, "\n");
   for (const auto& [name, count] : result.summary.faults) faults.insert(name);
 }
@@ -87,9 +87,18 @@ void try_seed(uint64_t seed, std::set<std::string>& faults) {
 // docs/TESTING.md says what each found, in the product or in an invariant.
 TEST(Random, SeedsThatOnceFoundSomethingFindItNoMore) {
   std::set<std::string> faults;
-  for (uint64_t seed : {320, 334, 353,  373,  559,  634,  652,  673,  681,   692,   703,  884,
-                        901, 916, 1357, 2222, 2225, 2530, 2752, 2327, 50216, 50369, 50656}) {
+  for (uint64_t seed :
+       {320, 334, 353,  373,  559,  634,  652,  673,  681,   692,   703,   884,
+        901, 916, 1357, 2222, 2225, 2530, 2752, 2327, 50216, 50369, 50656, 101590}) {
     try_seed(seed, faults);
+  }
+  EXPECT_FALSE(faults.empty());
+}
+
+TEST(Random, NoRolloutBreaksAnInvariantOrHangs) {
+  std::set<std::string> faults;
+  for (uint64_t seed = 1; seed <= seeds() / 4; ++seed) {
+    try_seed(seed, faults, RandomKind::rollout);
   }
   EXPECT_FALSE(faults.empty());
 }
