@@ -1,7 +1,9 @@
 #include "cli/gate_command.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -13,8 +15,11 @@
 #include "gpu/baseline.h"
 #include "gpu/gate.h"
 #include "gpu/gate_report.h"
+#include "gpu/gate_summary.h"
 #include "gpu/worker.h"
+#include "world/descriptor.h"
 #include "world/files.h"
+#include "world/system_error.h"
 
 namespace lockstep::cli {
 
@@ -93,6 +98,31 @@ class ProgressLine {
   std::string shown_;
 };
 
+// Into the file itself: the kubelet has mounted it there, and one in its place would be another.
+Result<void> write_in_place(const std::string& path, const std::string& text) {
+  constexpr mode_t readable = 0644;
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, readable));
+  if (!file) return system_failure("write", path, errno);
+  if (const int error = write_all(file.get(), text); error != 0)
+    return system_failure("write", path, error);
+  if (const int error = file.close_now(); error != 0) return system_failure("write", path, error);
+  return {};
+}
+
+// A verdict is a verdict, whether or not it could be left behind.
+template <typename Outcome>
+void leave_behind(const GateFlags& flags, const Outcome& outcome) {
+  if (flags.termination_message.empty()) return;
+  auto written = write_in_place(flags.termination_message, gpu::summary_text(outcome));
+  if (!written)
+    fmt::print(stderr, "lockstep: {}\n", written.error().at("--termination-message").text());
+}
+
+int give_up(const GateFlags& flags, const Error& error) {
+  leave_behind(flags, error);
+  return report(error);
+}
+
 }  // namespace
 
 int run_gate_command(const GateFlags& flags) {
@@ -101,14 +131,15 @@ int run_gate_command(const GateFlags& flags) {
     return ExitCode::ok;
   }
   auto options = options_of(flags);
-  if (!options) return report(options.error());
+  if (!options) return give_up(flags, options.error());
   const Terminal terminal = Terminal::of_output();
   const Time started = wall_clock();
   ProgressLine line(terminal);
   options->progress = [&](const std::string& text) { line.show(text); };
   auto outcome = gpu::run_gate(*options);
   line.clear();
-  if (!outcome) return report(outcome.error());
+  if (!outcome) return give_up(flags, outcome.error());
+  leave_behind(flags, *outcome);
   if (!flags.save_baseline.empty()) {
     SystemFiles files;
     if (auto saved = files.write(flags.save_baseline, gpu::baseline_text(outcome->facts, started));

@@ -17,6 +17,7 @@ struct GateFlags {
   std::string budget = "30s";
   std::string output = "table";
   bool list = false;
+  std::string termination_message;  // file for what a rollout reads of the pod
   std::string root;
   // For tests, and for measuring the gate itself.
   std::string library_directory;

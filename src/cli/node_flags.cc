@@ -95,7 +95,7 @@ void add_driver_manager(CLI::App& app, DriverManagerFlags& flags, int& result) {
 void add_gate(CLI::App& app, GateFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
       "gate", "Is this node fit to serve with this driver: checks of its GPUs, in seconds");
-  command->add_option("--check", flags.checks, "Only these checks, separated by commas")
+  command->add_option("--check,check", flags.checks, "Only these checks, separated by commas")
       ->delimiter(',');
   command->add_option("--expect-driver", flags.expect_driver, "The version that must be loaded");
   command->add_option("--baseline", flags.baseline,
@@ -109,6 +109,8 @@ void add_gate(CLI::App& app, GateFlags& flags, int& result) {
   command->add_option("-o,--output", flags.output, "table, json or ctrf")
       ->check(CLI::IsMember({"table", "json", "ctrf"}))
       ->capture_default_str();
+  command->add_option("--termination-message", flags.termination_message,
+                      "File for verdict and numbers in 4096 bytes: a Job's /dev/termination-log");
   command->add_flag("--list", flags.list, "Name the checks and what makes them fail");
   command->add_option("--root", flags.root,
                       "Where the host's file system is, for /proc, /sys and /dev");

@@ -1,11 +1,13 @@
 // `lockstep gate` as a process: exit codes, the three outputs, baselines, and one clear line for
 // what is wrong.
 #include <cstdlib>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "data/json.h"
 #include "world/directories_test_util.h"
+#include "world/files.h"
 #include "world/process.h"
 
 namespace lockstep {
@@ -62,6 +64,35 @@ TEST_F(GateCommand, JsonAndCtrfAreWholeDocuments) {
   auto ctrf = parse_json(gate("gpus 1\n", {"--check", "driver", "-o", "ctrf"}).output);
   ASSERT_TRUE(ctrf.has_value());
   EXPECT_EQ(as_integer(find(*ctrf, "results", "summary", "passed")), 1);
+}
+
+TEST_F(GateCommand, WhatARolloutReadsIsLeftInTheTerminationMessage) {
+  // As the kubelet mounts it: a file that is there, and stays the same one.
+  write("message", "something longer than nothing that must not be left at the end of it");
+  std::filesystem::create_hard_link(path("message"), path("link"));
+  const ProcessOutput failed =
+      gate("flip_memory 1\n", {"memory", "--termination-message", path("message")});
+  EXPECT_EQ(failed.exit_code, 1);
+  auto json = parse_json(*SystemFiles().read(path("link")));
+  ASSERT_TRUE(json.has_value());
+  EXPECT_EQ(text_at(*json, "verdict"), "Failed");
+  const Json& result = find(*json, "results")->as_array()[0];
+  EXPECT_EQ(text_at(result, "check"), "memory");
+  EXPECT_EQ(text_at(result, "verdict"), "Failed");
+  EXPECT_EQ(text_at(result, "gpu"), "GPU-fake-0");
+  EXPECT_GT(as_integer(find(result, "measured", "wrong_cells")), 0);
+  EXPECT_EQ(as_integer(find(result, "limit", "wrong_cells")), 0);
+  // A gate that could not be made leaves its reason.
+  EXPECT_EQ(gate("gpus 0\n", {"--termination-message", path("message")}).exit_code, 3);
+  json = parse_json(*SystemFiles().read(path("message")));
+  ASSERT_TRUE(json.has_value());
+  EXPECT_EQ(text_at(*json, "verdict"), "Error");
+  EXPECT_NE(text_at(*json, "error").find("no GPU found"), std::string_view::npos);
+  // One that cannot be written changes no verdict.
+  const ProcessOutput unwritten =
+      gate("gpus 1\n", {"ecc", "--termination-message", path("none/message")});
+  EXPECT_EQ(unwritten.exit_code, 0);
+  EXPECT_NE(unwritten.error.find("--termination-message"), std::string::npos) << unwritten.error;
 }
 
 TEST_F(GateCommand, TheTestSwitchIsCaughtByEachOfTheThree) {
