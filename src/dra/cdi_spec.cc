@@ -118,10 +118,12 @@ Result<Json> make_cdi_spec(const CdiOptions& options, std::string_view claim_uid
       {"cdiVersion", cdi_version}, {"kind", options.kind()}, {"devices", std::move(array)}});
 }
 
-Result<void> write_cdi_spec(Files& files, const CdiOptions& options, std::string_view claim_uid,
-                            const std::vector<CdiDevice>& devices) {
+Result<void> write_cdi_spec(StateFiles& files, const CdiOptions& options,
+                            std::string_view claim_uid, const std::vector<CdiDevice>& devices) {
   LOCKSTEP_TRY(Json spec, make_cdi_spec(options, claim_uid, devices));
-  return files.write(cdi_file(options, claim_uid), print_json_pretty(spec) + "\n");
+  constexpr int readable = 0644;
+  return files.write_unsynced(cdi_file(options, claim_uid), print_json_pretty(spec) + "\n",
+                              readable);
 }
 
 Result<void> remove_cdi_spec(Files& files, const CdiOptions& options, std::string_view claim_uid) {

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "data/json.h"
-#include "world/files.h"
+#include "dra/state_files.h"
 
 namespace lockstep::dra {
 
@@ -64,9 +64,10 @@ std::string cdi_file(const CdiOptions& options, std::string_view claim_uid);
 Result<Json> make_cdi_spec(const CdiOptions& options, std::string_view claim_uid,
                            const std::vector<CdiDevice>& devices);
 
-// All or nothing, over an old one of the same claim.
-Result<void> write_cdi_spec(Files& files, const CdiOptions& options, std::string_view claim_uid,
-                            const std::vector<CdiDevice>& devices);
+// All or nothing, over an old one of the same claim. Not waited for to be on disk: after a power
+// failure the machine's claims are forgotten, and a killed process loses nothing.
+Result<void> write_cdi_spec(StateFiles& files, const CdiOptions& options,
+                            std::string_view claim_uid, const std::vector<CdiDevice>& devices);
 // One that is not there is as good as removed.
 Result<void> remove_cdi_spec(Files& files, const CdiOptions& options, std::string_view claim_uid);
 

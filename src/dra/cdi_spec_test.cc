@@ -41,7 +41,7 @@ TEST(CdiSpec, NamesThatLeadElsewhereAreRefused) {
     EXPECT_FALSE(check_claim_uid(name)) << name;
     EXPECT_FALSE(make_cdi_spec(options, "uid", {gpu(name)})) << name;
     EXPECT_FALSE(make_cdi_spec(options, name, {gpu()})) << name;
-    MemoryFiles disk;
+    MemoryStateFiles disk;
     EXPECT_FALSE(write_cdi_spec(disk, options, name, {gpu()})) << name;
     EXPECT_FALSE(remove_cdi_spec(disk, options, name)) << name;
     EXPECT_TRUE(disk.contents.empty());
@@ -81,7 +81,7 @@ TEST(CdiSpec, WhatIsWrongInsideIsRefusedByItsDevice) {
 }
 
 TEST(CdiSpec, FilesOfTwoClaimsAreTwo) {
-  MemoryFiles disk;
+  MemoryStateFiles disk;
   ASSERT_TRUE(write_cdi_spec(disk, options, "one", {gpu()}));
   ASSERT_TRUE(write_cdi_spec(disk, options, "two", {gpu()}));
   EXPECT_EQ(disk.contents.size(), 2u);
@@ -90,7 +90,7 @@ TEST(CdiSpec, FilesOfTwoClaimsAreTwo) {
   EXPECT_TRUE(remove_cdi_spec(disk, options, "one"));
   EXPECT_TRUE(remove_cdi_spec(disk, options, "one")) << "twice is fine";
   EXPECT_EQ(disk.contents.size(), 1u);
-  CrashingFiles full(disk);
+  CrashingFiles full(disk.files);
   full.refuse_writes = true;
   EXPECT_FALSE(write_cdi_spec(full, options, "three", {gpu()}));
 }

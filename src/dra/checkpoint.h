@@ -1,7 +1,9 @@
 // What the kubelet plugin remembers over its own end: which claims are prepared, and on which
-// devices. One file, replaced as a whole and synced to disk before anything that depends on it is
-// done. A line for each claim, with a checksum over the line's very bytes, so that one that was
-// damaged costs that claim and no other.
+// devices. One file to which a line is appended for each claim that is prepared or given back, and
+// which is on disk before anything that depends on it is done; the last line of a claim counts. A
+// line has a checksum over its very bytes, so that one that was damaged costs that claim and no
+// other. Now and then, and at the start after an end in the middle of a line, the file is replaced
+// by one with what counts.
 #pragma once
 
 #include <map>
@@ -10,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "world/files.h"
+#include "dra/state_files.h"
 #include "world/log.h"
 
 namespace lockstep::dra {
@@ -22,21 +24,22 @@ struct PreparedDevice {
   std::vector<std::string> cdi_ids;
   std::string share_id;
   std::vector<std::string> environment;  // "NAME=value", what the claim asked for
+  std::string time_slice;                // "Short" and the like, which the GPU was set to
   bool admin_access = false;
 
   bool operator==(const PreparedDevice&) const = default;
 };
 
 enum class ClaimPhase {
-  preparing,  // written first: the devices are taken, and perhaps a CDI spec is there
-  prepared,
+  preparing,  // of version 1 of the file: the devices are taken, and perhaps a CDI spec is there
+  prepared,   // the devices are taken; a CDI spec that is not there is made anew
 };
 
 struct CheckpointEntry {
   std::string uid;
   std::string ns;
   std::string name;
-  ClaimPhase phase = ClaimPhase::preparing;
+  ClaimPhase phase = ClaimPhase::prepared;
   std::vector<PreparedDevice> devices;
 
   bool operator==(const CheckpointEntry&) const = default;
@@ -50,6 +53,9 @@ struct CheckpointReading {
   std::vector<std::string> problems;
   // Entries from before the machine was started: their containers are gone.
   size_t from_before = 0;
+  // The last line has no end: whoever wrote it was killed, and nobody was told of it.
+  bool is_cut_off = false;
+  size_t lines = 0;
 };
 
 std::string encode_checkpoint(const CheckpointEntries& entries, std::string_view boot_id);
@@ -60,28 +66,34 @@ class Checkpoint {
  public:
   // Fails only when there is a file that cannot be read at all, or that cannot be written. What is
   // damaged is put aside into `path`.set-aside, and reported.
-  static Result<Checkpoint> open(Files& files, std::string path, std::string boot_id, Log& log);
+  static Result<Checkpoint> open(StateFiles& files, std::string path, std::string boot_id,
+                                 Log& log);
 
   // What another process has made of it since; as before when it fails.
   Result<void> reload();
-  // On disk when they return; as before when they fail.
+  // On disk when they return, all with one wait for it; as before when they fail.
+  Result<void> put(std::vector<CheckpointEntry> entries);
+  Result<void> erase(const std::vector<std::string>& uids);
   Result<void> put(CheckpointEntry entry);
   Result<void> erase(const std::string& uid);
   const CheckpointEntries& entries() const { return entries_; }
   const CheckpointEntry* find(const std::string& uid) const;
 
  private:
-  Checkpoint(Files& files, std::string path, std::string boot_id, Log& log)
+  Checkpoint(StateFiles& files, std::string path, std::string boot_id, Log& log)
       : files_(&files), log_(&log), path_(std::move(path)), boot_id_(std::move(boot_id)) {}
   Result<void> read();
+  Result<void> commit(const std::string& lines, size_t count, CheckpointEntries entries);
   Result<void> write(CheckpointEntries entries);
 
-  Files* files_;
+  StateFiles* files_;
   Log* log_;
   std::string path_;
   std::string boot_id_;
   std::string fingerprint_;  // of the file that entries_ are
   CheckpointEntries entries_;
+  size_t lines_ = 0;           // in the file
+  bool must_replace_ = false;  // its end may be half a line
 };
 
 }  // namespace lockstep::dra

@@ -1,5 +1,7 @@
 #include "dra/checkpoint.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
@@ -19,6 +21,7 @@ TEST(Checkpoint, WhatIsWrittenIsRead) {
   CheckpointEntries entries = two_claims();
   entries["a"].devices[0].admin_access = true;
   entries["a"].devices[0].share_id = "share";
+  entries["a"].devices[0].time_slice = "Short";
   entries["a"].name = "a name with \"quotes\" and\nlines";
   auto reading = decode_checkpoint(encode_checkpoint(entries, "boot"), "boot");
   EXPECT_TRUE(reading.problems.empty());
@@ -133,18 +136,79 @@ TEST_F(CheckpointFile, ADiskThatIsFullChangesNothing) {
   EXPECT_FALSE(Checkpoint::open(files, path, "boot", log)) << "told at the start";
 }
 
-TEST_F(CheckpointFile, KilledAroundAnyWriteItHasTheOldStateOrTheNew) {
-  {
-    Checkpoint checkpoint = open();
+// Before it, with its first byte, with half of it, without its last byte, after it.
+TEST_F(CheckpointFile, KilledAroundOrInAnyWriteItHasTheOldStateOrTheNew) {
+  constexpr int moments = 5;
+  for (int moment = 0; moment < moments; ++moment) {
+    disk.contents.clear();
+    {
+      Checkpoint checkpoint = open();
+      ASSERT_TRUE(checkpoint.put(entry_of_claim("a", "gpu-0")));
+      files.steps_left = moment;
+      EXPECT_THROW((void)checkpoint.put(entry_of_claim("b", "gpu-1")), Crash);
+      files.steps_left.reset();
+    }
+    // All but the end of the line is as good as all: nobody was told, and nobody minds.
+    EXPECT_EQ(open().entries().size(), moment < 3 ? 1u : 2u) << moment;
+    Checkpoint next = open();
+    ASSERT_TRUE(next.put(entry_of_claim("c", "gpu-2"))) << moment;
+    EXPECT_EQ(open().entries(), next.entries()) << moment;
+    EXPECT_FALSE(disk.contents.contains(path + ".set-aside")) << "nothing was damaged";
+  }
+}
+
+TEST_F(CheckpointFile, ManyAreOneWriteAndTheLastLineOfAClaimCounts) {
+  Checkpoint checkpoint = open();
+  int before = files.steps;
+  std::vector<CheckpointEntry> three = {entry_of_claim("a", "gpu-0"), entry_of_claim("b", "gpu-1"),
+                                        entry_of_claim("c", "gpu-2")};
+  ASSERT_TRUE(checkpoint.put(three));
+  EXPECT_EQ(files.steps - before, 5) << "one append";
+  ASSERT_TRUE(checkpoint.erase(std::vector<std::string>{"a", "never there", "b"}));
+  ASSERT_TRUE(checkpoint.put(entry_of_claim("a", "gpu-7")));
+  before = files.steps;
+  ASSERT_TRUE(checkpoint.erase(std::vector<std::string>{"never there"}));
+  ASSERT_TRUE(checkpoint.put(std::vector<CheckpointEntry>{}));
+  EXPECT_EQ(files.steps, before) << "nothing to write";
+  Checkpoint second = open();
+  EXPECT_EQ(second.entries(), checkpoint.entries());
+  ASSERT_EQ(second.entries().size(), 2u);
+  EXPECT_EQ(second.find("a")->devices[0].device, "gpu-7");
+}
+
+TEST_F(CheckpointFile, DoesNotGrowForEver) {
+  Checkpoint checkpoint = open();
+  ASSERT_TRUE(checkpoint.put(entry_of_claim("stays", "gpu-1")));
+  size_t longest = 0;
+  for (int i = 0; i < 2000; ++i) {
     ASSERT_TRUE(checkpoint.put(entry_of_claim("a", "gpu-0")));
+    ASSERT_TRUE(checkpoint.erase("a"));
+    longest = std::max(longest, disk.contents[path].size());
   }
-  for (int moment = 0; moment < 2; ++moment) {
-    Checkpoint checkpoint = open();
-    files.steps_left = moment;
-    EXPECT_THROW((void)checkpoint.put(entry_of_claim("b", "gpu-1")), Crash);
-    files.steps_left.reset();
-    EXPECT_EQ(open().entries().size(), moment == 0 ? 1u : 2u);
-  }
+  EXPECT_LT(longest, 150'000u);
+  EXPECT_EQ(open().entries().size(), 1u);
+}
+
+TEST_F(CheckpointFile, AfterAWriteThatFailedItsWholeIsWrittenAnew) {
+  Checkpoint checkpoint = open();
+  ASSERT_TRUE(checkpoint.put(entry_of_claim("a", "gpu-0")));
+  files.refuse_writes = true;
+  EXPECT_FALSE(checkpoint.put(entry_of_claim("b", "gpu-1")));
+  files.refuse_writes = false;
+  // What a disk that was full may have left.
+  disk.contents[path] += "half a li";
+  ASSERT_TRUE(checkpoint.put(entry_of_claim("c", "gpu-2")));
+  EXPECT_EQ(open().entries(), checkpoint.entries());
+  EXPECT_EQ(checkpoint.entries().size(), 2u);
+}
+
+TEST_F(CheckpointFile, OneOfTheFirstVersionIsTakenOver) {
+  std::string text = encode_checkpoint(two_claims(), "boot");
+  text.replace(text.find(" 2\n"), 3, " 1\n");
+  disk.contents[path] = text;
+  Checkpoint checkpoint = open();
+  EXPECT_EQ(checkpoint.entries(), two_claims());
+  EXPECT_EQ(disk.contents[path], encode_checkpoint(two_claims(), "boot"));
 }
 
 }  // namespace

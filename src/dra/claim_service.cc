@@ -1,6 +1,7 @@
 #include "dra/claim_service.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@ namespace lockstep::dra {
 namespace {
 
 constexpr Duration lock_retry = milliseconds(5);
+// Between two looks at state that is another's, or cannot be read.
+constexpr Duration state_pause = milliseconds(50);
 // Left of a call's time for the answer itself.
 constexpr Duration last_moment = milliseconds(200);
 // A try that begins with less time than this finds out nothing but that there was none.
@@ -39,7 +42,13 @@ struct ClaimService::PrepareCall {
   std::function<void(PrepareAnswer)> done;
 };
 
-ClaimService::ClaimService(Loop& loop, kube::Api& api, Files& files, Log& log, StateLock& lock,
+struct ClaimService::UnprepareCall {
+  std::vector<ClaimName> claims;
+  Duration deadline{0};
+  std::function<void(UnprepareAnswer)> done;
+};
+
+ClaimService::ClaimService(Loop& loop, kube::Api& api, StateFiles& files, Log& log, StateLock& lock,
                            Checkpoint& checkpoint, DeviceSource& devices, PreparerOptions preparer,
                            ClaimServiceOptions options, Surroundings surroundings)
     : loop_(loop),
@@ -111,49 +120,147 @@ void ClaimService::read_claims(const CallPointer& call) {
   }
   call->documents.clear();
   call->reading = needed.size();
-  if (needed.empty()) return prepare_read(call);
+  if (needed.empty()) return queue(call);
   Duration left = std::max(call->deadline - loop_.uptime(), milliseconds(1));
   for (const ClaimName& claim : needed) {
     kube::Request request = kube::get(resource::resource_claims, {claim.ns, claim.name});
     request.limit = std::min(options_.api_limit, left);
     api_.call(std::move(request), scope_.bind([this, call, uid = claim.uid](kube::Reply reply) {
       call->documents.insert_or_assign(uid, kube::document_of(std::move(reply)));
-      if (--call->reading == 0) prepare_read(call);
+      if (--call->reading == 0) queue(call);
     }));
   }
 }
 
-void ClaimService::prepare_read(const CallPointer& call) {
-  Duration left = std::max(call->deadline - loop_.uptime(), Duration(0));
-  with_state(left, scope_.bind([this, call](bool is_ours) {
-    if (!is_ours) {
-      fail_all(call, "another instance of the plugin holds what both remember");
-      return answer(call);
+void ClaimService::queue(const CallPointer& call) {
+  prepares_.push_back(call);
+  schedule_work();
+}
+
+// At the end of this turn of the loop: while the disk was waited for, more calls may have come, and
+// they go together.
+void ClaimService::schedule_work(Duration delay) {
+  if (std::exchange(is_scheduled_, true)) return;
+  loop_.after(delay, scope_.bind([this] { work(); }));
+}
+
+void ClaimService::work() {
+  Duration deadline = Duration::max();
+  for (const CallPointer& call : prepares_) deadline = std::min(deadline, call->deadline);
+  for (const auto& call : unprepares_) deadline = std::min(deadline, call->deadline);
+  // Not for longer: a call that comes meanwhile may have less time.
+  Duration limit = std::clamp(deadline - loop_.uptime(), Duration(0), state_pause);
+  with_state(limit, scope_.bind([this](bool is_ours) {
+    is_scheduled_ = false;
+    if (!is_ours) return work_without_state();
+    // First what gives devices back.
+    unprepare_queued(std::exchange(unprepares_, {}));
+    prepare_queued(std::exchange(prepares_, {}));
+  }));
+}
+
+// Whose time is over is told so; the others wait on.
+void ClaimService::work_without_state() {
+  auto is_over = [this](Duration deadline) { return loop_.uptime() + state_pause >= deadline; };
+  for (const CallPointer& call : std::exchange(prepares_, {})) {
+    if (!is_over(call->deadline)) {
+      prepares_.push_back(call);
+      continue;
     }
-    documents_->by_uid = call->documents;
-    auto failures_before = std::exchange(call->failures, {});
-    for (const ClaimName& claim : call->todo) {
-      auto prepared = preparer_.prepare(claim);
-      if (prepared) {
-        call->prepared[claim.uid] = std::move(*prepared);
-        if (surroundings_.on_verdict) {
-          auto document = call->documents.find(claim.uid);
-          bool is_read = document != call->documents.end() && document->second.has_value();
-          surroundings_.on_verdict({claim, is_read ? *document->second : nullptr, {}});
-        }
-      } else {
-        // What an earlier try found out says more than that this one was cut short.
-        auto document = call->documents.find(claim.uid);
-        bool is_cut_short = document != call->documents.end() && !document->second &&
-                            document->second.error().kind == ErrorKind::timed_out;
-        auto before = failures_before.find(claim.uid);
-        bool keeps = is_cut_short && before != failures_before.end();
-        call->failures.emplace(claim.uid, keeps ? before->second : prepared.error());
+    fail_all(call, "another instance of the plugin holds what both remember");
+    answer(call);
+  }
+  for (const auto& call : std::exchange(unprepares_, {})) {
+    if (!is_over(call->deadline)) {
+      unprepares_.push_back(call);
+      continue;
+    }
+    UnprepareAnswer answers;
+    for (const ClaimName& claim : call->claims) {
+      answers[claim.uid] = "try again: another instance of the plugin holds what both remember";
+      ++counts_.unprepare_failed;
+    }
+    --calls_;
+    call->done(std::move(answers));
+  }
+  if (!prepares_.empty() || !unprepares_.empty()) schedule_work(state_pause);
+}
+
+void ClaimService::prepare_queued(const std::vector<CallPointer>& calls) {
+  std::map<std::string, ClaimName> claims;
+  for (const CallPointer& call : calls) {
+    for (const ClaimName& claim : call->todo) claims.emplace(claim.uid, claim);
+    documents_->by_uid.insert(call->documents.begin(), call->documents.end());
+  }
+  std::vector<ClaimName> all;
+  for (const auto& [uid, claim] : claims) all.push_back(claim);
+  std::vector<ClaimPreparer::Prepared> prepared = preparer_.prepare(all);
+  documents_->by_uid.clear();
+  std::map<std::string, ClaimPreparer::Prepared> by_uid;
+  for (size_t i = 0; i < all.size(); ++i) by_uid.emplace(all[i].uid, std::move(prepared[i]));
+  for (const CallPointer& call : calls) sort_out(call, by_uid);
+}
+
+void ClaimService::sort_out(const CallPointer& call,
+                            const std::map<std::string, ClaimPreparer::Prepared>& all) {
+  auto failures_before = std::exchange(call->failures, {});
+  std::vector<ClaimName> fresh;
+  for (const ClaimName& claim : call->todo) {
+    const ClaimPreparer::Prepared& prepared = all.at(claim.uid);
+    if (prepared) {
+      call->prepared[claim.uid] = *prepared;
+      fresh.push_back(claim);
+      continue;
+    }
+    // What an earlier try found out says more than that this one was cut short.
+    auto document = call->documents.find(claim.uid);
+    bool is_cut_short = document != call->documents.end() && !document->second &&
+                        document->second.error().kind == ErrorKind::timed_out;
+    auto before = failures_before.find(claim.uid);
+    bool keeps = is_cut_short && before != failures_before.end();
+    call->failures.emplace(claim.uid, keeps ? before->second : prepared.error());
+  }
+  set_slices(call, fresh);
+}
+
+void ClaimService::set_slices(const CallPointer& call, const std::vector<ClaimName>& fresh) {
+  std::vector<SliceWanted> wanted;
+  std::vector<ClaimName> sliced;
+  for (const ClaimName& claim : fresh) {
+    size_t before = wanted.size();
+    for (const PreparedDevice& device : call->prepared[claim.uid]) {
+      if (auto slice = time_slice_of(device.time_slice)) wanted.push_back({device.device, *slice});
+    }
+    if (wanted.size() > before) sliced.push_back(claim);
+  }
+  if (wanted.empty() || !surroundings_.set_time_slices) {
+    note_prepared(call, fresh);
+    return try_again(call);
+  }
+  Duration left = std::max(call->deadline - loop_.uptime(), milliseconds(1));
+  auto is_set = scope_.bind([this, call, fresh, sliced](Result<void> set) {
+    if (!set) {
+      log_.warning("a GPU's time slice cannot be set", {{"error", set.error().text()}});
+      for (const ClaimName& claim : sliced) {
+        call->failures.insert_or_assign(claim.uid,
+                                        ClaimFailure{FailureClass::transient, claim.text(), "", "",
+                                                     "the time slice of its GPU cannot be set"});
       }
     }
-    documents_->by_uid.clear();
+    note_prepared(call, fresh);
     try_again(call);
-  }));
+  });
+  surroundings_.set_time_slices(std::move(wanted), left, is_set);
+}
+
+void ClaimService::note_prepared(const CallPointer& call, const std::vector<ClaimName>& claims) {
+  if (!surroundings_.on_verdict) return;
+  for (const ClaimName& claim : claims) {
+    if (call->failures.contains(claim.uid)) continue;
+    auto document = call->documents.find(claim.uid);
+    bool is_read = document != call->documents.end() && document->second.has_value();
+    surroundings_.on_verdict({claim, is_read ? *document->second : nullptr, {}});
+  }
 }
 
 void ClaimService::fail_all(const CallPointer& call, const std::string& reason) {
@@ -218,23 +325,62 @@ void ClaimService::answer(const CallPointer& call) {
 void ClaimService::unprepare(std::vector<ClaimName> claims, Duration limit,
                              std::function<void(UnprepareAnswer)> done) {
   ++calls_;
-  with_state(limit - last_moment, scope_.bind([this, claims = std::move(claims),
-                                               done = std::move(done)](bool is_ours) {
+  auto call = std::make_shared<UnprepareCall>();
+  call->claims = std::move(claims);
+  call->deadline = loop_.uptime() + limit - last_moment;
+  call->done = std::move(done);
+  unprepares_.push_back(std::move(call));
+  schedule_work();
+}
+
+void ClaimService::unprepare_queued(const std::vector<UnprepareCallPointer>& calls) {
+  std::vector<std::string> uids;
+  for (const auto& call : calls) {
+    for (const ClaimName& claim : call->claims) uids.push_back(claim.uid);
+  }
+  if (!uids.empty()) take_slices_back(uids);
+  std::vector<Result<void>> undone = preparer_.unprepare(uids);
+  size_t at = 0;
+  for (const auto& call : calls) {
     UnprepareAnswer answers;
-    for (const ClaimName& claim : claims) {
+    for (const ClaimName& claim : call->claims) {
+      const Result<void>& result = undone[at++];
       std::string& error = answers[claim.uid];
-      if (!is_ours) {
-        error = "try again: another instance of the plugin holds what both remember";
-      } else if (auto undone = preparer_.unprepare(claim.uid); !undone) {
+      if (!result) {
         log_.error("a claim cannot be unprepared",
-                   {{"claim", claim.text()}, {"error", undone.error().text()}});
+                   {{"claim", claim.text()}, {"error", result.error().text()}});
         error = fmt::format("claim {}: try again: its files cannot be removed", claim.text());
       }
       ++(error.empty() ? counts_.unprepared : counts_.unprepare_failed);
     }
     --calls_;
-    done(std::move(answers));
-  }));
+    call->done(std::move(answers));
+  }
+}
+
+// For whoever has the GPU next. Nobody waits for it: a driver that is away has forgotten it anyway.
+void ClaimService::take_slices_back(const std::vector<std::string>& uids) {
+  if (!surroundings_.set_time_slices) return;
+  std::set<std::string> going(uids.begin(), uids.end());
+  std::set<std::string> given_back;
+  std::set<std::string> still_used;
+  for (const auto& [uid, entry] : checkpoint_.entries()) {
+    for (const PreparedDevice& device : entry.devices) {
+      auto slice = time_slice_of(device.time_slice);
+      if (!slice || *slice == TimeSlice::usual) continue;
+      (going.contains(uid) ? given_back : still_used).insert(device.device);
+    }
+  }
+  std::vector<SliceWanted> wanted;
+  for (const std::string& device : given_back) {
+    if (!still_used.contains(device)) wanted.push_back({device, TimeSlice::usual});
+  }
+  if (wanted.empty()) return;
+  surroundings_.set_time_slices(
+      std::move(wanted), options_.api_limit, scope_.bind([this](Result<void> set) {
+        if (set) return;
+        log_.warning("a GPU keeps its time slice", {{"error", set.error().text()}});
+      }));
 }
 
 }  // namespace lockstep::dra

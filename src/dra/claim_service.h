@@ -1,6 +1,7 @@
 // What the kubelet asks, answered within its time: reads claims from the API, waits for a driver
 // that is being replaced, tries again what may go better, and gives every claim of a request its
-// entry in the answer. On one loop; the files are changed under the lock of all instances.
+// entry in the answer. On one loop; the files are changed under the lock of all instances. Calls
+// that have come so far share one wait for the disk.
 #pragma once
 
 #include <functional>
@@ -46,15 +47,24 @@ struct ClaimCounts {
   std::map<FailureClass, uint64_t> failed;
 };
 
+// A GPU that is to be shared in slices of this length.
+struct SliceWanted {
+  std::string device;
+  TimeSlice slice = TimeSlice::usual;
+};
+
 class ClaimService {
  public:
   struct Surroundings {
     std::function<bool()> driver_is_current;
     std::function<std::string()> why_driver_is_away;
     std::function<void(const ClaimVerdict&)> on_verdict;
+    // One after the other; the first that cannot be set is the error.
+    std::function<void(std::vector<SliceWanted>, Duration limit, std::function<void(Result<void>)>)>
+        set_time_slices;
   };
 
-  ClaimService(Loop& loop, kube::Api& api, Files& files, Log& log, StateLock& lock,
+  ClaimService(Loop& loop, kube::Api& api, StateFiles& files, Log& log, StateLock& lock,
                Checkpoint& checkpoint, DeviceSource& devices, PreparerOptions preparer,
                ClaimServiceOptions options, Surroundings surroundings);
   ~ClaimService();
@@ -74,11 +84,22 @@ class ClaimService {
 
  private:
   struct PrepareCall;
+  struct UnprepareCall;
   struct Documents;
   using CallPointer = std::shared_ptr<PrepareCall>;
+  using UnprepareCallPointer = std::shared_ptr<UnprepareCall>;
   void try_prepare(const CallPointer& call);
   void read_claims(const CallPointer& call);
-  void prepare_read(const CallPointer& call);
+  void queue(const CallPointer& call);
+  void schedule_work(Duration delay = Duration(0));
+  void work();
+  void work_without_state();
+  void prepare_queued(const std::vector<CallPointer>& calls);
+  void unprepare_queued(const std::vector<UnprepareCallPointer>& calls);
+  void sort_out(const CallPointer& call, const std::map<std::string, ClaimPreparer::Prepared>& all);
+  void set_slices(const CallPointer& call, const std::vector<ClaimName>& fresh);
+  void take_slices_back(const std::vector<std::string>& uids);
+  void note_prepared(const CallPointer& call, const std::vector<ClaimName>& claims);
   void try_again(const CallPointer& call);
   void answer(const CallPointer& call);
   void fail_all(const CallPointer& call, const std::string& reason);
@@ -86,7 +107,7 @@ class ClaimService {
 
   Loop& loop_;
   kube::Api& api_;
-  Files& files_;
+  StateFiles& files_;
   Log& log_;
   StateLock& lock_;
   Checkpoint& checkpoint_;
@@ -97,6 +118,10 @@ class ClaimService {
   Surroundings surroundings_;
   ClaimCounts counts_;
   size_t calls_ = 0;
+  // What has all that it needs but the files.
+  std::vector<CallPointer> prepares_;
+  std::vector<UnprepareCallPointer> unprepares_;
+  bool is_scheduled_ = false;
   Scope scope_;
 };
 

@@ -123,6 +123,90 @@ TEST_F(ClaimServiceTest, WhatAnotherInstancePreparedIsKnownHere) {
   EXPECT_EQ(prepare("b").error, "");
 }
 
+TEST_F(ClaimServiceTest, CallsThatComeTogetherWaitForTheDiskOnce) {
+  start();
+  allocate("a", "gpu-0");
+  allocate("b", "gpu-1");
+  ClaimName a = claim("a");
+  ClaimName b = claim("b");
+  int before = files.appends;
+  int answered = 0;
+  // So that both are there when the files can be changed.
+  lock.taken_elsewhere = true;
+  for (const ClaimName& one : {a, b}) {
+    plugin->claims().prepare({one}, seconds(40), [&, one](PrepareAnswer answer) {
+      EXPECT_EQ(answer.at(one.uid).error, "");
+      EXPECT_EQ(answer.size(), 1u) << "each call has its own claims";
+      ++answered;
+    });
+  }
+  loop.run_for(seconds(2));
+  EXPECT_EQ(answered, 0);
+  lock.taken_elsewhere = false;
+  ASSERT_TRUE(loop.run_until([&] { return answered == 2; }, seconds(40)));
+  EXPECT_EQ(files.appends - before, 1);
+  for (const ClaimName& one : {a, b}) {
+    plugin->claims().unprepare({one}, seconds(40), [&](const UnprepareAnswer&) { ++answered; });
+  }
+  ASSERT_TRUE(loop.run_until([&] { return answered == 4; }, seconds(40)));
+  EXPECT_EQ(files.appends - before, 2);
+}
+
+TEST_F(ClaimServiceTest, AStateThatCannotBeReadIsNoHotLoop) {
+  start();
+  allocate("a", "gpu-0");
+  ClaimName a = claim("a");
+  ClaimName b{"ml", "uid-b", "b"};
+  lock.taken_elsewhere = true;
+  std::vector<std::string> order;
+  plugin->claims().unprepare({a}, seconds(3),
+                             [&](const UnprepareAnswer&) { order.push_back("long"); });
+  loop.run_for(milliseconds(100));
+  plugin->claims().unprepare({b}, seconds(1),
+                             [&](const UnprepareAnswer&) { order.push_back("short"); });
+  loop.run_for(seconds(5));
+  EXPECT_EQ(order, (std::vector<std::string>{"short", "long"}));
+}
+
+const char* const short_slices = R"({"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"GpuConfig",
+    "sharing":{"strategy":"TimeSlicing","timeSlicing":{"interval":"Short"}}})";
+
+TEST_F(ClaimServiceTest, ATimeSliceIsSetBeforeTheAnswerAndTakenBackAtTheEnd) {
+  start();
+  allocate("a", "gpu-1", short_slices);
+  EXPECT_EQ(prepare("a").error, "");
+  EXPECT_EQ(slicer.slices, (std::map<std::string, std::string>{{"GPU-1", "Short"}}));
+  // The next driver knows nothing of it.
+  slicer.slices.clear();
+  probe.unload();
+  loop.run_for(seconds(2));
+  probe.load("580.105.08");
+  loop.run_for(seconds(3));
+  EXPECT_EQ(slicer.slices, (std::map<std::string, std::string>{{"GPU-1", "Short"}}));
+  ClaimName a = claim("a");
+  EXPECT_EQ(unprepare({a}).at(a.uid), "");
+  loop.run_for(seconds(1));
+  EXPECT_EQ(slicer.slices, (std::map<std::string, std::string>{{"GPU-1", "Default"}}));
+}
+
+TEST_F(ClaimServiceTest, ATimeSliceThatCannotBeSetIsTriedAgainAndThenSaid) {
+  start();
+  allocate("a", "gpu-1", short_slices);
+  slicer.broken = true;
+  PrepareOutcome outcome = prepare("a", seconds(5));
+  EXPECT_NE(outcome.error.find("the time slice of its GPU cannot be set"), std::string::npos)
+      << outcome.error;
+  EXPECT_NE(outcome.error.find("try again"), std::string::npos) << outcome.error;
+  EXPECT_FALSE(outcome.permanent);
+  slicer.broken = false;
+  EXPECT_EQ(prepare("a").error, "");
+  EXPECT_EQ(slicer.slices["GPU-1"], "Short");
+  // Unpreparing does not depend on it.
+  slicer.broken = true;
+  ClaimName a = claim("a");
+  EXPECT_EQ(unprepare({a}).at(a.uid), "");
+}
+
 // Nothing of a failure is kept, however often it comes.
 TEST_F(ClaimServiceTest, TenThousandFailuresLeaveNothing) {
   start();

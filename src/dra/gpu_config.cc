@@ -142,6 +142,13 @@ Result<void> read_environment(const Json& json, GpuConfig& config) {
 std::string_view to_string(Sharing sharing) { return text_of(sharings, sharing); }
 std::string_view to_string(TimeSlice slice) { return text_of(slices, slice); }
 
+std::optional<TimeSlice> time_slice_of(std::string_view word) {
+  for (const auto& known : slices) {
+    if (known.text == word) return known.value;
+  }
+  return std::nullopt;
+}
+
 Result<GpuConfig> decode_gpu_config(const Json& parameters) {
   LOCKSTEP_TRY(const JsonObject* object, object_at(parameters, "parameters"));
   // Before the fields: of another kind all of them would be unknown.

@@ -22,6 +22,8 @@ enum class Sharing { exclusive, time_slicing };
 enum class TimeSlice { usual, brief, medium, extended };
 std::string_view to_string(Sharing sharing);
 std::string_view to_string(TimeSlice slice);
+// Nothing for a word that is none of them.
+std::optional<TimeSlice> time_slice_of(std::string_view word);
 
 struct GpuConfig {
   Sharing sharing = Sharing::exclusive;

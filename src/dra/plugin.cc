@@ -78,7 +78,11 @@ Plugin::Plugin(PluginParts parts, PluginOptions options)
       static_cast<DeviceSource&>(*this), preparer, options_.claims,
       ClaimService::Surroundings{[this] { return watch_->is_current_now(); },
                                  [this] { return watch_->why_away(); },
-                                 [this](const ClaimVerdict& verdict) { on_verdict(verdict); }});
+                                 [this](const ClaimVerdict& verdict) { on_verdict(verdict); },
+                                 [this](std::vector<SliceWanted> wanted, Duration limit,
+                                        const std::function<void(Result<void>)>& done) {
+                                   set_time_slices(std::move(wanted), limit, done);
+                                 }});
 }
 
 Plugin::~Plugin() = default;
@@ -125,7 +129,42 @@ void Plugin::on_new_driver() {
     for (const std::string& claim : failed) {
       parts_.log.warning("the CDI spec of a prepared claim stays as it was", {{"claim", claim}});
     }
+    set_slices_anew();
   }));
+}
+
+// The driver before took them with it.
+void Plugin::set_slices_anew() {
+  std::vector<SliceWanted> wanted;
+  for (const auto& [uid, entry] : parts_.checkpoint.entries()) {
+    for (const PreparedDevice& device : entry.devices) {
+      auto slice = time_slice_of(device.time_slice);
+      if (slice && *slice != TimeSlice::usual) wanted.push_back({device.device, *slice});
+    }
+  }
+  if (wanted.empty()) return;
+  set_time_slices(std::move(wanted), lock_limit, [this](const Result<void>& set) {
+    if (set) return;
+    parts_.log.warning("a GPU's time slice cannot be set", {{"error", set.error().text()}});
+  });
+}
+
+void Plugin::set_time_slices(std::vector<SliceWanted> wanted, Duration limit,
+                             const std::function<void(Result<void>)>& done) {
+  if (wanted.empty()) return done({});
+  const SliceWanted first = wanted.front();
+  wanted.erase(wanted.begin());
+  const Gpu* gpu = inventory_.find(first.device);
+  if (gpu == nullptr || !watch_->is_current()) {
+    return done(fail(ErrorKind::unreachable, "the driver is away"));
+  }
+  const Duration began = parts_.loop.uptime();
+  auto next = scope_.bind([this, wanted, limit, began, done](Result<void> set) {
+    if (!set) return done(std::move(set));
+    const Duration left = limit - (parts_.loop.uptime() - began);
+    set_time_slices(wanted, std::max(left, milliseconds(1)), done);
+  });
+  parts_.slicer.set(watch_->state(), gpu->uuid, first.slice, limit, next);
 }
 
 void Plugin::on_away(const std::string& why) {

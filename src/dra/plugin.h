@@ -13,6 +13,7 @@
 #include "dra/device_health.h"
 #include "dra/driver_watch.h"
 #include "dra/slice_publisher.h"
+#include "dra/time_slicer.h"
 #include "gpu/xid.h"
 #include "kube/events.h"
 
@@ -46,10 +47,11 @@ struct PluginParts {
   kube::Api& api;
   Random& random;
   Log& log;
-  Files& files;
+  StateFiles& files;
   StateLock& lock;
   Checkpoint& checkpoint;
   DriverProbe& probe;
+  TimeSlicer& slicer;
   // The names in a directory.
   std::function<std::vector<std::string>(const std::string&)> list_folder;
   std::function<bool(const std::string&)> is_character_device;
@@ -83,6 +85,9 @@ class Plugin final : private DeviceSource {
 
   void on_inventory(const Inventory& inventory, bool is_new);
   void on_new_driver();
+  void set_slices_anew();
+  void set_time_slices(std::vector<SliceWanted> wanted, Duration limit,
+                       const std::function<void(Result<void>)>& done);
   void on_away(const std::string& why);
   void publish();
   void look_for_xids();

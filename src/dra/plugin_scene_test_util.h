@@ -14,6 +14,7 @@
 #include "apiserver/backend.h"
 #include "apiserver/housekeeping.h"
 #include "apiserver/in_process_api.h"
+#include "dra/dra_test_util.h"
 #include "dra/plugin.h"
 #include "kube/fault_api.h"
 #include "world/virtual_loop.h"
@@ -53,6 +54,22 @@ struct FakeProbe final : DriverProbe {
   int loads = 0;
 };
 
+// Remembers what each GPU was set to; answers a moment later.
+struct FakeSlicer final : TimeSlicer {
+  explicit FakeSlicer(Loop& on) : loop(on) {}
+  void set(const DriverState&, const std::string& gpu_uuid, TimeSlice slice, Duration,
+           std::function<void(Result<void>)> done) override {
+    loop.after(milliseconds(300), [this, gpu_uuid, slice, done] {
+      if (broken) return done(fail(ErrorKind::internal, "nvidia-smi ended with code 4"));
+      slices[gpu_uuid] = std::string(to_string(slice));
+      done({});
+    });
+  }
+  Loop& loop;
+  std::map<std::string, std::string> slices;  // by UUID
+  bool broken = false;
+};
+
 class PluginScene {
  public:
   explicit PluginScene(uint64_t seed = 1)
@@ -62,7 +79,8 @@ class PluginScene {
         housekeeping(backend),
         inner_(backend, {"plugin", {}, "plugin"}),
         api(inner_, loop, faults),
-        probe(loop) {
+        probe(loop),
+        slicer(loop) {
     housekeeping.make_namespaces();
     must(kube::create(resource::namespaces, "", json_of(R"({"metadata":{"name":"ml"}})")));
     must(kube::create(resource::nodes, "", json_of(R"({"metadata":{"name":"gpu-1"}})")));
@@ -87,7 +105,7 @@ class PluginScene {
     checkpoint.emplace(std::move(*opened));
     plugin = std::make_unique<Plugin>(
         PluginParts{loop, through != nullptr ? *through : api, random, log, files, lock,
-                    *checkpoint, probe,
+                    *checkpoint, probe, slicer,
                     [this](const std::string& folder) { return names_in(folder); },
                     [this](const std::string& path) { return !missing.contains(path); },
                     [this] { return std::exchange(xids, {}); }},
@@ -210,10 +228,11 @@ class PluginScene {
  public:
   kube::FaultApi api;
   kube::Api* through = nullptr;  // what the plugin is given instead
-  MemoryFiles files;
+  MemoryStateFiles files;
   MemoryLog log;
   MemoryLock lock;
   FakeProbe probe;
+  FakeSlicer slicer;
   std::set<std::string> missing;  // device files that are not there
   std::vector<gpu::Xid> xids;
   PluginOptions options;

@@ -116,6 +116,7 @@ tl::expected<std::vector<ClaimPreparer::Wanted>, ClaimFailure> ClaimPreparer::re
       return give_up(FailureClass::bad_config,
                      fmt::format("two requests want device {} set up in two ways", device.device));
     }
+    if (config->interval) known->device.time_slice = to_string(*config->interval);
     for (const auto& [key, value] : config->environment) {
       if (known->device.requests.empty()) known->device.environment.push_back(key + "=" + value);
     }
@@ -125,26 +126,35 @@ tl::expected<std::vector<ClaimPreparer::Wanted>, ClaimFailure> ClaimPreparer::re
   return wanted;
 }
 
+namespace {
+
+bool holds(const CheckpointEntry& entry, const PreparedDevice& device) {
+  return std::any_of(entry.devices.begin(), entry.devices.end(),
+                     [&](const PreparedDevice& held) { return excludes(held, device); });
+}
+
+}  // namespace
+
 const CheckpointEntry* ClaimPreparer::holder_of(const PreparedDevice& device,
-                                                const std::string& uid) const {
+                                                const std::string& uid, const Plans& others) const {
   for (const auto& [other_uid, entry] : checkpoint_.entries()) {
-    if (other_uid == uid) continue;
-    bool holds = std::any_of(entry.devices.begin(), entry.devices.end(),
-                             [&](const PreparedDevice& held) { return excludes(held, device); });
-    if (holds) return &entry;
+    if (other_uid != uid && holds(entry, device)) return &entry;
+  }
+  for (const Plan& other : others) {
+    if (other.entry.uid != uid && holds(other.entry, device)) return &other.entry;
   }
   return nullptr;
 }
 
 tl::expected<std::vector<CdiDevice>, ClaimFailure> ClaimPreparer::find_devices(
-    const ClaimName& claim, const std::vector<Wanted>& wanted) {
+    const ClaimName& claim, const std::vector<Wanted>& wanted, const Plans& others) {
   std::vector<CdiDevice> devices;
   for (const Wanted& one : wanted) {
     auto give_up = [&](FailureClass kind, std::string reason) {
       return tl::make_unexpected(
           ClaimFailure{kind, claim.text(), one.device.pool, one.device.device, std::move(reason)});
     };
-    if (const CheckpointEntry* holder = holder_of(one.device, claim.uid)) {
+    if (const CheckpointEntry* holder = holder_of(one.device, claim.uid, others)) {
       return give_up(FailureClass::transient,
                      fmt::format("it is prepared for claim {}/{}", holder->ns, holder->name));
     }
@@ -163,33 +173,68 @@ tl::expected<std::vector<CdiDevice>, ClaimFailure> ClaimPreparer::find_devices(
   return devices;
 }
 
-ClaimPreparer::Prepared ClaimPreparer::prepare(const ClaimName& claim) {
-  auto give_up = [&](FailureClass kind, std::string reason) {
-    return tl::make_unexpected(failure(claim, kind, std::move(reason)));
-  };
-  if (!check_claim_uid(claim.uid)) return give_up(FailureClass::bad_config, "its uid is none");
-  const CheckpointEntry* known = checkpoint_.find(claim.uid);
-  bool is_done = known != nullptr && known->phase == ClaimPhase::prepared &&
-                 files_.exists(cdi_file(options_.cdi, claim.uid));
-  if (is_done) return known->devices;
+tl::expected<ClaimPreparer::Plan, ClaimFailure> ClaimPreparer::plan(const ClaimName& claim,
+                                                                    const Plans& others) {
   auto wanted = read_allocation(claim);
   if (!wanted) return tl::make_unexpected(wanted.error());
-  auto devices = find_devices(claim, *wanted);
+  auto devices = find_devices(claim, *wanted, others);
   if (!devices) return tl::make_unexpected(devices.error());
+  Plan plan;
+  plan.entry = {claim.uid, claim.ns, claim.name, ClaimPhase::prepared, {}};
+  for (const Wanted& one : *wanted) plan.entry.devices.push_back(one.device);
+  plan.devices = std::move(*devices);
+  return plan;
+}
 
-  CheckpointEntry entry{claim.uid, claim.ns, claim.name, ClaimPhase::preparing, {}};
-  for (const Wanted& one : *wanted) entry.devices.push_back(one.device);
-  if (!checkpoint_.put(entry)) {
-    return give_up(FailureClass::transient, "the checkpoint cannot be written");
+std::vector<ClaimPreparer::Prepared> ClaimPreparer::prepare(const std::vector<ClaimName>& claims) {
+  std::vector<Prepared> answers;
+  Plans plans;
+  for (const ClaimName& claim : claims) {
+    if (!check_claim_uid(claim.uid)) {
+      answers.push_back(
+          tl::make_unexpected(failure(claim, FailureClass::bad_config, "its uid is none")));
+      continue;
+    }
+    const CheckpointEntry* known = checkpoint_.find(claim.uid);
+    bool is_done = known != nullptr && known->phase == ClaimPhase::prepared &&
+                   files_.exists(cdi_file(options_.cdi, claim.uid));
+    if (is_done) {
+      answers.emplace_back(known->devices);
+      continue;
+    }
+    auto planned = plan(claim, plans);
+    if (!planned) {
+      answers.push_back(tl::make_unexpected(planned.error()));
+      continue;
+    }
+    planned->at = answers.size();
+    answers.emplace_back(planned->entry.devices);
+    plans.push_back(std::move(*planned));
   }
-  if (!write_cdi_spec(files_, options_.cdi, claim.uid, *devices)) {
-    return give_up(FailureClass::transient, "the CDI spec cannot be written");
+  carry_out(claims, plans, answers);
+  return answers;
+}
+
+void ClaimPreparer::carry_out(const std::vector<ClaimName>& claims, const Plans& plans,
+                              std::vector<Prepared>& answers) {
+  auto give_up = [&](const Plan& plan, const char* reason) {
+    answers[plan.at] =
+        tl::make_unexpected(failure(claims[plan.at], FailureClass::transient, reason));
+  };
+  std::vector<CheckpointEntry> entries;
+  for (const Plan& plan : plans) {
+    // One whose spec alone was lost is written down already.
+    const CheckpointEntry* known = checkpoint_.find(plan.entry.uid);
+    if (known == nullptr || *known != plan.entry) entries.push_back(plan.entry);
   }
-  entry.phase = ClaimPhase::prepared;
-  if (!checkpoint_.put(entry)) {
-    return give_up(FailureClass::transient, "the checkpoint cannot be written");
+  bool is_remembered = checkpoint_.put(std::move(entries)).has_value();
+  for (const Plan& plan : plans) {
+    if (!is_remembered) {
+      give_up(plan, "the checkpoint cannot be written");
+    } else if (!write_cdi_spec(files_, options_.cdi, plan.entry.uid, plan.devices)) {
+      give_up(plan, "the CDI spec cannot be written");
+    }
   }
-  return entry.devices;
 }
 
 std::vector<std::string> ClaimPreparer::rewrite_specs() {
@@ -208,11 +253,21 @@ std::vector<std::string> ClaimPreparer::rewrite_specs() {
   return failed;
 }
 
-Result<void> ClaimPreparer::unprepare(const std::string& uid) {
-  // Nothing of ours has such a name.
-  if (!check_claim_uid(uid)) return {};
-  LOCKSTEP_CHECK(remove_cdi_spec(files_, options_.cdi, uid));
-  return checkpoint_.erase(uid);
+std::vector<Result<void>> ClaimPreparer::unprepare(const std::vector<std::string>& uids) {
+  std::vector<Result<void>> answers;
+  std::vector<std::string> removed;
+  for (const std::string& uid : uids) {
+    // Nothing of ours has such a name.
+    bool is_ours = check_claim_uid(uid).has_value();
+    answers.push_back(is_ours ? remove_cdi_spec(files_, options_.cdi, uid) : Result<void>());
+    if (is_ours && answers.back()) removed.push_back(uid);
+  }
+  auto forgotten = checkpoint_.erase(removed);
+  if (forgotten) return answers;
+  for (size_t i = 0; i < uids.size(); ++i) {
+    if (answers[i] && checkpoint_.find(uids[i]) != nullptr) answers[i] = forgotten;
+  }
+  return answers;
 }
 
 }  // namespace lockstep::dra

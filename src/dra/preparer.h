@@ -1,7 +1,7 @@
 // Preparing and unpreparing claims: everything between the kubelet's call and its answer, but for
-// the wire. What it needs from outside comes in as interfaces. Killed between any two of its
-// writes, the next process serves the next call correctly: the checkpoint names the devices before
-// a CDI spec exists, and loses them after it is gone.
+// the wire. What it needs from outside comes in as interfaces. Killed at any moment, in the middle
+// of a write too, the next process serves the next call correctly: the checkpoint names the devices
+// before a CDI spec exists, and loses them after it is gone; a spec that is missing is made anew.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 #include "dra/checkpoint.h"
 #include "dra/failure.h"
 #include "dra/gpu_config.h"
-#include "world/files.h"
+#include "dra/state_files.h"
 
 namespace lockstep::dra {
 
@@ -57,33 +57,53 @@ class ClaimPreparer {
  public:
   using Prepared = tl::expected<std::vector<PreparedDevice>, ClaimFailure>;
 
-  ClaimPreparer(ClaimSource& claims, DeviceSource& devices, Files& files, Checkpoint& checkpoint,
-                PreparerOptions options)
+  ClaimPreparer(ClaimSource& claims, DeviceSource& devices, StateFiles& files,
+                Checkpoint& checkpoint, PreparerOptions options)
       : claims_(claims),
         devices_(devices),
         files_(files),
         checkpoint_(checkpoint),
         options_(std::move(options)) {}
 
-  // Done twice, it gives the same answer, and makes a lost CDI spec anew.
-  Prepared prepare(const ClaimName& claim);
+  // Done twice, it gives the same answer, and makes a lost CDI spec anew. Of many claims the
+  // answers come in their order, and the disk is waited for once.
+  std::vector<Prepared> prepare(const std::vector<ClaimName>& claims);
+  Prepared prepare(const ClaimName& claim) {
+    return prepare(std::vector<ClaimName>{claim}).front();
+  }
   // Makes the CDI specs of all prepared claims anew, for the driver of now. Gives the claims for
   // which that was not possible: their specs are as they were.
   std::vector<std::string> rewrite_specs();
-  // Asks neither the driver nor the API. A claim that is not known is one that is unprepared.
-  Result<void> unprepare(const std::string& uid);
+  // Asks neither the driver nor the API. A claim that is not known is one that is unprepared. Of
+  // many the disk is waited for once.
+  std::vector<Result<void>> unprepare(const std::vector<std::string>& uids);
+  Result<void> unprepare(const std::string& uid) {
+    return unprepare(std::vector<std::string>{uid}).front();
+  }
 
  private:
   struct Wanted;
+  // A claim whose devices are all there, on its way.
+  struct Plan {
+    size_t at = 0;  // among the claims that were asked for
+    CheckpointEntry entry;
+    std::vector<CdiDevice> devices;
+  };
+  using Plans = std::vector<Plan>;
+  tl::expected<Plan, ClaimFailure> plan(const ClaimName& claim, const Plans& others);
+  void carry_out(const std::vector<ClaimName>& claims, const Plans& plans,
+                 std::vector<Prepared>& answers);
   tl::expected<std::vector<Wanted>, ClaimFailure> read_allocation(const ClaimName& claim);
-  tl::expected<std::vector<CdiDevice>, ClaimFailure> find_devices(
-      const ClaimName& claim, const std::vector<Wanted>& wanted);
-  const CheckpointEntry* holder_of(const PreparedDevice& device, const std::string& uid) const;
+  tl::expected<std::vector<CdiDevice>, ClaimFailure> find_devices(const ClaimName& claim,
+                                                                  const std::vector<Wanted>& wanted,
+                                                                  const Plans& others);
+  const CheckpointEntry* holder_of(const PreparedDevice& device, const std::string& uid,
+                                   const Plans& others) const;
   ClaimFailure failure(const ClaimName& claim, FailureClass kind, std::string reason) const;
 
   ClaimSource& claims_;
   DeviceSource& devices_;
-  Files& files_;
+  StateFiles& files_;
   Checkpoint& checkpoint_;
   PreparerOptions options_;
 };

@@ -167,6 +167,38 @@ TEST_F(PreparerTest, ADeviceOfAnotherClaimIsRefusedUntilItIsGivenBack) {
   EXPECT_TRUE(prepare("b"));
 }
 
+TEST_F(PreparerTest, ManyClaimsWaitForTheDiskOnceAndDoNotGetTheSameDevice) {
+  claims["c"] = claim_json("uid-c", {"gpu-2"});
+  start();
+  int before = files.steps;
+  auto answers = preparer->prepare(std::vector<ClaimName>{{"ml", "uid-a", "a"},
+                                                          {"ml", "uid-b", "b"},
+                                                          {"ml", "uid-none", "none"},
+                                                          {"ml", "uid-c", "c"}});
+  ASSERT_EQ(answers.size(), 4u);
+  EXPECT_TRUE(answers[0]);
+  ASSERT_FALSE(answers[1]);
+  EXPECT_EQ(answers[1].error().reason, "it is prepared for claim ml/a");
+  EXPECT_FALSE(answers[2]);
+  EXPECT_TRUE(answers[3]);
+  EXPECT_EQ(files.steps - before, 5 + 2 * 3) << "one line to the checkpoint, two specs";
+  before = files.steps;
+  auto undone = preparer->unprepare(std::vector<std::string>{"uid-a", "../evil", "uid-b", "uid-c"});
+  EXPECT_EQ(files.steps - before, 2 * 2 + 5);
+  for (const auto& one : undone) EXPECT_TRUE(one);
+  EXPECT_TRUE(checkpoint->entries().empty());
+}
+
+TEST_F(PreparerTest, ALostSpecCostsNoWriteOfTheCheckpoint) {
+  start();
+  ASSERT_TRUE(prepare("a"));
+  disk.contents.erase(cdi_file({}, "uid-a"));
+  std::string written = disk.contents[checkpoint_path];
+  ASSERT_TRUE(prepare("a"));
+  EXPECT_TRUE(has_spec("a"));
+  EXPECT_EQ(disk.contents[checkpoint_path], written);
+}
+
 TEST_F(PreparerTest, AdministratorsAndSharesStandBeside) {
   claims["watch"] = claim_json("uid-watch", {"gpu-1"}, "[]", R"(,"adminAccess":true)");
   claims["s1"] = claim_json("uid-s1", {"gpu-7"}, "[]", R"(,"shareID":"1")");
@@ -261,11 +293,13 @@ TEST_F(PreparerTest, KilledAnywhereInAPrepareTheNextProcessServes) {
         EXPECT_EQ(disk.contents[cdi_file({}, "uid-a")], spec) << place;
       }
       ASSERT_TRUE(preparer->unprepare("uid-a")) << place;
+      // The plugin's start removes it: PluginTest.WhatAKilledProcessLeftIsRemoved….
+      disk.contents.erase("/var/run/cdi/.lockstep-half");
       EXPECT_EQ(disk.contents.size(), 1u) << "only the checkpoint is left, at " << place;
       EXPECT_TRUE(prepare("b")) << place;
     }
   }
-  EXPECT_EQ(places, 12) << "three writes, each with a before and an after, twice";
+  EXPECT_EQ(places, 16) << "a line and a spec: before, in the middle of and after each, twice";
 }
 
 TEST_F(PreparerTest, KilledAnywhereInAnUnprepareTheNextProcessServes) {
@@ -296,7 +330,7 @@ TEST_F(PreparerTest, KilledAnywhereInAnUnprepareTheNextProcessServes) {
       EXPECT_TRUE(prepare("b")) << place;
     }
   }
-  EXPECT_EQ(places, 8);
+  EXPECT_EQ(places, 14) << "a file removed and a line, twice";
 }
 
 }  // namespace

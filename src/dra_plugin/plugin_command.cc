@@ -160,7 +160,7 @@ void end_calls(EventLoop& loop, GrpcAdapter& adapter) {
 Result<void> serve(const PluginFlags& flags, const Settings& settings, Log& log,
                    const sigset_t& signals) {
   EventLoop loop;
-  SystemFiles files;
+  SystemStateFiles files;
   SystemRandom random;
   SystemProcesses processes;
   kube::ConnectOptions connect;
@@ -184,7 +184,8 @@ Result<void> serve(const PluginFlags& flags, const Settings& settings, Log& log,
   if (!opened) return fail(opened.error());
 
   FatalXids xids(without_slash(flags.root));
-  Plugin plugin({loop, api, random, log, files, lock, *opened, probe, list_folder,
+  SmiTimeSlicer slicer(processes, loop);
+  Plugin plugin({loop, api, random, log, files, lock, *opened, probe, slicer, list_folder,
                  is_character_device, [&xids] { return xids.read(); }},
                 settings.plugin);
   HealthBoard board;

@@ -189,6 +189,25 @@ TEST_F(DriverChange, ABrokenDeviceIsTaintedAndHealedByItself) {
   EXPECT_TRUE(node.wait([&] { return node.kubelet().health("gpu-1") == "HEALTHY"; }));
 }
 
+TEST_F(DriverChange, ATimeSliceIsSetByTheDriversNvidiaSmiAndAgainForTheNextDriver) {
+  const std::string program = node.path("root/usr/bin/nvidia-smi");
+  const std::string words = node.path("smi-words");
+  std::filesystem::create_directories(node.path("root/usr/bin"));
+  ASSERT_TRUE(SystemFiles().write(program, "#!/bin/sh\necho \"$@\" >> " + words + "\n", 0755));
+  start();
+  auto said = [&] { return SystemFiles().read(words).value_or(""); };
+  const std::string to_short = "compute-policy -i GPU-fake-1 --set-timeslice 1\n";
+  KubeletClaim claim = node.claim("a", "gpu-1", R"({"apiVersion":"gpu.lockstep.dev/v1alpha1",
+      "kind":"GpuConfig","sharing":{"strategy":"TimeSlicing","timeSlicing":{"interval":"Short"}}})");
+  PodRun pod = node.kubelet().start_pod({claim});
+  ASSERT_EQ(pod.phase, PodPhase::running) << pod.message;
+  EXPECT_EQ(said(), to_short);
+  node.load_driver(new_driver);
+  EXPECT_TRUE(node.wait([&] { return said() == to_short + to_short; })) << said();
+  ASSERT_TRUE(node.kubelet().unprepare({claim}));
+  EXPECT_TRUE(node.wait([&] { return said().ends_with("--set-timeslice 0\n"); })) << said();
+}
+
 struct PluginLife : ::testing::Test {
   DraNode node;
 };

@@ -22,6 +22,26 @@ namespace {
 namespace wire_v1 = k8s::io::kubelet::pkg::apis::dra::v1;
 namespace wire_v1beta1 = k8s::io::kubelet::pkg::apis::dra::v1beta1;
 
+// The two versions of the service: their messages differ by their names alone.
+struct WireV1 {
+  using Service = wire_v1::DRAPlugin;
+  using PrepareRequest = wire_v1::NodePrepareResourcesRequest;
+  using PrepareResponse = wire_v1::NodePrepareResourcesResponse;
+  using UnprepareRequest = wire_v1::NodeUnprepareResourcesRequest;
+  using UnprepareResponse = wire_v1::NodeUnprepareResourcesResponse;
+};
+struct WireV1beta1 {
+  using Service = wire_v1beta1::DRAPlugin;
+  using PrepareRequest = wire_v1beta1::NodePrepareResourcesRequest;
+  using PrepareResponse = wire_v1beta1::NodePrepareResourcesResponse;
+  using UnprepareRequest = wire_v1beta1::NodeUnprepareResourcesRequest;
+  using UnprepareResponse = wire_v1beta1::NodeUnprepareResourcesResponse;
+};
+template <typename Call>
+auto in_version(bool is_v1, const Call& call) {
+  return is_v1 ? call(WireV1{}) : call(WireV1beta1{});
+}
+
 std::shared_ptr<grpc::Channel> channel_to(const std::string& path) {
   grpc::ChannelArguments arguments;
   // A connection of its own: gRPC would share one between two kubelets of one process.
@@ -53,15 +73,15 @@ Request request_for(const std::vector<KubeletClaim>& claims) {
   return request;
 }
 
-template <typename Stub, typename Request, typename Response>
-Result<std::map<std::string, ClaimAnswer>> prepare_with(Stub& stub,
-                                                        const std::vector<KubeletClaim>& claims,
-                                                        Duration time) {
+template <typename Wire>
+Result<std::map<std::string, ClaimAnswer>> prepare_over(
+    const std::shared_ptr<grpc::Channel>& channel, const std::vector<KubeletClaim>& claims,
+    Duration time) {
   grpc::ClientContext context;
   limit(context, time);
-  Response response;
-  grpc::Status status =
-      stub.NodePrepareResources(&context, request_for<Request>(claims), &response);
+  typename Wire::PrepareResponse response;
+  grpc::Status status = Wire::Service::NewStub(channel)->NodePrepareResources(
+      &context, request_for<typename Wire::PrepareRequest>(claims), &response);
   if (!status.ok()) return fail(error_of(status));
   std::map<std::string, ClaimAnswer> answers;
   for (const auto& [uid, entry] : response.claims()) {
@@ -80,15 +100,15 @@ Result<std::map<std::string, ClaimAnswer>> prepare_with(Stub& stub,
   return answers;
 }
 
-template <typename Stub, typename Request, typename Response>
-Result<std::map<std::string, std::string>> unprepare_with(Stub& stub,
-                                                          const std::vector<KubeletClaim>& claims,
-                                                          Duration time) {
+template <typename Wire>
+Result<std::map<std::string, std::string>> unprepare_over(
+    const std::shared_ptr<grpc::Channel>& channel, const std::vector<KubeletClaim>& claims,
+    Duration time) {
   grpc::ClientContext context;
   limit(context, time);
-  Response response;
-  grpc::Status status =
-      stub.NodeUnprepareResources(&context, request_for<Request>(claims), &response);
+  typename Wire::UnprepareResponse response;
+  grpc::Status status = Wire::Service::NewStub(channel)->NodeUnprepareResources(
+      &context, request_for<typename Wire::UnprepareRequest>(claims), &response);
   if (!status.ok()) return fail(error_of(status));
   std::map<std::string, std::string> answers;
   for (const auto& [uid, entry] : response.claims()) answers[uid] = entry.error();
@@ -241,18 +261,17 @@ void TestKubelet::listen(const std::shared_ptr<Plugin>& plugin) {
     }
     ++reports_;
   };
-  listener_ = std::thread([plugin, take] {
+  auto read_all = [plugin, take](auto stub, const auto& request, auto response) {
+    auto reader = stub->NodeWatchResources(plugin->stream.get(), request);
+    while (reader->Read(&response)) take(response);
+  };
+  listener_ = std::thread([plugin, read_all] {
     if (plugin->health_v1) {
-      auto reader = v1::DRAResourceHealth::NewStub(plugin->channel)
-                        ->NodeWatchResources(plugin->stream.get(), v1::NodeWatchResourcesRequest());
-      v1::NodeWatchResourcesResponse response;
-      while (reader->Read(&response)) take(response);
+      read_all(v1::DRAResourceHealth::NewStub(plugin->channel), v1::NodeWatchResourcesRequest(),
+               v1::NodeWatchResourcesResponse());
     } else if (plugin->health_v1alpha1) {
-      auto reader =
-          v1alpha1::DRAResourceHealth::NewStub(plugin->channel)
-              ->NodeWatchResources(plugin->stream.get(), v1alpha1::NodeWatchResourcesRequest());
-      v1alpha1::NodeWatchResourcesResponse response;
-      while (reader->Read(&response)) take(response);
+      read_all(v1alpha1::DRAResourceHealth::NewStub(plugin->channel),
+               v1alpha1::NodeWatchResourcesRequest(), v1alpha1::NodeWatchResourcesResponse());
     }
   });
 }
@@ -261,31 +280,18 @@ Result<std::map<std::string, ClaimAnswer>> TestKubelet::prepare(
     const std::vector<KubeletClaim>& claims) {
   if (order_.empty()) return fail(ErrorKind::not_found, "DRA driver is not registered");
   Plugin& plugin = *order_.back();
-  if (plugin.is_v1) {
-    auto stub = wire_v1::DRAPlugin::NewStub(plugin.channel);
-    return prepare_with<wire_v1::DRAPlugin::Stub, wire_v1::NodePrepareResourcesRequest,
-                        wire_v1::NodePrepareResourcesResponse>(*stub, claims, options_.call_limit);
-  }
-  auto stub = wire_v1beta1::DRAPlugin::NewStub(plugin.channel);
-  return prepare_with<wire_v1beta1::DRAPlugin::Stub, wire_v1beta1::NodePrepareResourcesRequest,
-                      wire_v1beta1::NodePrepareResourcesResponse>(*stub, claims,
-                                                                  options_.call_limit);
+  return in_version(plugin.is_v1, [&]<typename Wire>(Wire) {
+    return prepare_over<Wire>(plugin.channel, claims, options_.call_limit);
+  });
 }
 
 Result<std::map<std::string, std::string>> TestKubelet::unprepare(
     const std::vector<KubeletClaim>& claims) {
   if (order_.empty()) return fail(ErrorKind::not_found, "DRA driver is not registered");
   Plugin& plugin = *order_.back();
-  if (plugin.is_v1) {
-    auto stub = wire_v1::DRAPlugin::NewStub(plugin.channel);
-    return unprepare_with<wire_v1::DRAPlugin::Stub, wire_v1::NodeUnprepareResourcesRequest,
-                          wire_v1::NodeUnprepareResourcesResponse>(*stub, claims,
-                                                                   options_.call_limit);
-  }
-  auto stub = wire_v1beta1::DRAPlugin::NewStub(plugin.channel);
-  return unprepare_with<wire_v1beta1::DRAPlugin::Stub, wire_v1beta1::NodeUnprepareResourcesRequest,
-                        wire_v1beta1::NodeUnprepareResourcesResponse>(*stub, claims,
-                                                                      options_.call_limit);
+  return in_version(plugin.is_v1, [&]<typename Wire>(Wire) {
+    return unprepare_over<Wire>(plugin.channel, claims, options_.call_limit);
+  });
 }
 
 PodRun TestKubelet::start_pod(const std::vector<KubeletClaim>& claims) {

@@ -1,7 +1,9 @@
 // Loaded before the C library of the plugin's executable: ends the process at a chosen change of a file, or refuses
-// changes as a disk does that is full or read-only. Only files below the folder in LOCKSTEP_TROUBLE_FOLDER count.
+// changes as a disk does that is full or read-only. Only files below the folder in LOCKSTEP_TROUBLE_FOLDER count, and
+// of them neither sockets nor logs.
 //
-//   LOCKSTEP_KILL_AT=N        killed around the changes: 1 before the first, 2 after it, 3 before the second, …
+//   LOCKSTEP_KILL_AT=N        killed at the N-th of these moments: before and after a file is renamed, removed or synced;
+//                             before, in the middle of and after a write; after a temporary file is made
 //   LOCKSTEP_REFUSE=FILE      while this file is there, it holds the errno that creating a file fails with
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +20,17 @@ static atomic_int steps;
 static int counts(const char* path) {
   const char* folder = getenv("LOCKSTEP_TROUBLE_FOLDER");
   return folder != NULL && path != NULL && strncmp(path, folder, strlen(folder)) == 0 &&
-         strstr(path, ".sock") == NULL;
+         strstr(path, ".sock") == NULL && strstr(path, ".log") == NULL;
+}
+
+static int counts_open(int descriptor) {
+  char link[64];
+  char path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  const ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0) return 0;
+  path[length] = 0;
+  return counts(path);
 }
 
 static void step(void) {
@@ -64,8 +76,42 @@ int unlink(const char* path) {
 
 int mkostemp(char* path, int flags) {
   int (*real)(char*, int) = (int (*)(char*, int))dlsym(RTLD_NEXT, "mkostemp");
-  const int number = counts(path) ? refused() : 0;
-  if (number == 0) return real(path, flags);
-  errno = number;
-  return -1;
+  if (!counts(path)) return real(path, flags);
+  const int number = refused();
+  if (number != 0) {
+    errno = number;
+    return -1;
+  }
+  const int descriptor = real(path, flags);
+  step();
+  return descriptor;
 }
+
+ssize_t write(int descriptor, const void* content, size_t size) {
+  ssize_t (*real)(int, const void*, size_t) = (ssize_t (*)(int, const void*, size_t))dlsym(RTLD_NEXT, "write");
+  if (size < 2 || !counts_open(descriptor)) return real(descriptor, content, size);
+  const int number = refused();
+  if (number != 0) {
+    errno = number;
+    return -1;
+  }
+  step();
+  const ssize_t half = real(descriptor, content, size / 2);
+  if (half < 0) return half;
+  step();
+  const ssize_t rest = real(descriptor, (const char*)content + half, size - (size_t)half);
+  step();
+  return rest < 0 ? half : half + rest;
+}
+
+static int synced(const char* name, int descriptor) {
+  int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+  if (!counts_open(descriptor)) return real(descriptor);
+  step();
+  const int result = real(descriptor);
+  step();
+  return result;
+}
+
+int fsync(int descriptor) { return synced("fsync", descriptor); }
+int fdatasync(int descriptor) { return synced("fdatasync", descriptor); }

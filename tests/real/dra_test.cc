@@ -223,7 +223,7 @@ TEST_F(RealDra, PodsGetTheirGpusThroughADriverUpgradeABrokenDeviceAndAKill) {
   ASSERT_TRUE(cluster->wait([&] { return plugin->exit_code().has_value(); }));
   start_plugin({{"LD_PRELOAD", dra::from_environment("DRA_TROUBLE")},
                 {"LOCKSTEP_TROUBLE_FOLDER", cluster->directory()},
-                {"LOCKSTEP_KILL_AT", "4"}});
+                {"LOCKSTEP_KILL_AT", "11"}});
   make_pod("killed", "gpu");
   ASSERT_TRUE(cluster->wait([&] { return plugin->exit_code().has_value(); }));
   start_plugin();
