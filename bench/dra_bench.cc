@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "child.h"
+#include "dra/state_files.h"
 #include "dra_node.h"
 #include "measure.h"
 
@@ -93,6 +95,45 @@ double claims_per_second(DraNode& node) {
   return rounds * gpus / ((now_ms() - begin) / milliseconds_of_second);
 }
 
+// As a kubelet that starts eight pods at a time: the calls share their wait for the disk.
+double parallel_claims_per_second(DraNode& node) {
+  constexpr int rounds = 25;
+  std::vector<KubeletClaim> claims;
+  for (int i = 0; i < gpus; ++i) claims.push_back(make_claim(node, fmt::format("p-{}", i), i, 1));
+  auto all_at_once = [&](const std::function<void(const KubeletClaim&)>& call) {
+    std::vector<std::thread> threads;
+    for (const KubeletClaim& claim : claims) threads.emplace_back(call, claim);
+    for (std::thread& thread : threads) thread.join();
+  };
+  double begin = now_ms();
+  for (int i = 0; i < rounds; ++i) {
+    all_at_once([&](const KubeletClaim& claim) {
+      require(is_prepared(node, claim, 1), "a claim was not prepared");
+    });
+    all_at_once([&](const KubeletClaim& claim) {
+      require(node.kubelet().unprepare({claim}).has_value(), "a claim was not unprepared");
+    });
+  }
+  constexpr double milliseconds_of_second = 1000;
+  return rounds * gpus / ((now_ms() - begin) / milliseconds_of_second);
+}
+
+// One appended line as the checkpoint's, synced, without any of our code around it.
+double synced_line_ms() {
+  constexpr int rounds = 50;
+  SystemStateFiles files;
+  const std::string path = "/tmp/lockstep-dra-bench-line";
+  require(files.write(path, "", 0600).has_value(), "a file was not written");
+  std::vector<double> times;
+  for (int i = 0; i < rounds; ++i) {
+    double begin = now_ms();
+    require(files.append(path, std::string(400, 'x')).has_value(), "a line was not written");
+    times.push_back(now_ms() - begin);
+  }
+  require(files.remove(path).has_value(), "a file was not removed");
+  return quantile(times, 0.5);
+}
+
 // From the new driver's files being there until the cluster's slice says its version.
 std::vector<double> driver_changes(DraNode& node) {
   constexpr int rounds = 10;
@@ -147,7 +188,10 @@ void measure_disk() {
   bench::report("with this machine's disk: prepare with 8 GPUs, median", quantile(prepares, 0.5),
                 "ms");
   bench::report("the same, p99", quantile(prepares, 0.99), "ms");
-  bench::report("claims prepared and unprepared", claims_per_second(node), "a second");
+  bench::report("claims prepared and unprepared, one after the other", claims_per_second(node),
+                "a second");
+  bench::report("the same, eight calls at a time", parallel_claims_per_second(node), "a second");
+  bench::report("one line appended and synced there, median", synced_line_ms(), "ms");
 }
 
 }  // namespace

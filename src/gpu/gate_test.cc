@@ -1,6 +1,8 @@
 // The whole gate against the fake driver, with worker processes as in real life.
 #include "gpu/gate.h"
 
+#include <map>
+
 #include "gpu/fake_test_util.h"
 #include "gpu/judge_test_util.h"
 
@@ -69,6 +71,40 @@ TEST_F(GateTest, AGoodNodePassesEverything) {
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(overall(*again), Verdict::passed);
   EXPECT_EQ(exit_code_of(*again), 0);
+}
+
+// `lockstep gate --list`, each seen to pass and to fail; a check that is new wants its two lines.
+TEST_F(GateTest, EveryCheckPassesOnAGoodNodeAndFailsOnItsOwnTrouble) {
+  root_.write("sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
+  root_.write("sys/class/infiniband/mlx5_0/ports/1/phys_state", "5: LinkUp\n");
+  root_.write("sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n");
+  const std::map<std::string_view, std::string> troubles = {{"driver", "driver 570.1\n"},
+                                                            {"ecc", "remap_failed 1\n"},
+                                                            {"memory", "flip_memory 1\n"},
+                                                            {"training", "training"},
+                                                            {"inference", "inference"},
+                                                            {"pcie", "flip_download 1\n"},
+                                                            {"peer", "flip_peer 1\n"},
+                                                            {"nvlink", "nvlink_inactive 3\n"},
+                                                            {"rdma", "rdma"},
+                                                            {"xid", "xid 79\n"},
+                                                            {"throttle", "throttle 0x40\n"}};
+  auto first = run("gpus 2\n");
+  ASSERT_TRUE(first.has_value()) << first.error().text();
+  options_.baseline = first->facts;
+  auto good = run("gpus 2\n");
+  for (const CheckAbout& check : all_checks()) {
+    const std::string name(check.name);
+    EXPECT_EQ(of(good, name).verdict, Verdict::passed) << name << ": " << of(good, name).text;
+    auto trouble = troubles.find(check.name);
+    ASSERT_NE(trouble, troubles.end()) << name << " has no trouble of its own";
+    options_.measure.wrong = trouble->second == name ? name : "";
+    if (name == "rdma") root_.write("sys/class/infiniband/mlx5_0/ports/1/state", "1: DOWN\n");
+    const bool is_scenario = trouble->second.ends_with("\n");
+    auto bad = run("gpus 2\n" + (is_scenario ? trouble->second : ""), {name});
+    EXPECT_EQ(of(bad, name).verdict, Verdict::failed) << name << ": " << of(bad, name).text;
+    EXPECT_EQ(exit_code_of(*bad), 1) << name;
+  }
 }
 
 TEST_F(GateTest, OneBadGpuAmongGoodOnesIsNamed) {
