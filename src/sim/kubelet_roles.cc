@@ -8,6 +8,11 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::string_view version_label = "nvidia.com/cuda.driver-version.full";
+// On a node: which plugin its DRA pods are. "lockstep" follows the driver (docs/DRA.md): it opens
+// NVML for every use and publishes what it then sees. All others keep what they opened at their
+// start.
+constexpr std::string_view plugin_label = "sim.lockstep.dev/dra-plugin";
+constexpr std::string_view own_plugin = "lockstep";
 
 }  // namespace
 
@@ -82,6 +87,13 @@ void Kubelets::finish_driver(NodeState& node, const Run& run) {
   std::string version = instead.empty() ? run->driver_version() : instead;
   node.machine.finish_load(version, run->driver_digest(), parts_.loop.now());
   agent_.set_label(node.machine.name(), version_label, version);
+  Object object = view_.nodes().find({"", node.machine.name()});
+  if (!object || object->meta.labels.get(plugin_label) != own_plugin) return;
+  for (const auto& [key, plugin] : node.runs) {
+    if (plugin->role != Role::dra_plugin || !plugin->running()) continue;
+    plugin->nvml = node.machine.open_nvml();
+    if (plugin->ready && !plugin->deleting) publish_slice(node, plugin->nvml);
+  }
 }
 
 bool Kubelets::driver_ready(const NodeState& node) const {

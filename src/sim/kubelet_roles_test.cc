@@ -143,5 +143,26 @@ TEST(KubeletRolesTest, APluginThatStartsDuringTheMigrationHasEmptyDevices) {
   EXPECT_EQ(pods[0].container_statuses[0].waiting_reason, "ContainerCreating");
 }
 
+// As `lockstep dra-plugin` does it; NVIDIA's keeps what it opened.
+TEST(KubeletRolesTest, APluginThatFollowsItsDriverIsNotStale) {
+  for (bool follows : {true, false}) {
+    auto options = fleet_of(1);
+    if (follows) {
+      options.simulated.fleet.node_labels["gpu-1"] = {{"sim.lockstep.dev/dra-plugin", "lockstep"}};
+    }
+    Cluster cluster(options);
+    ASSERT_TRUE(cluster.start());
+    cluster.loop.run_for(minutes(2));
+    const Pod plugin = pod_of(cluster, dra_daemon_set_name, "gpu-1");
+    upgrade(cluster);
+    ASSERT_TRUE(
+        run_until(cluster, [&] { return has_driver(cluster, "gpu-1", new_version); }, minutes(10)));
+    const PodRun* run = cluster.kubelets().find_run("gpu-1", plugin.meta.key());
+    ASSERT_NE(run, nullptr) << "nobody restarted it";
+    EXPECT_EQ(run->nvml.generation == cluster.kubelets().machine("gpu-1").generation(), follows);
+    EXPECT_EQ(run->nvml.version == new_version, follows);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim
