@@ -14,6 +14,7 @@
 #include "apiserver/backend.h"
 #include "apiserver/housekeeping.h"
 #include "apiserver/in_process_api.h"
+#include "apiserver/tester_test_util.h"
 #include "dra/dra_test_util.h"
 #include "dra/plugin.h"
 #include "kube/fault_api.h"
@@ -194,20 +195,11 @@ class PluginScene {
     return found == files.contents.end() ? "" : found->second;
   }
 
-  Json must(const kube::Request& request) {
-    auto document = kube::document_of(send(request));
-    EXPECT_TRUE(document) << request.describe() << ": "
-                          << (document ? "" : document.error().text());
-    return document ? **document : Json(JsonObject{});
-  }
+  Json must(const kube::Request& request) { return apiserver::must_answer(request, send(request)); }
   kube::Response send(const kube::Request& request) {
-    return apiserver::response_of(apiserver::handle(backend, request, {"tester", {}, "test"}));
+    return apiserver::send_as_tester(backend, request);
   }
-  static Json json_of(std::string_view text) {
-    auto parsed = parse_json(text);
-    EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().text()) << "\n" << text;
-    return parsed ? *parsed : Json();
-  }
+  static Json json_of(std::string_view text) { return apiserver::json_of(text); }
 
   VirtualLoop loop;
   SeededRandom random;

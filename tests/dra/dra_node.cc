@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "apiserver/in_process_api.h"
+#include "apiserver/tester_test_util.h"
 #include "child.h"
 #include "world/directories.h"
 #include "world/process.h"
@@ -19,11 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Json json_of(const std::string& text) {
-  auto json = parse_json(text);
-  if (!json) throw std::runtime_error(json.error().text() + "\n" + text);
-  return *json;
-}
+using apiserver::json_of;
 
 std::string port_in(const std::string& log) {
   const std::string before = "status=\"port ";
@@ -134,16 +130,13 @@ void DraNode::lose_api_server() {
 
 kube::Response DraNode::send(const kube::Request& request) {
   kube::Response response;
-  server_->with_backend([&](apiserver::Backend& backend) {
-    response = apiserver::response_of(apiserver::handle(backend, request, {"tester", {}, "test"}));
-  });
+  server_->with_backend(
+      [&](apiserver::Backend& backend) { response = apiserver::send_as_tester(backend, request); });
   return response;
 }
 
 Json DraNode::must(const kube::Request& request) {
-  auto document = kube::document_of(send(request));
-  EXPECT_TRUE(document) << request.describe() << ": " << (document ? "" : document.error().text());
-  return document ? **document : Json(JsonObject{});
+  return apiserver::must_answer(request, send(request));
 }
 
 std::vector<Json> DraNode::slices() {
