@@ -1,6 +1,7 @@
 #include "server_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "fleet/keys.h"
 #include "fleet/state.h"
 #include "kube/sync_api.h"
+#include "upgrade/policy.h"
 #include "world/log.h"
 
 namespace lockstep::real {
@@ -60,6 +62,22 @@ bool is_ours(const Json& object) {
   return ns.empty() || our_namespaces.contains(ns);
 }
 
+// The controller's deadlines are in its own time, which nobody makes faster: a node that is to fail
+// would be waited for ten minutes. Where nothing fails they stay long, for busy machines.
+void shorten_deadlines(Json& policy, double speed) {
+  auto shortened = [speed](Duration usual) {
+    return static_cast<int64_t>(std::ceil(in_seconds(usual) / speed));
+  };
+  const upgrade::Deadlines usual;
+  JsonObject deadlines{{"restartSeconds", shortened(usual.restart)},
+                       {"imagePullSeconds", shortened(usual.image_pull)},
+                       {"validationSeconds", shortened(usual.validation)}};
+  if (const Json* asked = find(policy, "deadlines")) {
+    for (const auto& [name, value] : asked->get_object()) deadlines[std::string(name)] = value;
+  }
+  policy.as_object()["deadlines"] = std::move(deadlines);
+}
+
 }  // namespace
 
 std::string why_not_here(const sim::Scenario& scenario) {
@@ -90,6 +108,7 @@ ServerRun::ServerRun(const sim::Scenario& scenario, commands::Cluster& cluster, 
   sim::SimulatedFleetOptions simulated;
   simulated.fleet = scenario.fleet;
   simulated.fleet.workloads = sim::workloads_of(scenario, scenario.fleet.nodes);
+  if (!scenario.machines.empty()) shorten_deadlines(simulated.fleet.upgrade_policy, speed);
   simulated.gpu_operator = scenario.gpu_operator;
   simulated.kubelets.latencies = scenario.latencies;
   simulated.kubelets.latencies.speed = speed;
