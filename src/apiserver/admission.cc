@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <regex>
 
 #include "apiserver/builtin_rules.h"
 #include "apiserver/quality_of_service.h"
@@ -119,6 +120,31 @@ bool is_plain_patch(const kube::Request& request) {
   return request.verb == kube::Verb::patch && request.patch_type != kube::PatchType::apply;
 }
 
+// After a strategic patch the real server does not read JSON but converts values, and complains
+// more shortly.
+std::string as_converter_says(const std::string& why) {
+  static const std::regex decoder(
+      R"(json: cannot unmarshal (\w+)(?: \S+)? into Go (?:struct field|value).* of type (.+))");
+  std::smatch found;
+  if (!std::regex_match(why, found, decoder)) return why;
+  static const std::map<std::string, std::string> kinds = {{"object", "map"}, {"array", "slice"}};
+  static const std::map<std::string, std::string> types = {
+      {"number", "int64"}, {"object", "map[string]interface {}"}, {"array", "[]interface {}"}};
+  auto word = [](const auto& words, const std::string& value) {
+    auto at = words.find(value);
+    return at == words.end() ? value : at->second;
+  };
+  const std::string from = found[1].str();
+  const std::string type = found[2].str();
+  const std::string kind = from == "number" ? "int64" : word(kinds, from);
+  if (type.starts_with("[]")) return fmt::format("cannot restore slice from {}", kind);
+  if (type.starts_with("map[")) return fmt::format("cannot restore map from {}", kind);
+  if (type.find('.') != std::string::npos) {
+    return fmt::format("cannot restore struct from: {}", kind);
+  }
+  return fmt::format("cannot convert {} to {}", word(types, from), type);
+}
+
 // What could not be read: the body of a create or update (400), or an object after a patch (422).
 StatusError unreadable(const ResourceInfo& info, const Json& object, const kube::Request& request,
                        const std::string& why) {
@@ -130,8 +156,9 @@ StatusError unreadable(const ResourceInfo& info, const Json& object, const kube:
   StatusError error;
   error.code = 422;
   error.reason = "Invalid";
-  error.causes = {
-      cause_invalid("patch", Json(strategic ? go_value(*request.body) : print_json(object)), why)};
+  error.causes = {cause_invalid("patch",
+                                Json(strategic ? go_value(*request.body) : print_json(object)),
+                                strategic ? as_converter_says(why) : why)};
   error.message = fmt::format(" \"\" is invalid: patch: {}", error.causes[0].message);
   return error;
 }

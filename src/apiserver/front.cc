@@ -85,6 +85,14 @@ std::string aggregated_version(std::string_view accept) {
 }  // namespace
 
 HttpAnswer Front::refuse(const StatusError& error) {
+  // No handler, so nobody who would make a Status: clients then say themselves what they asked for.
+  if (error.code == 404 && error.kind.empty()) {
+    HttpAnswer answer;
+    answer.code = 404;
+    answer.content_type = "text/plain; charset=utf-8";
+    answer.body = "404 page not found\n";
+    return answer;
+  }
   HttpAnswer answer = document(error.json(), Wanted{}, error.code);
   if (error.retry_after_seconds)
     answer.headers.emplace_back("Retry-After", std::to_string(*error.retry_after_seconds));

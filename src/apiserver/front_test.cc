@@ -41,6 +41,14 @@ TEST_F(FrontTest, AboutPages) {
   }
   EXPECT_EQ(ask("GET", "/apis/nothing/v1").code, 404);
   EXPECT_EQ(ask("GET", "/nothing").code, 404);
+  for (const char* target : {"/nothing", "/api/v1/nothings", "/apis/example.com/v1/things"}) {
+    auto answer = ask("GET", target);
+    EXPECT_EQ(answer.body, "404 page not found\n") << target;
+    EXPECT_EQ(answer.content_type, "text/plain; charset=utf-8") << target;
+  }
+  EXPECT_NE(ask("GET", "/api/v1/nodes/nobody").body.find("nodes \\\"nobody\\\" not found"),
+            std::string::npos)
+      << "of a kind that is served, a Status";
   EXPECT_EQ(ask("POST", "/version").code, 405);
 }
 

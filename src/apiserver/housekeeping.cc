@@ -223,25 +223,32 @@ void Housekeeping::drop_finalizer(const Store::Place& place, std::string_view fi
   rewrite(backend_, place.storage, stored, std::move(object));
 }
 
+// What of the storage lies in the namespace is deleted; false: something of it is still there.
+bool Housekeeping::empty_shelf(const std::string& storage, const std::string& ns) {
+  std::vector<StoredPtr> content;
+  auto [at, end] = backend_.store.shelf(storage).range(ns);
+  for (; at != end; ++at) content.push_back(at->second);
+  bool empty = true;
+  for (const auto& object : content) {
+    const ResourceInfo* info = info_of(backend_, object->json());
+    if (info != nullptr && !is_terminating(object->json())) {
+      DeleteOptions options;
+      options.propagation = "Background";
+      (void)delete_stored(backend_, *info, object, options);
+    }
+    empty = empty && !backend_.store.shelf(storage).find(object->key());
+  }
+  return empty;
+}
+
 void Housekeeping::empty_namespace(const std::string& ns) {
   StoredPtr stored = backend_.store.shelf("namespaces").find(ObjectKey{"", ns});
   if (!stored || !is_terminating(stored->json())) return;
-  bool empty = true;
-  for (const auto& storage : backend_.store.storages()) {
-    std::vector<StoredPtr> content;
-    auto [at, end] = backend_.store.shelf(storage).range(ns);
-    for (; at != end; ++at) content.push_back(at->second);
-    for (const auto& object : content) {
-      const ResourceInfo* info = info_of(backend_, object->json());
-      if (info != nullptr && !is_terminating(object->json())) {
-        DeleteOptions options;
-        options.propagation = "Background";
-        (void)delete_stored(backend_, *info, object, options);
-      }
-      empty = empty && !backend_.store.shelf(storage).find(object->key());
-    }
-  }
+  // Pods first: until they have ended they keep what they use, and what protects them.
+  bool empty = empty_shelf("pods", ns);
   if (!empty) return;  // the last removal brings us back
+  for (const auto& storage : backend_.store.storages()) empty = empty_shelf(storage, ns) && empty;
+  if (!empty) return;
   Json object = stored->json();
   ensure_object(object.as_object(), "spec")["finalizers"] = JsonArray{};
   rewrite(backend_, "namespaces", stored, std::move(object));

@@ -31,6 +31,7 @@ class Housekeeping {
   void check_owners(const Store::Place& place);       // a new object whose owners never existed
   void finish_foreground(const Store::Place& place);  // waits for its blocking dependents
   void orphan_dependents(const Store::Place& place);
+  bool empty_shelf(const std::string& storage, const std::string& ns);
   void empty_namespace(const std::string& ns);
   void reap(const ObjectKey& pod);
   void drop_finalizer(const Store::Place& place, std::string_view finalizer);

@@ -116,6 +116,27 @@ TEST(Housekeeping, ANamespaceEndsWithItsContent) {
   EXPECT_FALSE(cluster.exists(resource::namespaces, {"", "team"}));
 }
 
+TEST(Housekeeping, ANamespacesPodsEndBeforeTheRest) {
+  TestCluster cluster;
+  cluster.create(resource::namespaces, "", R"({"metadata":{"name":"team"}})");
+  cluster.create(resource::config_maps, "team", R"({"metadata":{"name":"c"}})");
+  cluster.create(resource::pods, "team", R"({"metadata":{"name":"p","finalizers":["a.b/hold"]},
+      "spec":{"containers":[{"name":"c","image":"i"}]}})");
+  cluster.create(resource::pods, "team", R"({"metadata":{"name":"q"},
+      "spec":{"containers":[{"name":"c","image":"i"}]}})");
+  cluster.ok(kube::remove(resource::namespaces, {"", "team"}));
+  cluster.settle();
+  EXPECT_FALSE(cluster.exists(resource::pods, {"team", "q"}));
+  EXPECT_FALSE(
+      text_at(cluster.get(resource::pods, {"team", "p"}), "metadata", "deletionTimestamp").empty());
+  EXPECT_TRUE(cluster.exists(resource::config_maps, {"team", "c"})) << "the pod may still use it";
+  cluster.ok(kube::patch(resource::pods, {"team", "p"}, kube::PatchType::merge,
+                         from_text(R"({"metadata":{"finalizers":[]}})")));
+  cluster.settle();
+  EXPECT_FALSE(cluster.exists(resource::config_maps, {"team", "c"}));
+  EXPECT_FALSE(cluster.exists(resource::namespaces, {"", "team"}));
+}
+
 TEST(Housekeeping, PodsAreReapedAtTheEndOfTheirGracePeriodWhereAskedFor) {
   Options options;
   options.reap_pods = true;

@@ -233,14 +233,14 @@ void check_workload(const ResourceInfo& info, const Json& object, const Json* be
   const std::string name = info.type.full_name();
   const Json& spec = object_at(object, "spec");
   if (name == "daemonsets.apps") {
-    if (before != nullptr) check_unchanged(object, *before, "spec", "selector", causes);
     check_daemon_set(spec, causes);
+    if (before != nullptr) check_unchanged(object, *before, "spec", "selector", causes);
   } else if (name == "deployments.apps") {
-    if (before != nullptr) check_unchanged(object, *before, "spec", "selector", causes);
     check_deployment(spec, causes);
-  } else if (name == "replicasets.apps") {
     if (before != nullptr) check_unchanged(object, *before, "spec", "selector", causes);
+  } else if (name == "replicasets.apps") {
     check_replicas(spec, "deployment", "ReplicaSet", causes);
+    if (before != nullptr) check_unchanged(object, *before, "spec", "selector", causes);
   } else if (name == "statefulsets.apps") {
     check_replicas(spec, "statefulset", "StatefulSet", causes);
     if (before != nullptr) check_stateful_set_update(object, *before, causes);

@@ -137,10 +137,16 @@ TEST(Writing, ABrokenPatchIsRefusedInTheWordsOfTheRealServer) {
   EXPECT_EQ(message(kube::PatchType::merge, "3"), "Invalid JSON Patch");
   EXPECT_EQ(message(kube::PatchType::strategic, R"("text")"),
             "json: cannot unmarshal string into Go value of type map[string]interface {}");
-  EXPECT_EQ(
-      message(kube::PatchType::strategic, R"({"spec":{"unschedulable":"yes"}})"),
-      " \"\" is invalid: patch: Invalid value: \"map[spec:map[unschedulable:yes]]\": json: "
-      "cannot unmarshal string into Go struct field NodeSpec.spec.unschedulable of type bool");
+  EXPECT_EQ(message(kube::PatchType::strategic, R"({"spec":{"unschedulable":"yes"}})"),
+            " \"\" is invalid: patch: Invalid value: \"map[spec:map[unschedulable:yes]]\": cannot "
+            "convert "
+            "string to bool");
+  EXPECT_EQ(message(kube::PatchType::strategic, R"({"spec":{"podCIDR":5}})"),
+            " \"\" is invalid: patch: Invalid value: \"map[spec:map[podCIDR:5]]\": cannot convert "
+            "int64 to string");
+  EXPECT_EQ(message(kube::PatchType::merge, R"({"spec":{"podCIDR":5}})").find("cannot convert"),
+            std::string::npos)
+      << "that is read as JSON";
 }
 
 TEST(Writing, WhoCreatesAnObjectDoesNotOwnItsStatus) {
