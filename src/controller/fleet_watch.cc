@@ -428,6 +428,7 @@ fleet::NodeView FleetWatch::view(const FreshNode& fresh) const {
 }
 
 bool FleetWatch::is_behind_on_driver(const FreshNode& fresh, const fleet::NodeView& view) {
+  if (!fresh.has_read_driver) return false;
   // The pod is another's than the one that was known when the question was asked.
   if (view.driver.set_to_ask() != fresh.asked_driver_set) return true;
   // No orphan, but the pod of a DaemonSet that was not seen yet.

@@ -22,20 +22,22 @@ struct FreshReader::Reading {
   }
 };
 
-void FreshReader::read(const std::string& node, const std::optional<ObjectKey>& driver_set,
-                       Done done) {
+void FreshReader::read(const std::string& node, const FreshNeeds& needs, Done done) {
   auto reading = std::make_shared<Reading>();
-  reading->fresh.asked_driver_set = driver_set;
   reading->done = std::move(done);
-  ask(reading, kube::get(resource::nodes, {"", node}),
-      [this, reading](const kube::Response& response) { take_node(*reading, response); });
+  reading->fresh.node = needs.node;
+  reading->fresh.has_read_node = needs.node == nullptr;
+  reading->fresh.has_read_driver = needs.driver;
+  reading->fresh.asked_driver_set = needs.driver_set;
+  if (needs.node == nullptr) {
+    ask(reading, kube::get(resource::nodes, {"", node}),
+        [this, reading](const kube::Response& response) { take_node(*reading, response); });
+  }
   kube::Request pods = kube::list(resource::pods);
   pods.with("fieldSelector", "spec.nodeName=" + node);
   ask(reading, std::move(pods),
       [this, reading](const kube::Response& response) { take_pods(reading, response); });
-  if (!driver_set) return;
-  ask(reading, kube::get(resource::daemon_sets, *driver_set),
-      [this, reading](const kube::Response& response) { take_driver_set(*reading, response); });
+  if (needs.driver && needs.driver_set) read_driver_set(reading, *needs.driver_set);
 }
 
 void FreshReader::ask(const Shared& reading, kube::Request request,
@@ -48,9 +50,44 @@ void FreshReader::ask(const Shared& reading, kube::Request request,
               } else {
                 reading->fail_with(reply.error());
               }
-              if (--reading->open > 0) return;
-              if (reading->error) return reading->done(fail(*reading->error));
-              reading->done(std::move(reading->fresh));
+              answer(reading);
+            }));
+}
+
+void FreshReader::answer(const Shared& reading) {
+  if (--reading->open > 0) return;
+  if (reading->error) return reading->done(fail(*reading->error));
+  reading->done(std::move(reading->fresh));
+}
+
+void FreshReader::read_driver_set(const Shared& reading, const ObjectKey& key) {
+  ++reading->open;
+  auto [at, is_first] = asking_.try_emplace(key);
+  at->second.next.push_back(reading);
+  if (is_first) ask_driver_set(key);
+}
+
+void FreshReader::ask_driver_set(const ObjectKey& key) {
+  Asking& asking = asking_[key];
+  asking.now = std::move(asking.next);
+  asking.next.clear();
+  api_.call(kube::get(resource::daemon_sets, key),
+            scope_.bind([this, key](const kube::Reply& reply) {
+              // Before anybody is answered, who may ask again.
+              std::vector<Shared> answered = std::move(asking_[key].now);
+              if (asking_[key].next.empty()) {
+                asking_.erase(key);
+              } else {
+                ask_driver_set(key);
+              }
+              for (const Shared& reading : answered) {
+                if (reply) {
+                  take_driver_set(*reading, *reply);
+                } else {
+                  reading->fail_with(reply.error());
+                }
+                answer(reading);
+              }
             }));
 }
 

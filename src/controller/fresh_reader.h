@@ -21,10 +21,21 @@
 
 namespace lockstep::controller {
 
+// What is read besides the node's pods.
+struct FreshNeeds {
+  // Set: the node is taken as it is here and not read. For what is written to the node itself and
+  // names this version: the server refuses it if there is a newer one.
+  std::shared_ptr<const Node> node;
+  bool driver = true;
+  std::optional<ObjectKey> driver_set;  // which one; none: none is known
+};
+
 struct FreshNode {
   std::shared_ptr<const Node> node;  // null: there is none of that name
-  std::vector<fleet::PodPtr> pods;   // on the node, by namespace and name
+  bool has_read_node = false;
+  std::vector<fleet::PodPtr> pods;  // on the node, by namespace and name
   // The driver DaemonSet as it is now, where one was asked for and is there.
+  bool has_read_driver = false;
   std::optional<ObjectKey> asked_driver_set;
   std::shared_ptr<const DaemonSet> driver_set;
   // Of those pods, what the watch had not shown as allocated; null: there is no such claim.
@@ -41,9 +52,10 @@ class FreshReader {
   FreshReader(kube::Api& api, DecodeContext& context, const kube::Cache<ResourceClaim>& claims)
       : api_(api), context_(context), claims_(claims) {}
 
-  // One get, one list, a get of the driver DaemonSet if there is one, and a get for each claim of
-  // which it is not known whether it is a GPU's.
-  void read(const std::string& node, const std::optional<ObjectKey>& driver_set, Done done);
+  // One list, a get of the node and one of the driver DaemonSet where they are needed, and a get
+  // for each claim of which it is not known whether it is a GPU's. Nodes that ask for a DaemonSet
+  // while it is being read share the next answer: it was asked for after they did.
+  void read(const std::string& node, const FreshNeeds& needs, Done done);
 
  private:
   struct Reading;
@@ -51,6 +63,9 @@ class FreshReader {
 
   void ask(const Shared& reading, kube::Request request,
            std::function<void(const kube::Response&)> take);
+  void read_driver_set(const Shared& reading, const ObjectKey& key);
+  void ask_driver_set(const ObjectKey& key);
+  static void answer(const Shared& reading);
   void take_node(Reading& reading, const kube::Response& response);
   void take_driver_set(Reading& reading, const kube::Response& response);
   void take_pods(const Shared& reading, const kube::Response& response);
@@ -59,6 +74,12 @@ class FreshReader {
   kube::Api& api_;
   DecodeContext& context_;
   const kube::Cache<ResourceClaim>& claims_;
+  // By DaemonSet: who waits for the answer that is on its way, and who came after it was asked for.
+  struct Asking {
+    std::vector<Shared> now;
+    std::vector<Shared> next;
+  };
+  std::map<ObjectKey, Asking> asking_;
   Scope scope_;
 };
 

@@ -35,8 +35,9 @@ class ReadsAnew : public testing::Test {
 
   Result<FreshNode> read(const std::string& node) {
     Result<FreshNode> outcome = fail(ErrorKind::internal, "no answer");
-    ObjectKey set{std::string(operator_ns), std::string(driver_set)};
-    reader_.read(node, set, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
+    FreshNeeds needs;
+    needs.driver_set = ObjectKey{std::string(operator_ns), std::string(driver_set)};
+    reader_.read(node, needs, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
     scene_.fleet.loop.run_for(minutes(1));
     return outcome;
   }
@@ -70,6 +71,71 @@ TEST_F(ReadsAnew, ANodeThatIsGone) {
   ASSERT_TRUE(fresh);
   EXPECT_EQ(fresh->node, nullptr);
   EXPECT_TRUE(fresh->pods.empty());
+}
+
+TEST_F(ReadsAnew, NoMoreThanIsNeeded) {
+  auto counts = [this] {
+    return fmt::format("{} {} {}", scene_.one.api.total("get", "nodes"),
+                       scene_.one.api.total("list", "pods"),
+                       scene_.one.api.total("get", "daemonsets.apps"));
+  };
+  // The controller's own first lists.
+  scene_.fleet.loop.run_for(minutes(1));
+  scene_.one.api.reset();
+  FreshNeeds needs;
+  needs.node = std::make_shared<const Node>();
+  needs.driver = false;
+  bool answered = false;
+  reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) {
+    answered = true;
+    ASSERT_TRUE(fresh) << fresh.error().text();
+    EXPECT_EQ(fresh->node, needs.node) << "as it was given";
+    EXPECT_FALSE(fresh->has_read_node);
+    EXPECT_FALSE(fresh->has_read_driver);
+    EXPECT_FALSE(fresh->pods.empty());
+  });
+  scene_.fleet.loop.run_for(minutes(1));
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(counts(), "0 1 0");
+}
+
+TEST_F(ReadsAnew, TheDaemonSetOnceForAllWhoAskWhileItIsRead) {
+  DaemonSet set;
+  set.meta.ns = operator_ns;
+  set.meta.name = driver_set;
+  FreshNeeds needs;
+  needs.driver_set = &set;
+  int answers = 0;
+  for (int i = 0; i < 5; ++i) {
+    reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) {
+      ASSERT_TRUE(fresh) << fresh.error().text();
+      EXPECT_TRUE(fresh->driver_set);
+      ++answers;
+    });
+  }
+  scene_.fleet.loop.run_for(minutes(1));
+  EXPECT_EQ(answers, 5);
+  EXPECT_EQ(scene_.one.api.total("get", "daemonsets.apps"), 2U)
+      << "one for the first, and one for those who came when it was on its way";
+  ASSERT_TRUE(read("gpu-1"));
+  EXPECT_EQ(scene_.one.api.total("get", "daemonsets.apps"), 3U) << "an old answer is none";
+}
+
+TEST_F(ReadsAnew, ADaemonSetThatCannotBeReadFailsAllWhoAskedForIt) {
+  scene_.one.faults.on_call(kube::ScriptedFaults::calls(kube::Verb::get, resource::daemon_sets),
+                            failing(kube::Fault::reply_lost), 2);
+  DaemonSet set;
+  set.meta.ns = operator_ns;
+  set.meta.name = driver_set;
+  FreshNeeds needs;
+  needs.driver_set = &set;
+  int failures = 0;
+  for (int i = 0; i < 3; ++i) {
+    reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) { failures += fresh ? 0 : 1; });
+  }
+  scene_.fleet.loop.run_for(minutes(5));
+  EXPECT_EQ(failures, 3);
+  EXPECT_TRUE(read("gpu-1"));
 }
 
 TEST_F(ReadsAnew, NothingIsConcludedFromHalfAnAnswer) {
@@ -144,6 +210,8 @@ TEST(FreshView, ADaemonSetThatTheWatchHasNotShownKeepsTheDriver) {
   seen.meta.uid = "a";
   seen.meta.generation = 2;
   view.driver.set = std::make_shared<const DaemonSet>(seen);
+  EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view)) << "nobody asked";
+  fresh.has_read_driver = true;
   fresh.asked_driver_set = view.driver.set_to_ask();
   EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view)) << "it is gone";
   fresh.driver_set = std::make_shared<const DaemonSet>(seen);
@@ -167,6 +235,7 @@ TEST(FreshView, ThePodOfADaemonSetThatTheWatchHasNotShownIsNoOrphan) {
   view.driver.pod = std::make_shared<const Pod>(pod);
   ASSERT_TRUE(view.driver.is_orphan()) << "by what the watches show";
   FreshNode fresh;
+  fresh.has_read_driver = true;
   fresh.asked_driver_set = view.driver.set_to_ask();
   ASSERT_EQ(fresh.asked_driver_set, (ObjectKey{std::string(operator_ns), "driver"}));
   EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view)) << "its DaemonSet is gone indeed";
@@ -194,8 +263,32 @@ TEST(FreshView, ANodeIsReadBeforeItsDriverGoesAndBeforeItReturnsToService) {
   scene.upgrade();
   ASSERT_TRUE(scene.finish());
   EXPECT_EQ(scene.one.api.total("list", "pods") - lists, 6U) << "two for each node";
-  EXPECT_EQ(scene.one.api.total("get", "nodes") - gets, 6U);
+  EXPECT_EQ(scene.one.api.total("get", "nodes") - gets, 3U)
+      << "before the driver goes; the patch that returns a node names its version";
   EXPECT_EQ(scene.one.controller->counts().fresh_views.at("confirmed"), 6U);
+}
+
+// The patch that returns it names the version that was last seen: it is refused, and not tried
+// again and again.
+TEST(FreshView, ANodeWhosePatchWasRefusedIsReadBeforeTheNext) {
+  UpgradeScene scene({1, 1});
+  scene.start();
+  scene.fleet.loop.run_for(minutes(12));
+  scene.upgrade();
+  ASSERT_TRUE(scene.fleet.run_until(
+      [&] { return scene.fleet.state("gpu-1") == "validation-required"; }, minutes(2)));
+  see_late(scene.one, resource::nodes, minutes(1));
+  scene.one.drop_watches();
+  scene.fleet.loop.run_for(seconds(1));
+  ASSERT_EQ(scene.fleet.state("gpu-1"), "validation-required") << "it would show nothing";
+  scene.fleet.patch_node("gpu-1", R"({"metadata":{"labels":{"somebody":"was-here"}}})");
+  const uint64_t gets = scene.one.api.total("get", "nodes");
+  const uint64_t patches = scene.one.api.total("patch", "nodes");
+  ASSERT_TRUE(scene.fleet.run_until(
+      [&] { return scene.fleet.state("gpu-1") == "uncordon-required"; }, seconds(50)));
+  EXPECT_EQ(scene.one.controller->counts().conflicts, 1U);
+  EXPECT_EQ(scene.one.api.total("get", "nodes") - gets, 1U);
+  EXPECT_EQ(scene.one.api.total("patch", "nodes") - patches, 2U);
 }
 
 // A change of mind within minutes may be that of one who has not seen the newest revision.

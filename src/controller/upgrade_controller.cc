@@ -15,6 +15,9 @@ namespace {
 constexpr std::string_view event_reason = "GPUDriverUpgrade";
 constexpr Duration first_refusal_pause = seconds(1);
 constexpr Duration longest_refusal_pause = seconds(30);
+// A cluster's node controller answers a cordon with a taint: a step within these milliseconds would
+// be refused, because there is a newer version of the node.
+constexpr Duration cordon_settles = milliseconds(50);
 // Their news brings a node up again by itself; this is for the case that there are none.
 constexpr Duration pause_of_watches = seconds(10);
 // What was read may have been wrong itself, a list that was cut off: then the watches never show
@@ -138,6 +141,8 @@ void UpgradeController::forget(const std::string& node) {
   entered_.erase(node);
   granted_.erase(node);
   backlogs_.erase(node);
+  refused_.erase(node);
+  cordons_.erase(node);
   queue_.cancel_delay(node);
   queue_.forget(node);
 }
@@ -153,12 +158,24 @@ void UpgradeController::work(const std::string& name) {
   watch_.count(*view);
   drop_spent(name);
   // A write of ours is not shown yet: when it is, the node is looked at again.
-  if (!watch_.is_current(name)) return queue_.done(name);
+  if (!watch_.is_current(name) || lets_cordon_settle(*view->node)) return queue_.done(name);
   auto granted = granted_.find(name);
   view->granted = granted != granted_.end() && granted->second == view->node->meta.resource_version;
   upgrade::Decision decision = decide(*view, began);
   if (leading_ && must_be_verified(name, decision)) return verify(*view, decision);
   act(*view, decision);
+}
+
+bool UpgradeController::lets_cordon_settle(const Node& node) {
+  auto cordon = cordons_.find(node.meta.name.view());
+  if (cordon == cordons_.end()) return false;
+  const Duration left = cordon->second.at + cordon_settles - loop_.uptime();
+  if (left <= Duration::zero() || node.meta.resource_version != cordon->second.version) {
+    cordons_.erase(cordon);
+    return false;
+  }
+  queue_.add_after(node.meta.name.str(), left);
+  return true;
 }
 
 // A step for the second time in one upgrade, too: another of us may have sent the node back, on a
@@ -200,7 +217,13 @@ void UpgradeController::verify(const fleet::NodeView& view, const upgrade::Decis
     backlogs_.erase(backlog);
   }
   reasons_[name] = decision.reason;
-  reader_.read(name, view.driver.set_to_ask(),
+  FreshNeeds needs;
+  // What is written to the node itself is refused if there is a newer version of it; only the one
+  // that has been refused may be behind for long.
+  if (decision.patch() != nullptr && !refused_.contains(name)) needs.node = view.node;
+  needs.driver = decision.needs_fresh_driver;
+  needs.driver_set = view.driver.set_to_ask();
+  reader_.read(name, needs,
                [this, name](Result<FreshNode> fresh) { on_verified(name, std::move(fresh)); });
 }
 
@@ -225,9 +248,17 @@ void UpgradeController::on_verified(const std::string& name, Result<FreshNode> f
     return wait_for_watches(name, *fresh,
                             {"DriverChanged", "the driver's DaemonSet has changed", ""});
   }
-  if (!must_be_verified(name, decision)) return wait_for_watches(name, *fresh, decision.reason);
+  if (!must_be_verified(name, decision) || !is_enough(*fresh, decision)) {
+    return wait_for_watches(name, *fresh, decision.reason);
+  }
   ++counts_.fresh_views["confirmed"];
   act(view, decision);
+}
+
+// It was read for another step than the one that it leads to.
+bool UpgradeController::is_enough(const FreshNode& fresh, const upgrade::Decision& decision) {
+  const bool node_is_sure = fresh.has_read_node || decision.patch() != nullptr;
+  return node_is_sure && (fresh.has_read_driver || !decision.needs_fresh_driver);
 }
 
 // What is decided on the cluster's own word is not done: the next decision would again be made on
@@ -302,8 +333,11 @@ void UpgradeController::on_patched(const std::shared_ptr<const Node>& node,
                                    const upgrade::Decision& decision, kube::Reply reply) {
   std::string name = node->meta.name.str();
   if (reply && reply->ok()) {
-    watch_.nodes_watch.cache.expect(node->meta.key(), kube::peek_body_version(reply->body));
+    const std::string version(kube::peek_body_version(reply->body));
+    watch_.nodes_watch.cache.expect(node->meta.key(), version);
+    if (decision.patch()->unschedulable.value_or(false)) cordons_[name] = {version, loop_.uptime()};
     queue_.forget(name);
+    refused_.erase(name);
     announce(*node, decision);
     if (decision.patch()->to) {
       entered_[name].insert(*decision.patch()->to);
@@ -321,6 +355,7 @@ void UpgradeController::on_patched(const std::shared_ptr<const Node>& node,
   } else if (reply && (reply->code == 409 || reply->code == 404)) {
     // Somebody else changed it: the watch brings the news. Should it not, we look again anyway.
     ++counts_.conflicts;
+    refused_.insert(name);
     queue_.add_after(name, seconds(1));
   } else {
     ++counts_.errors;

@@ -57,6 +57,7 @@ class UpgradeController {
   // Before a step that cannot be taken back: reads the node and its pods, and decides on that.
   void verify(const fleet::NodeView& view, const upgrade::Decision& decision);
   void on_verified(const std::string& node, Result<FreshNode> fresh);
+  static bool is_enough(const FreshNode& fresh, const upgrade::Decision& decision);
   void wait_for_watches(const std::string& node, const FreshNode& fresh,
                         const upgrade::Reason& really);
   void announce(const Node& node, const upgrade::Decision& decision);
@@ -116,6 +117,15 @@ class UpgradeController {
     Duration since{0};
   };
   std::map<std::string, HeldBacklog> backlogs_;
+  // Nodes whose last patch was refused, because somebody had changed them.
+  std::set<std::string, std::less<>> refused_;
+  // Those that we have cordoned only just.
+  struct Cordon {
+    std::string version;  // of the node, that the cordon made
+    Duration at{0};
+  };
+  std::map<std::string, Cordon, std::less<>> cordons_;
+  bool lets_cordon_settle(const Node& node);
   std::string policy_warning_;  // the last that was announced
   Scope scope_;
 };

@@ -388,5 +388,32 @@ TEST(UpgradeController, TheStopwatchIsReadOnlyWhereThereIsOne) {
   EXPECT_EQ(counts.decision_time, microseconds(3) * static_cast<int64_t>(counts.decisions));
 }
 
+// As the node controller of a cluster does.
+TEST(UpgradeController, LosesNoPatchToTheTaintThatItsCordonBrings) {
+  UpgradeScene scene({3, 3});
+  scene.start();
+  Scope scope;
+  int taints = 0;
+  const uint64_t listener = scene.fleet.backend.store.add_listener(
+      [&](const std::string& storage, const apiserver::Change& change) {
+        if (storage != "nodes" || change.before == nullptr) return;
+        auto is_cordoned = [](const Json& node) {
+          return as_bool(find(node, "spec", "unschedulable"));
+        };
+        if (is_cordoned(change.before->json()) || !is_cordoned(change.object->json())) return;
+        std::string name(text_at(change.object->json(), "metadata", "name"));
+        scene.fleet.loop.after(milliseconds(20), scope.bind([&, name] {
+          ++taints;
+          scene.fleet.patch_node(name, R"({"spec":{"taints":[
+              {"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]}})");
+        }));
+      });
+  scene.upgrade();
+  EXPECT_TRUE(scene.finish());
+  scene.fleet.backend.store.remove_listener(listener);
+  EXPECT_EQ(taints, 3);
+  EXPECT_EQ(scene.one.controller->counts().conflicts, 0U);
+}
+
 }  // namespace
 }  // namespace lockstep::controller

@@ -67,6 +67,9 @@ struct Decision {
   // be decided again on what the cluster itself says of the node and its pods, not on what was last
   // heard of them, and only written if that leads to such a step too.
   bool needs_fresh_view = false;
+  // And on the driver's DaemonSet as it is now: for all that would not be done for another
+  // revision.
+  bool needs_fresh_driver = true;
 
   const NodePatch* patch() const { return std::get_if<NodePatch>(&write); }
   const PodRemovals* removals() const { return std::get_if<PodRemovals>(&write); }

@@ -145,6 +145,8 @@ Decision decide_validation(const Situation& situation) {
       situation, {"Validated", "the driver, its clients and the validators are ready", ""});
   // Work comes to it as soon as it is in service.
   decision.needs_fresh_view = true;
+  // What it has is fit for that, also if a newer revision has just come: that is the next upgrade.
+  decision.needs_fresh_driver = false;
   return decision;
 }
 

@@ -24,6 +24,8 @@ Scene validating(Duration ago = seconds(90)) {
 TEST(Validation, GoesToUncordonWhenAllPass) {
   Decision decision = validating().decide();
   EXPECT_EQ(entered(decision), State::uncordon);
+  EXPECT_TRUE(decision.needs_fresh_view);
+  EXPECT_FALSE(decision.needs_fresh_driver) << "a newer revision is the next upgrade";
   EXPECT_FALSE(decision.patch()->unschedulable.has_value()) << "that is the next step's";
 }
 
@@ -244,6 +246,7 @@ TEST(Validation, ADeadlineDoesNotPassWhileNobodyIsThere) {
   scene.validators = {not_ready(make_daemon_pod("validator", test_time - minutes(1)))};
   EXPECT_EQ(entered(scene.decide()), State::failed);
   EXPECT_TRUE(scene.decide().needs_fresh_view);
+  EXPECT_TRUE(scene.decide().needs_fresh_driver);
   scene.seen_since = scene.now - minutes(2);
   EXPECT_FALSE(scene.decide().writes());
   EXPECT_EQ(scene.decide().look_again, minutes(8));
