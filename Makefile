@@ -45,7 +45,7 @@ real: packages tools
 	@scripts/real-cluster build
 	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build --preset release -j $(JOBS) --target real_test
-	@ctest --preset real --repeat until-pass:2
+	@ctest --preset real -j 3 --repeat until-pass:2
 
 demo: build tools
 	@build/lockstep demo --kubectl tests/tools/bin/kubectl-1.36
@@ -61,7 +61,7 @@ bench: packages page
 	@bench/run build
 
 # NVIDIA's upgrade library and Lockstep, one after the other, on a genuine API server with the same simulated nodes.
-# IDLE: seconds of rest that are watched at the end. ONLY=lockstep, ONLY=upstream: one of them.
+# IDLE: seconds of rest that are watched at the end. ONLY=lockstep, ONLY=upstream: one of them. UPGRADE=no: only the rest.
 NODES ?= 100
 PARALLEL ?= 10
 IDLE ?= 300
@@ -71,7 +71,7 @@ bench-upstream: packages
 	@cmake --build --preset release -j $(JOBS) --target lockstep compare_upstream
 	@upstream=$$(scripts/upstream-controller) && LOCKSTEP_PROGRAM=build/lockstep UPSTREAM_CONTROLLER=$$upstream \
 	  LOCKSTEP_REAL_CLUSTER=$$(scripts/real-cluster path) NODES=$(NODES) PARALLEL=$(PARALLEL) IDLE=$(IDLE) \
-	  ONLY=$(ONLY) build/bench/upstream/compare_upstream
+	  ONLY=$(ONLY) UPGRADE=$(UPGRADE) build/bench/upstream/compare_upstream
 
 fuzz: packages
 	@cmake --preset fuzz > /dev/null
