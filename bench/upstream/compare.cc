@@ -15,7 +15,10 @@
 
 #include "base/strings.h"
 #include "fleet/keys.h"
+#include "fleet/state.h"
+#include "kube/sync_api.h"
 #include "real_cluster.h"
+#include "sim/rollout_part.h"
 #include "sim/simulated_fleet.h"
 #include "world/log.h"
 
@@ -33,6 +36,7 @@ struct Settings {
   int idle = 300;
   std::string upstream;  // NVIDIA's controller
   std::string only;      // one of the two; empty: both
+  bool upgrade = true;   // false: only the rest is watched
 };
 
 // Every node takes the same time: its driver is ready 5.5 s after its pod was deleted; a client and
@@ -110,6 +114,11 @@ class Contest {
     fleet_ = std::make_unique<sim::SimulatedFleet>(
         sim::Parts{*connection_.api, cluster_.loop(), random_, log_}, simulated);
     fleet_->start();
+    // As the chart does it: a kind that is not served would be asked for again and again.
+    auto defined =
+        kube::SyncApi(*connection_.api, cluster_.loop())
+            .create(resource::custom_resource_definitions, "", sim::driver_rollout_definition());
+    if (!defined) throw std::runtime_error(defined.error().text());
     wait("the fleet", [&] { return fleet_->running() && daemon_sets_are_ready(); });
     // What the GPU Operator's chart sets: NVIDIA's library wants it to be there.
     cluster_.set_policy(fmt::format(
@@ -123,7 +132,9 @@ class Contest {
   Figures run() {
     commands::Child& controller = start();
     wait("the controller to know every node", [&] { return cluster_.all_are("upgrade-done"); });
+    rest_for_an_hour();
     pass(seconds(5));
+    if (!settings_.upgrade) return at_rest(controller);
     const size_t log_before = cluster_.log().size();
     const Cost before = cost_of(controller.pid());
     const Time began = now();
@@ -164,6 +175,28 @@ class Contest {
                                  cluster_.plane.kubeconfig(user_)},
         std::map<std::string, std::string>{}, cluster_.directory() + "/upstream.log");
     return *upstream_;
+  }
+
+  // A fleet is upgraded after weeks, not seconds after its controller has first seen it: Lockstep
+  // reads a node once more that it takes for done since less than ten minutes (docs/UPGRADE.md).
+  void rest_for_an_hour() {
+    if (user_ != controller_user) return;
+    const Json patch(JsonObject{
+        {"metadata", JsonObject{{"annotations", JsonObject{{fleet::since_annotation,
+                                                            format_rfc3339(now() - hours(1))}}}}}});
+    kube::SyncApi api(*connection_.api, cluster_.loop());
+    for (const auto& [name, node] : cluster_.nodes()) {
+      auto patched = api.patch(resource::nodes, {"", name}, kube::PatchType::merge, patch);
+      if (!patched) throw std::runtime_error(patched.error().text());
+    }
+  }
+
+  Figures at_rest(const commands::Child& controller) {
+    Figures figures;
+    measure_idleness(controller, figures);
+    figures.cost.peak_mib = cost_of(controller.pid()).peak_mib;
+    figures.finished = true;
+    return figures;
   }
 
   void measure_idleness(const commands::Child& controller, Figures& figures) {
@@ -249,6 +282,15 @@ void show(const Settings& settings, const std::vector<std::string>& names,
   const auto per_node = [&](size_t calls) {
     return fmt::format("{:.2f}", static_cast<double>(calls) / settings.nodes);
   };
+  auto idle_rows = [&] {
+    row("peak memory",
+        [](const Figures& one) { return fmt::format("{:.0f} MiB", one.cost.peak_mib); });
+    row(fmt::format("API calls in {} s of rest", settings.idle),
+        [](const Figures& one) { return std::to_string(total_of(one.idle_calls)); });
+    row(fmt::format("CPU in {} s of rest", settings.idle),
+        [](const Figures& one) { return fmt::format("{:.2f} s", one.idle_cpu); });
+  };
+  if (!settings.upgrade) return idle_rows();
   row("all nodes done", [](const Figures& one) { return one.finished ? "yes" : "NO"; });
   row("wall time", [](const Figures& one) { return in_text(one.wall); });
   row("ideal", [&](const Figures&) { return in_text(ideal); });
@@ -271,12 +313,10 @@ void show(const Settings& settings, const std::vector<std::string>& names,
         [&, name = verb](const Figures& one) { return per_node(by_verb(one.calls)[name]); });
   }
   row("CPU", [](const Figures& one) { return fmt::format("{:.2f} s", one.cost.cpu_seconds); });
-  row("peak memory",
-      [](const Figures& one) { return fmt::format("{:.0f} MiB", one.cost.peak_mib); });
-  row(fmt::format("API calls in {} s of rest", settings.idle),
-      [](const Figures& one) { return std::to_string(total_of(one.idle_calls)); });
-  row(fmt::format("CPU in {} s of rest", settings.idle),
-      [](const Figures& one) { return fmt::format("{:.2f} s", one.idle_cpu); });
+  idle_rows();
+}
+
+void show_calls(const std::vector<std::string>& names, const std::vector<Figures>& all) {
   for (size_t i = 0; i < all.size(); ++i) {
     fmt::print("\n{}:\n", names[i]);
     for (const auto& [what, count] : all[i].calls) fmt::print("{:8} {}\n", count, what);
@@ -296,6 +336,7 @@ int compare(const Settings& settings) {
   if (settings.only != "lockstep") contest("NVIDIA's library", upstream_user);
   if (settings.only != "upstream") contest("Lockstep", controller_user);
   show(settings, names, all);
+  show_calls(names, all);
   const bool finished =
       std::all_of(all.begin(), all.end(), [](const Figures& one) { return one.finished; });
   const bool within = settings.only == "upstream" ||
@@ -328,6 +369,7 @@ int main() {
   settings.idle = number("IDLE", settings.idle);
   settings.upstream = text("UPSTREAM_CONTROLLER");
   settings.only = text("ONLY");
+  settings.upgrade = text("UPGRADE") != "no";
   if (settings.nodes < 1 || settings.parallel < 1 || settings.idle < 0) {
     fmt::print(stderr, "NODES and PARALLEL are 1 or more, IDLE 0 or more\n");
     return 2;
