@@ -38,6 +38,11 @@ int run_fleet(const FleetFlags& flags) {
   options.fleet.workloads.deployment_replicas = flags.work;
   options.kubelets.latencies.speed = flags.speed;
   options.kubelets.lease_interval = seconds(10);
+  if (!flags.gate_fails.empty()) {
+    for (int index = 0; index < flags.nodes; ++index) {
+      options.kubelets.behaviours[sim::node_name(index)].gate_fails = flags.gate_fails;
+    }
+  }
   if (flags.genuine_control_plane) options.actors = sim::Actors::beside_controllers();
   if (flags.nodes_only) options.actors = sim::Actors::nodes_only();
   sim::SimulatedFleet fleet({*parts.api, parts.loop, parts.random, *parts.log}, options);

@@ -13,6 +13,7 @@ struct FleetFlags {
   bool nodes_only = false;             // no objects, no operator: somebody else has them
   bool genuine_control_plane = false;  // it has its own controllers and scheduler
   int work = 0;                        // GPU pods of a Deployment
+  std::string gate_fails;              // driver version with which gates fail; empty: none
 };
 int run_fleet(const FleetFlags& flags);
 

@@ -70,6 +70,8 @@ void add_fleet(CLI::App& app, FleetFlags& flags, int& result) {
       ->capture_default_str();
   command->add_option("--work", flags.work, "GPU pods of a Deployment to run on them")
       ->capture_default_str();
+  command->add_option("--gate-fails", flags.gate_fails,
+                      "A driver version with which the gates of rollouts fail on every node");
   command->add_flag("--genuine-control-plane", flags.genuine_control_plane,
                     "The cluster has its own controllers and scheduler: DaemonSets, Deployments, "
                     "Jobs and claims are left to them");

@@ -104,7 +104,7 @@ TEST_F(ReadsAnew, TheDaemonSetOnceForAllWhoAskWhileItIsRead) {
   set.meta.ns = operator_ns;
   set.meta.name = driver_set;
   FreshNeeds needs;
-  needs.driver_set = &set;
+  needs.driver_set = set.meta.key();
   int answers = 0;
   for (int i = 0; i < 5; ++i) {
     reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) {
@@ -128,7 +128,7 @@ TEST_F(ReadsAnew, ADaemonSetThatCannotBeReadFailsAllWhoAskedForIt) {
   set.meta.ns = operator_ns;
   set.meta.name = driver_set;
   FreshNeeds needs;
-  needs.driver_set = &set;
+  needs.driver_set = set.meta.key();
   int failures = 0;
   for (int i = 0; i < 3; ++i) {
     reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) { failures += fresh ? 0 : 1; });

@@ -1,0 +1,226 @@
+// A rollout on a genuine control plane: gates are genuine Jobs, made into pods by the genuine Job
+// controller; the version stands in a genuine git repository, which a GitOps tool brings to the
+// cluster; the definition is held to its rules by the genuine API server. Only the nodes, and what
+// their GPUs would say, are simulated.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "kube/connect.h"
+#include "real_cluster.h"
+#include "sim/git_checkout.h"
+#include "sim/git_ops.h"
+#include "world/log.h"
+#include "world/random.h"
+
+namespace lockstep::real {
+namespace {
+
+const std::string old_version = "580.105.08";
+const std::string new_version = "580.126.20";
+constexpr int node_count = 8;
+
+// A bare repository with the version matrix and the ClusterPolicy's manifest.
+const std::string make_repository = R"(set -eu
+git init --quiet --bare --initial-branch=main gpu-versions.git
+git init --quiet --initial-branch=main work
+mkdir work/manifests
+cat > work/gpu-version-matrix.yaml << END
+versions:
+  current:
+    driver: "580.105.08"
+    status: production
+  canary:
+    driver: ""
+    status: ""
+END
+cat > work/manifests/cluster-policy.yaml << 'END'
+apiVersion: nvidia.com/v1
+kind: ClusterPolicy
+metadata: {name: cluster-policy}
+spec:
+  driver: {version: "${canary.driver}"}
+END
+git -C work add .
+git -C work commit --quiet -m "The versions of the fleet"
+git -C work push --quiet ../gpu-versions.git HEAD:refs/heads/main
+)";
+
+std::string rollout_object(const std::string& repository) {
+  return fmt::format(R"(apiVersion: lockstep.dev/v1alpha1
+kind: DriverRollout
+metadata: {{name: driver}}
+spec:
+  driver: {{kind: ClusterPolicy, name: cluster-policy}}
+  matrix: {{repo: "{}"}}
+  policy: {{maxParallelUpgrades: 3, maxUnavailable: "50%"}}
+  waves:
+    - name: canary
+      nodes: {{count: 2}}
+      gates: [driver, {{name: nccl, job: {{template: {{spec: {{containers: [{{name: nccl, image: nccl-tests}}]}}}}}}}}]
+      bake: {{duration: 10s, maxDuration: 2m}}
+    - {{name: rest, nodes: {{rest: true}}, gates: [ecc]}}
+)",
+                     repository);
+}
+
+struct RealRollout : testing::Test {
+  void SetUp() override {
+    if (std::string why = ControlPlane::missing(); !why.empty()) GTEST_SKIP() << why;
+    cluster.emplace();
+  }
+
+  std::string must(const std::string& script) {
+    ProcessOutput run = cluster->sh(
+        fmt::format("cd '{}'; export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=somebody "
+                    "GIT_AUTHOR_EMAIL=somebody@localhost GIT_COMMITTER_NAME=somebody "
+                    "GIT_COMMITTER_EMAIL=somebody@localhost; {}",
+                    cluster->directory(), script));
+    EXPECT_EQ(run.exit_code, 0) << script << "\n" << run.output << run.error;
+    return run.output;
+  }
+
+  // The fleet, its definitions, the repository, the GitOps tool and the controller.
+  void come_up(const std::vector<std::string>& fleet_flags) {
+    std::vector<std::string> flags{"--work", "4"};
+    flags.insert(flags.end(), fleet_flags.begin(), fleet_flags.end());
+    cluster->add_real_fleet(node_count, 30, flags);
+    must("kubectl create -f " LOCKSTEP_ROLLOUT_DEFINITION);
+    must("kubectl wait --for=condition=Established crd/driverrollouts.lockstep.dev");
+    // The GPU operator makes it; a genuine API server turns pods away that name another.
+    must(
+        "echo '{\"apiVersion\": \"node.k8s.io/v1\", \"kind\": \"RuntimeClass\", \"metadata\": "
+        "{\"name\": \"nvidia\"}, \"handler\": \"nvidia\"}' | kubectl create -f -");
+    // What an agent on each node would say of its GPUs.
+    must(
+        "kubectl annotate nodes --all "
+        "lockstep.dev/gpu-health='{\"gpus\":8,\"FatalXid\":0,\"linksDown\":0}'");
+    must(make_repository);
+    repository = cluster->directory() + "/gpu-versions.git";
+    start_git_ops();
+    ASSERT_TRUE(
+        SystemFiles().write(cluster->directory() + "/rollout.yaml", rollout_object(repository)));
+    must("kubectl create -f rollout.yaml");
+    cluster->start_real_controller("controller");
+    cluster->require("a known fleet", [&] { return cluster->all_are("upgrade-done"); });
+    cluster->require("work", [&] { return cluster->running_work() == 4; });
+    cluster->require("a rollout that waits", [&] { return reason() == "NothingToDo"; });
+  }
+
+  void start_git_ops() {
+    kube::ConnectOptions options;
+    options.kubeconfig = cluster->plane.kubeconfig(fleet_user);
+    options.version = "gitops";
+    auto connected = kube::connect(options, {}, files, processes, cluster->loop());
+    ASSERT_TRUE(connected) << connected.error().text();
+    connection = std::move(*connected);
+    checkout.emplace(cluster->loop(), program, repository, "main");
+    sim::GitOpsOptions tool;
+    tool.poll = seconds(1);
+    git_ops.emplace(sim::Parts{*connection.api, cluster->loop(), random, log}, *checkout, tool);
+    git_ops->start();
+  }
+
+  // The commit of a person who wants the canary to try a version.
+  void set_canary() {
+    must(fmt::format("'{}' matrix set driver={} --repo 'file://{}' --branch main",
+                     commands::lockstep_program(), new_version, repository));
+  }
+
+  Json rollout() { return cluster->get(fleet::driver_rollouts, "driver"); }
+  std::string phase() { return std::string(text_at(rollout(), "status", "phase")); }
+  std::string reason() { return std::string(text_at(rollout(), "status", "reason")); }
+  bool is_over() {
+    const std::string now = phase();
+    return now == "Complete" || now == "RolledBack" || now == "Held";
+  }
+  std::string log_of_git(const std::string& format) {
+    return must("git -C gpu-versions.git log main --format='" + format + "'");
+  }
+  std::string show() {
+    return print_json(rollout()) + cluster->table() +
+           cluster->sh("kubectl get jobs -A -o wide; kubectl describe jobs -A | tail -40").output;
+  }
+
+  std::optional<RealCluster> cluster;
+  SystemFiles files;
+  SystemProcesses processes;
+  SystemRandom random;
+  SilentLog log;
+  git::Program program{processes, {{"PATH", "/usr/bin:/bin"}, {"GIT_CONFIG_GLOBAL", "/dev/null"}}};
+  std::string repository;
+  kube::Connection connection;
+  std::optional<sim::GitCheckout> checkout;
+  std::optional<sim::GitOps> git_ops;
+};
+
+// How many Jobs of each gate have ended well.
+std::map<std::string, size_t> completed_jobs(const std::vector<Json>& jobs) {
+  std::map<std::string, size_t> completed;
+  for (const Json& job : jobs) {
+    if (as_integer(find(job, "status", "succeeded")) != 1) continue;
+    ++completed[std::string(text_at(job, "metadata", "labels", "lockstep.dev/gate"))];
+  }
+  return completed;
+}
+
+TEST_F(RealRollout, IsPromotedByACommitWhenItsGatesHavePassed) {
+  come_up({});
+  set_canary();
+  ASSERT_TRUE(cluster->wait([&] { return is_over(); })) << show();
+  EXPECT_EQ(phase(), "Complete") << show();
+  EXPECT_TRUE(cluster->all_are("upgrade-done", new_version)) << cluster->table();
+  EXPECT_EQ(must("kubectl wait --for=condition=Complete driverrollout/driver --timeout=10s"),
+            "driverrollout.lockstep.dev/driver condition met\n");
+
+  // Two nodes of the canary with two gates, and the rest with one: genuine Jobs.
+  auto completed = completed_jobs(cluster->list(resource::jobs, "lockstep-system"));
+  EXPECT_EQ(completed, (std::map<std::string, size_t>{{"driver", 2}, {"nccl", 2}, {"ecc", 6}}));
+
+  // Three commits: the repository's first, the person's, and the promotion, with its evidence.
+  std::string subjects = log_of_git("%s");
+  EXPECT_EQ(std::count(subjects.begin(), subjects.end(), '\n'), 3) << subjects;
+  std::string newest = must("git -C gpu-versions.git show main");
+  const std::string commit(text_at(rollout(), "status", "promoteCommit"));
+  EXPECT_NE(newest.find(commit), std::string::npos) << newest;
+  EXPECT_FALSE(commit.empty());
+  for (const char* part : {"Rollout: driver", "gate driver of canary: Passed, 2 nodes",
+                           "gate nccl of canary: Passed, 2 nodes", "bake of canary: "}) {
+    EXPECT_NE(newest.find(part), std::string::npos) << part << " in\n" << newest;
+  }
+  std::string matrix = must("git -C gpu-versions.git show main:gpu-version-matrix.yaml");
+  EXPECT_NE(matrix.find("current:\n    driver: \"" + new_version + "\""), std::string::npos)
+      << matrix;
+  EXPECT_TRUE(cluster->wait([&] { return cluster->running_work() == 4; }));
+  EXPECT_NE(cluster->end_fleet().find("lost their driver while they ran: 0"), std::string::npos);
+}
+
+TEST_F(RealRollout, IsTakenBackByARevertWhenAGateFailsOnTheCanary) {
+  come_up({"--gate-fails", new_version});
+  set_canary();
+  ASSERT_TRUE(cluster->wait([&] { return is_over(); })) << show();
+  EXPECT_EQ(phase(), "RolledBack") << show();
+  EXPECT_TRUE(cluster->all_are("upgrade-done", old_version)) << cluster->table();
+
+  // The revert: what it takes back, and why; the matrix is as it was.
+  std::string newest = must("git -C gpu-versions.git show main");
+  const std::string commit(text_at(rollout(), "status", "revertCommit"));
+  EXPECT_NE(newest.find(commit), std::string::npos) << newest;
+  EXPECT_FALSE(commit.empty());
+  for (const char* part : {"Revert", "exit code 1", "This reverts commit"}) {
+    EXPECT_NE(newest.find(part), std::string::npos) << part << " in\n" << newest;
+  }
+  EXPECT_EQ(must("git -C gpu-versions.git diff --stat main~2 main"), "");
+  EXPECT_EQ(git_ops->synced_revision(),
+            must("git -C gpu-versions.git rev-parse main | tr -d '\\n'"));
+
+  // No node outside the canary ever left the old version: its label says each one it has had.
+  std::map<std::string, std::set<std::string>> seen;
+  for (const NodeVersion& version : cluster->history()) seen[version.state].insert(version.node);
+  EXPECT_EQ(seen["cordon-required"].size(), 2u) << "two nodes are the canary";
+  EXPECT_NE(cluster->end_fleet().find("lost their driver while they ran: 0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::real
