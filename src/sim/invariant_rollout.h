@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "rollout/rollout_gate.h"
+#include "rollout/rollout_status.h"
 #include "sim/invariant.h"
 
 namespace lockstep::sim {

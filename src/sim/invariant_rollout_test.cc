@@ -58,7 +58,7 @@ TEST_F(RolloutInvariantTest, SeesANodeThatBeginsOutsideTheOpenWaves) {
   go("gpu-1", {State::required, State::cordon});
   expect_innocent();
   go("gpu-2", {State::required, State::cordon});
-  expect_violation("gpu-2 was begun, and WaveNotOpen");
+  expect_violation("gpu-2 was begun, and its wave (2) is not open");
 }
 
 TEST_F(RolloutInvariantTest, SeesANodeThatBeginsWhileTheWavesAreClosed) {
@@ -70,7 +70,24 @@ TEST_F(RolloutInvariantTest, SeesANodeThatBeginsWhileTheWavesAreClosed) {
   write_status();
   cluster->loop.run_for(minutes(1));
   go("gpu-1", {State::required, State::cordon});
-  expect_violation("gpu-1 was begun, and WaveNotOpen");
+  expect_violation("gpu-1 was begun, and the waves are closed");
+}
+
+TEST_F(RolloutInvariantTest, SeesANodeThatBeginsWithAVersionThatTheWavesAreNotOpenFor) {
+  start_rollout();
+  status.open_for.revisions = {{"gpu-operator/nvidia-driver-daemonset", "another"}};
+  write_status();
+  cluster->loop.run_for(minutes(1));
+  go("gpu-1", {State::required, State::cordon});
+  expect_violation("gpu-1 was begun, and the waves are open for another version");
+}
+
+TEST_F(RolloutInvariantTest, SeesANodeThatBeginsWhileTheRolloutIsPaused) {
+  start_rollout();
+  ASSERT_TRUE(part->change_spec(JsonObject{{"paused", true}}));
+  cluster->loop.run_for(minutes(1));
+  go("gpu-1", {State::required, State::cordon});
+  expect_violation("gpu-1 was begun, and the rollout is paused");
 }
 
 TEST_F(RolloutInvariantTest, SeesAWaveThatOpensOnAnythingButPassed) {
