@@ -52,7 +52,7 @@ demo: build tools
 
 # Lockstep's image without Docker or a registry: an OCI archive, for ctr images import and the like.
 image: build
-	@rm -rf build/image && scripts/image-root build/lockstep build/image
+	@rm -rf build/image && scripts/image-root build/lockstep build/image $(GIT)
 	@scripts/image-archive build/image build/lockstep-image.tar
 
 bench: packages page

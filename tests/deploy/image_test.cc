@@ -74,6 +74,27 @@ TEST_F(Image, RunsAsNobody) {
             commands::run_lockstep({"install", "--dry-run"}).output);
 }
 
+// Without a shell: what git needs for HTTPS is there, down to the connection that nobody answers.
+TEST_F(Image, WithGitReachesForARepositoryOverHttps) {
+  if (geteuid() != 0) GTEST_SKIP() << "chroot needs root";
+  Path with_git = cluster.directory() + "/root-with-git";
+  must(fmt::format("'{}' '{}' '{}' --with-git", (scripts / "image-root").string(),
+                   commands::lockstep_program(), with_git.string()));
+  // As every container has it.
+  must(fmt::format("mkdir '{0}/dev' && mknod -m 666 '{0}/dev/null' c 1 3", with_git.string()));
+  auto git = [&](const std::string& words) {
+    return cluster.sh(
+        fmt::format("env -i PATH=/usr/bin HOME=/tmp /usr/sbin/chroot --userspec=65532:65532 '{}' "
+                    "/usr/bin/git {}",
+                    with_git.string(), words));
+  };
+  EXPECT_TRUE(git("--version").output.starts_with("git version ")) << git("--version").error;
+  ProcessOutput asked = git("ls-remote https://127.0.0.1:1/versions");
+  EXPECT_EQ(asked.exit_code, 128);
+  EXPECT_NE(asked.error.find("Failed to connect to 127.0.0.1"), std::string::npos) << asked.error;
+  EXPECT_FALSE(std::filesystem::exists(with_git / "bin/sh"));
+}
+
 // libcurl is loaded at run time, with everything that it needs for TLS; address, authority and
 // token come as they come to a pod.
 TEST_F(Image, ReachesAnApiServerOverTlsAsAPodDoes) {
