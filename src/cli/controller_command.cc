@@ -78,6 +78,7 @@ struct Notices {
 // there is no first, and the watch is by itself.
 struct Controllers {
   controller::GitMatrix git;
+  controller::HttpGateAsker asker;
   std::unique_ptr<controller::UpgradeController> upgrade;
   std::unique_ptr<controller::FleetWatch> own_watch;
   controller::FleetWatch& watch;
@@ -87,6 +88,7 @@ struct Controllers {
 
   Controllers(ClusterSession& session, const ControllerFlags& flags)
       : git(session.loop, git_options()),
+        asker(system_environment(), session.loop),
         upgrade(flags.conducts() ? nullptr
                                  : std::make_unique<controller::UpgradeController>(
                                        *session.api, session.loop, session.random, *session.log,
@@ -141,6 +143,7 @@ struct Controllers {
   controller::RolloutOptions rollout_options(const ControllerFlags& flags) {
     controller::RolloutOptions options;
     options.git = &git;
+    options.asker = &asker;
     options.conduct = flags.conducts();
     options.gates.ns = flags.ns;
     if (!flags.gate_image.empty()) options.gates.image = flags.gate_image;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "fleet/driver.h"
 #include "rollout/rollout_spec.h"
 
 namespace lockstep::controller {
@@ -40,6 +41,16 @@ void add_breaches(const BakeNode& entry, const std::map<std::string, int64_t>& h
   if (!entry.version.empty() && !version.empty() && version != entry.version) {
     breaches.push_back(
         {"WrongVersion", name, fmt::format("{} is loaded instead of {}", version, entry.version)});
+  }
+  for (const std::string& published : entry.published) {
+    // The label may lag behind: whoever tells of what is meant to run is right, too.
+    if (version.empty() || fleet::is_same_version(published, version) ||
+        fleet::is_same_version(published, entry.version)) {
+      continue;
+    }
+    breaches.push_back(
+        {"PluginDisagrees", name,
+         fmt::format("its DRA plugin tells of {}, and {} is loaded", published, version)});
   }
   auto gpus = health.find("gpus");
   if (gpus != health.end() && gpus->second < gpus_of(node)) {
@@ -138,42 +149,75 @@ std::optional<KeptBake> KeptBake::from_map(const ConfigMap& map) {
   return kept;
 }
 
-void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now) {
+namespace {
+
+const ReadHealth& read_health(const std::shared_ptr<const Node>& node, const std::string& name,
+                              HealthMemory& memory) {
+  ReadHealth& read = memory[name];
+  if (read.node == node) return read;
+  read.node = node;
+  read.counts = health_of(*node);
+  read.has_events =
+      read.counts && std::any_of(read.counts->begin(), read.counts->end(), [](const auto& each) {
+        return !is_state(each.first) && each.second != 0;
+      });
+  return read;
+}
+
+void add_events(KeptBake& kept, const BakeNode& entry, const std::string& name,
+                const std::map<std::string, int64_t>& health, bool is_first,
+                rollout::ModelStep& model) {
+  auto& seen = kept.seen[name];
+  for (const auto& [kind, count] : health) {
+    if (is_state(kind)) continue;
+    int64_t& before = seen[kind];
+    // A count that went back began anew.
+    int64_t more = count >= before ? count - before : count;
+    before = count;
+    if (more == 0 || is_first) continue;
+    (entry.upgraded ? model.upgraded_events : model.control_events)[kind] += more;
+  }
+  std::erase_if(seen, [](const auto& each) { return each.second == 0; });
+  if (seen.empty()) kept.seen.erase(name);
+}
+
+}  // namespace
+
+void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now,
+                  HealthMemory* memory) {
+  HealthMemory none;
+  HealthMemory& known = memory == nullptr ? none : *memory;
   bool is_first = !kept.until.is_set();
   double hours_passed = is_first ? 0 : in_seconds(now - kept.until) / 3600;
   rollout::BakeStep step;
   step.at = now;
-  std::map<std::string, rollout::ModelStep> models;
+  std::map<std::string, rollout::ModelStep, std::less<>> models;
   kept.silent = kept.upgraded = 0;
   for (const BakeNode& entry : nodes) {
     const Node& node = *entry.node;
     std::string name = node.meta.name.str();
     if (entry.upgraded) ++kept.upgraded;
-    auto health = health_of(node);
-    if (!health) {
+    const ReadHealth& health = read_health(entry.node, name, known);
+    if (!health.counts) {
       // What a node does not tell is neither exposure nor peace.
       if (entry.upgraded) ++kept.silent;
       continue;
     }
-    add_breaches(entry, *health, step);
-    std::string model_name(node.meta.labels.get(rollout::gpu_model_label));
-    rollout::ModelStep& model = models[model_name];
-    model.model = model_name;
+    add_breaches(entry, *health.counts, step);
+    std::string_view model_name = node.meta.labels.get(rollout::gpu_model_label);
+    auto at = models.find(model_name);
+    if (at == models.end()) {
+      at = models.emplace(std::string(model_name), rollout::ModelStep{}).first;
+      at->second.model = std::string(model_name);
+    }
+    rollout::ModelStep& model = at->second;
     if (entry.busy) {
       (entry.upgraded ? model.upgraded_hours : model.control_hours) +=
           hours_passed * static_cast<double>(gpus_of(node));
     }
-    for (const auto& [kind, count] : *health) {
-      if (is_state(kind)) continue;
-      int64_t& before = kept.seen[name][kind];
-      // A count that went back began anew.
-      int64_t more = count >= before ? count - before : count;
-      before = count;
-      if (more == 0 || is_first) continue;
-      (entry.upgraded ? model.upgraded_events : model.control_events)[kind] += more;
+    if (health.has_events || kept.seen.contains(name)) {
+      add_events(kept, entry, name, *health.counts, is_first, model);
     }
-    std::erase_if(kept.seen[name], [](const auto& each) { return each.second == 0; });
-    if (kept.seen[name].empty()) kept.seen.erase(name);
   }
   for (auto& [name, model] : models) step.models.push_back(std::move(model));
   kept.until = now;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "controller/fleet_watch.h"
@@ -38,13 +39,23 @@ struct BakeNode {
   std::shared_ptr<const Node> node;
   bool upgraded = false;
   bool busy = false;
-  std::string version;  // that is meant to run there; empty: not asked
+  std::string version = {};                 // that is meant to run there; empty: not asked
+  std::vector<std::string> published = {};  // which versions its DRA plugins tell
 };
 
 std::string bake_name(const std::string& rollout, size_t wave);
 
+// What a node said when it was last looked, so that its words are read once.
+struct ReadHealth {
+  std::shared_ptr<const Node> node;
+  std::optional<std::map<std::string, int64_t>> counts;  // nothing: it says nothing
+  bool has_events = false;                               // any of them is more than nothing
+};
+using HealthMemory = std::unordered_map<std::string, ReadHealth>;
+
 // Adds what happened since it was last looked. The first look only notes where the counts stand.
-void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now);
+void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now,
+                  HealthMemory* memory = nullptr);
 
 // The judge's word on what was kept.
 rollout::BakeView judge_bake(const KeptBake& kept, Time now);

@@ -124,5 +124,36 @@ TEST(BakeKeeper, ComesBackFromItsConfigMapAndGoesOn) {
 
 TEST(BakeKeeper, WhatIsNoBakeIsNone) { EXPECT_FALSE(KeptBake::from_map(ConfigMap{})); }
 
+TEST(BakeKeeper, APluginThatTellsOfAnotherDriverThanIsLoadedIsABreach) {
+  KeptBake kept = fresh();
+  BakeNode upgraded = node("a", true, true, "{\"gpus\":8}");
+  upgraded.published = {"570"};
+  look_at_bake(kept, {upgraded}, began);
+  EXPECT_EQ(judge_bake(kept, began).outcome, rollout::Outcome::failed);
+  EXPECT_NE(judge_bake(kept, began).text.find("PluginDisagrees on a"), std::string::npos);
+  // The same version, as the plugin writes it.
+  KeptBake well = fresh();
+  upgraded.published = {"580"};
+  look_at_bake(well, {upgraded}, began);
+  EXPECT_NE(judge_bake(well, began).outcome, rollout::Outcome::failed);
+}
+
+TEST(BakeKeeper, WordsThatWereReadBeforeCountTheSame) {
+  HealthMemory memory;
+  KeptBake with = fresh();
+  KeptBake without = fresh();
+  std::vector<BakeNode> nodes{node("a", true, true, "{\"FatalXid\":1}"),
+                              node("c", false, true, "{\"gpus\":8}")};
+  for (int look = 0; look < 4; ++look) {
+    // One of them says something new each time.
+    nodes[0] = node("a", true, true, fmt::format("{{\"FatalXid\":{}}}", 1 + look / 2));
+    look_at_bake(with, nodes, began + minutes(5 * look), &memory);
+    look_at_bake(without, nodes, began + minutes(5 * look));
+  }
+  EXPECT_EQ(with.record.text(), without.record.text());
+  EXPECT_EQ(with.seen, without.seen);
+  EXPECT_EQ(memory.size(), 2U);
+}
+
 }  // namespace
 }  // namespace lockstep::controller

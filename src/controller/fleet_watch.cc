@@ -483,17 +483,34 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
   bool looks_at_clients = !options_.clients.empty();
   if (looks_at_clients && fleet::state_of(*node, rules_.keys) == fleet::State::validation) {
     view.clients = clients_on(view, options_.clients);
-    slices.cache.for_each("node", node->meta.name, [&](const auto& slice) {
-      for (const auto& device : slice->devices) {
-        const Text* version = device.find_attribute("driverVersion");
-        if (version == nullptr) continue;
-        auto& known = view.slice_versions;
-        if (std::find(known.begin(), known.end(), version->view()) == known.end()) {
-          known.push_back(version->str());
-        }
-      }
-    });
+    view.slice_versions = published_versions(node->meta.name.str());
   }
+}
+
+bool FleetWatch::runs_gpu_pods(const std::string& node) const {
+  auto lookup = [this](std::string_view ns, std::string_view claim) {
+    return claims.cache.find(kube::KeyView(ns, claim));
+  };
+  bool runs = false;
+  pods.cache.for_each("node", node, [&](const fleet::PodPtr& pod) {
+    runs = runs || (pod->phase == PodPhase::running && !fleet::is_driver_pod(*pod) &&
+                    fleet::uses_gpu(*pod, lookup, options_.gpu_pods));
+  });
+  return runs;
+}
+
+std::vector<std::string> FleetWatch::published_versions(const std::string& node) const {
+  std::vector<std::string> known;
+  slices.cache.for_each("node", node, [&](const auto& slice) {
+    for (const auto& device : slice->devices) {
+      const Text* version = device.find_attribute("driverVersion");
+      if (version == nullptr) continue;
+      if (std::find(known.begin(), known.end(), version->view()) == known.end()) {
+        known.push_back(version->str());
+      }
+    }
+  });
+  return known;
 }
 
 bool FleetWatch::is_current(const std::string& name) const {

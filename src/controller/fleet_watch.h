@@ -106,6 +106,10 @@ class FleetWatch {
 
   // Of each node that is counted, while rollouts are looked at.
   const std::map<std::string, DriverFacts>& driver_facts() const { return driver_facts_; }
+  // A pod that uses the node's GPUs runs there.
+  bool runs_gpu_pods(const std::string& node) const;
+  // Which driver versions the node's DRA plugins tell the scheduler.
+  std::vector<std::string> published_versions(const std::string& node) const;
   // The newest revision of a driver's DaemonSet and the one before it, with the versions that their
   // images name. Not set: it is not known at this moment.
   struct SetRevisions {

@@ -16,19 +16,12 @@ using rollout::Outcome;
 constexpr std::string_view gate_label = "lockstep.dev/gate";
 constexpr int64_t gate_seconds = 1800;
 constexpr int64_t keep_seconds = 7 * 24 * 3600;
-// As `lockstep gate` ends.
-constexpr int exit_failed = 1;
-
-kube::ReflectorOptions watch_of(const std::string& ns) {
+kube::ReflectorOptions watch_of(const ResourceType& type, const std::string& ns) {
   kube::ReflectorOptions options;
-  options.type = resource::jobs;
+  options.type = type;
   options.ns = ns;
   options.query.emplace_back("labelSelector", std::string(gate_label));
   return options;
-}
-
-bool runs_on_nodes(const rollout::GateSpec& gate) {
-  return gate.kind == rollout::GateKind::built_in || gate.kind == rollout::GateKind::job;
 }
 
 // Of all nodes together: one that failed decides, then one that could not tell, then one that runs.
@@ -54,12 +47,22 @@ struct Sum {
   }
 };
 
+// A container that says nothing of its end leaves the end of its log.
+void keep_last_words(JsonObject& pod) {
+  Json* containers = pod.if_contains("containers");
+  if (containers == nullptr || !containers->is_array()) return;
+  for (Json& container : containers->as_array()) {
+    if (!container.is_object() || find(container, "terminationMessagePolicy") != nullptr) continue;
+    container.as_object()["terminationMessagePolicy"] = "FallbackToLogsOnError";
+  }
+}
+
 JsonObject built_in_pod(const GateJobsOptions& options, const std::string& gate) {
   // By the runtime, not by the device plugin: all of the node's GPUs, whoever has them.
   JsonObject container{
       {"name", "gate"},
       {"image", options.image},
-      {"args", JsonArray{"gate", gate}},
+      {"args", JsonArray{"gate", gate, "--termination-message", "/dev/termination-log"}},
       {"env", JsonArray{JsonObject{{"name", "NVIDIA_VISIBLE_DEVICES"}, {"value", "all"}},
                         JsonObject{{"name", "NVIDIA_DRIVER_CAPABILITIES"}, {"value", "all"}}}},
       {"securityContext", JsonObject{{"privileged", true}}}};
@@ -69,24 +72,50 @@ JsonObject built_in_pod(const GateJobsOptions& options, const std::string& gate)
 
 }  // namespace
 
+bool runs_on_nodes(const rollout::GateSpec& gate) {
+  return gate.kind == rollout::GateKind::built_in || gate.kind == rollout::GateKind::job;
+}
+
+std::string GateRun::id() const {
+  return fmt::format("{}\n{}\n{}", revision, started.is_set() ? format_rfc3339(started) : "",
+                     round);
+}
+
 GateJobs::GateJobs(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatch& watch,
                    GateJobsOptions options)
     : api_(api),
-      watch_(watch),
       options_(std::move(options)),
-      jobs_(api, loop, random, log, watch.context(), watch_of(options_.ns)) {
+      jobs_(api, loop, random, log, watch.context(), watch_of(resource::jobs, options_.ns)),
+      pods_(api, loop, random, log, watch.context(), watch_of(resource::pods, options_.ns)) {
   jobs_.cache.on_change([this](const auto&) {
+    if (listener_) listener_();
+  });
+  pods_.cache.on_change([this](const kube::Cache<GenericObject>::Change& change) {
+    note_pod(change.object(), change.after != nullptr);
     if (listener_) listener_();
   });
 }
 
-void GateJobs::start() { jobs_.reflector.start(); }
+void GateJobs::start() {
+  jobs_.reflector.start();
+  pods_.reflector.start();
+}
+
+void GateJobs::note_pod(const GenericObject& pod, bool is_there) {
+  const OwnerReference* owner = pod.meta.controller();
+  if (owner == nullptr) return;
+  if (is_there) {
+    ends_[owner->uid.str()] = rollout::gate_end_of(*pod.document);
+  } else {
+    ends_.erase(owner->uid.str());
+  }
+}
 
 std::string GateJobs::job_name(const GateRun& run, const std::string& gate, const std::string& node,
                                int attempt) const {
   constexpr size_t length = 16;
-  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", run.rollout, run.wave, run.revision,
-                                 gate, node, attempt);
+  std::string text =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}", run.rollout, run.wave, run.id(), gate, node, attempt);
   return "lockstep-gate-" + sha256_hex(text).substr(0, length);
 }
 
@@ -102,6 +131,7 @@ Json GateJobs::job_object(const GateRun& run, const rollout::GateSpec& gate,
   } else {
     pod = built_in_pod(options_, gate.name);
   }
+  keep_last_words(pod);
   pod["nodeName"] = node;
   pod["restartPolicy"] = "Never";
   pod["tolerations"] = JsonArray{JsonObject{{"operator", "Exists"}}};
@@ -121,18 +151,18 @@ Json GateJobs::job_object(const GateRun& run, const rollout::GateSpec& gate,
 
 GateJobs::NodeVerdict GateJobs::read_failure(const Job& job) const {
   NodeVerdict verdict;
-  verdict.outcome = Outcome::error;
-  verdict.text = "its pod left no exit code";
-  auto look = [&](const std::shared_ptr<const Pod>& pod) {
-    const OwnerReference* owner = pod->meta.controller();
-    if (owner == nullptr || owner->uid != job.meta.uid) return;
-    for (const ContainerStatus& status : pod->container_statuses) {
-      if (!status.terminated) continue;
-      verdict.outcome = status.exit_code == exit_failed ? Outcome::failed : Outcome::error;
-      verdict.text = fmt::format("exit code {}", status.exit_code);
-    }
-  };
-  watch_.pods.cache.for_each("node", job.meta.annotations.get("lockstep.dev/node"), look);
+  auto at = ends_.find(job.meta.uid.str());
+  if (at == ends_.end()) {
+    verdict.outcome = Outcome::error;
+    verdict.text = "its pod left no exit code";
+  } else if (!at->second) {
+    // The Job was heard of before its pod was.
+    verdict.outcome = Outcome::running;
+  } else {
+    rollout::GateWord word = rollout::word_of(*at->second);
+    verdict.outcome = word.outcome;
+    verdict.text = word.text;
+  }
   return verdict;
 }
 
@@ -159,8 +189,9 @@ GateJobs::NodeVerdict GateJobs::verdict_of(const GateRun& run, const rollout::Ga
     }
     NodeVerdict failure = read_failure(*job);
     verdict.text = failure.text;
-    if (failure.outcome == Outcome::failed) {
-      verdict.outcome = Outcome::failed;
+    // Its own error is tried again; all else stands.
+    if (failure.outcome != Outcome::error) {
+      verdict.outcome = failure.outcome;
       return verdict;
     }
   }
@@ -172,11 +203,7 @@ GateJobs::NodeVerdict GateJobs::verdict_of(const GateRun& run, const rollout::Ga
 std::vector<rollout::Verdict> GateJobs::verdicts(const GateRun& run) const {
   std::vector<rollout::Verdict> verdicts;
   for (const rollout::GateSpec& gate : run.gates) {
-    if (!runs_on_nodes(gate)) {
-      verdicts.push_back({gate.name, Outcome::inconclusive,
-                          "this controller cannot ask gates of this kind", gate.dry_run});
-      continue;
-    }
+    if (!runs_on_nodes(gate)) continue;
     Sum sum;
     bool complete = true;
     for (const std::string& node : run.nodes) {

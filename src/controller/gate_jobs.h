@@ -4,13 +4,16 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "controller/fleet_watch.h"
 #include "kube/cache_feed.h"
+#include "objects/generic_object.h"
 #include "objects/job.h"
+#include "rollout/gate_end.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
 
@@ -22,14 +25,25 @@ struct GateJobsOptions {
   int tries = 3;                                           // of a gate that ends with an error
 };
 
-// A wave's gates as they run for one revision of the driver.
+// A wave's gates as they run once: for one revision of the driver, since the rollout began with
+// it, and for each time that a person lets them be tried again.
 struct GateRun {
   std::string rollout;
   size_t wave = 0;
+  std::string wave_name;
   std::string revision;
+  std::string version;
+  Time started;
+  int64_t round = 0;
   std::vector<rollout::GateSpec> gates;
   std::vector<std::string> nodes;
+
+  // What tells one run from another.
+  std::string id() const;
 };
+
+// A built-in gate or a Job; others ask somebody over the network.
+bool runs_on_nodes(const rollout::GateSpec& gate);
 
 class GateJobs {
  public:
@@ -40,7 +54,7 @@ class GateJobs {
 
   void start();
   void on_change(std::function<void()> listener) { listener_ = std::move(listener); }
-  // By gate; one of which no Job has been made yet is left out.
+  // Of gates that run on nodes, by gate; one of which no Job has been made yet is left out.
   std::vector<rollout::Verdict> verdicts(const GateRun& run) const;
   // Makes the Jobs that are missing; may be asked again. `done` when all were answered.
   void begin(const GateRun& run, std::function<void()> done);
@@ -56,15 +70,18 @@ class GateJobs {
   NodeVerdict verdict_of(const GateRun& run, const rollout::GateSpec& gate,
                          const std::string& node) const;
   NodeVerdict read_failure(const Job& job) const;
+  void note_pod(const GenericObject& pod, bool is_there);
   std::string job_name(const GateRun& run, const std::string& gate, const std::string& node,
                        int attempt) const;
   Json job_object(const GateRun& run, const rollout::GateSpec& gate, const std::string& node,
                   int attempt) const;
 
   kube::Api& api_;
-  FleetWatch& watch_;
   GateJobsOptions options_;
   kube::CachedResource<Job> jobs_;
+  // Whole ones: their last words are in them.
+  kube::CachedResource<GenericObject> pods_;
+  std::map<std::string, std::optional<rollout::GateEnd>> ends_;  // of pods, by their Job's uid
   std::function<void()> listener_;
   Scope scope_;
 };

@@ -66,6 +66,11 @@ Result<std::string> stage_taking_back(git::Clone& clone, const MatrixCommit& com
                                  commit.evidence);
 }
 
+Result<std::string> check(git::Clone& clone, const MatrixCommit& commit) {
+  LOCKSTEP_TRY(const std::string text, clone.read(commit.place.path));
+  return check_text(text, commit);
+}
+
 // Which commit did what is done already.
 Result<std::string> find_done(git::Clone& clone, const MatrixCommit& commit) {
   if (commit.step == rollout::GitStep::take_back) return std::string(no_commit);
@@ -99,6 +104,14 @@ bool may_pass(const Error& error) {
     default:
       return false;
   }
+}
+
+Result<std::string> check_text(const std::string& text, const MatrixCommit& commit) {
+  LOCKSTEP_TRY(const rollout::Matrix matrix, rollout::parse_matrix(text, commit.place.path));
+  if (std::string why = rollout::one_way_step(matrix, commit.version); !why.empty()) {
+    return fail(ErrorKind::conflict, why);
+  }
+  return std::string(no_commit);
 }
 
 struct GitMatrix::Worker {
@@ -140,6 +153,7 @@ Result<std::string> GitMatrix::commit_now(Processes& processes, const GitMatrixO
   LOCKSTEP_TRY(const git::Source source, git::find_source(program, commit.place.repository));
   name_committer(program, options);
   LOCKSTEP_TRY(const auto clone, git::Clone::open(program, source, commit.place.branch));
+  if (commit.step == rollout::GitStep::check) return check(*clone, commit);
   auto stage = [&](git::Clone& there) {
     return commit.step == rollout::GitStep::promote ? stage_promotion(there, commit)
                                                     : stage_taking_back(there, commit);

@@ -32,6 +32,9 @@ class MatrixStore {
 
 inline constexpr std::string_view no_commit = "none";
 
+// Of a matrix that was read for GitStep::check: an error says why there is no way back.
+Result<std::string> check_text(const std::string& text, const MatrixCommit& commit);
+
 // Whether trying again by itself may help: not for a conflict, a refusal or a thing that is not
 // there.
 bool may_pass(const Error& error);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "kube/typed.h"
+#include "rollout/rollout_progress.h"
 #include "upgrade/slots.h"
 
 namespace lockstep::controller {
@@ -16,7 +17,20 @@ constexpr Duration moment = seconds(1);
 constexpr size_t nodes_per_moment = 1000;
 constexpr Duration between_counts = seconds(10);
 constexpr Duration heartbeat = minutes(1);
+// While nothing is to be done but to wait: whatever happens is heard of.
+constexpr Duration slow_heartbeat = minutes(5);
 constexpr size_t most_skips = 100;  // labels of nodes that are written at a time
+
+Duration heartbeat_of(rollout::Phase phase) {
+  bool waits = phase == rollout::Phase::baking || phase == rollout::Phase::awaiting_approval ||
+               phase == rollout::Phase::held;
+  return waits ? slow_heartbeat : heartbeat;
+}
+
+// A short bake is looked at more often.
+Duration bake_interval_of(const rollout::BakeSpec& bake, Duration longest) {
+  return std::clamp<Duration>(bake.duration / 20, seconds(3), longest);
+}
 
 }  // namespace
 
@@ -52,7 +66,9 @@ RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random,
       watch_(watch),
       options_(std::move(options)),
       object_reverter_(api),
+      nodes_(watch, loop, options_.conduct, options_.reason_of),
       gates_(api, loop, random, log, watch, options_.gates),
+      questions_(api, loop, watch, options_.asker),
       backoff_({milliseconds(500), seconds(30), 2.0, 0.5}, random) {
   auto soon = [this] {
     look_within(moment * static_cast<int64_t>(1 + watch_.driver_facts().size() / nodes_per_moment));
@@ -89,7 +105,7 @@ void RolloutController::look() {
   for (const std::string& name : names) {
     auto at = watch_.rollouts.all().find(name);
     if (at == watch_.rollouts.all().end()) continue;
-    if (at->second.is_active()) look_within(heartbeat);
+    if (at->second.is_active()) look_within(heartbeat_of(at->second.status.phase));
     look_at(at->second);
   }
 }
@@ -104,6 +120,7 @@ void RolloutController::look_at(const KnownRollout& known) {
   rollout::RolloutView now = view(known);
   if (options_.conduct && conducts(known, now)) return;
   if (keeps_bake(known, now)) return;
+  if (asks_gates(known, now)) return;
   rollout::RolloutDecision decision = rollout::decide_rollout(now, loop_.now());
   reasons_[name] = decision.reason;
   if (decision.look_again) look_within(*decision.look_again);
@@ -164,10 +181,14 @@ GateRun RolloutController::gate_run(const rollout::RolloutView& view) {
   GateRun run;
   run.rollout = view.name;
   run.revision = rollout::revision_id(view.target);
+  run.version = view.target.version;
+  run.started = view.status.started;
   run.wave = static_cast<size_t>(std::max<int64_t>(view.status.open_waves, 1) - 1);
   if (run.wave >= view.spec.waves.size()) return run;
+  run.wave_name = view.spec.waves[run.wave].name;
+  if (run.wave < view.status.waves.size()) run.round = view.status.waves[run.wave].gate_round;
   run.gates = view.spec.waves[run.wave].gates;
-  std::map<std::string, size_t> waves = rollout::waves_of(view);
+  const rollout::WaveIndex waves = rollout::waves_of(view);
   for (const rollout::RolloutNode& node : view.nodes) {
     auto at = waves.find(node.name());
     size_t wave = at == waves.end() ? view.spec.waves.size() - 1 : at->second;
@@ -176,6 +197,29 @@ GateRun RolloutController::gate_run(const rollout::RolloutView& view) {
     }
   }
   return run;
+}
+
+// On the way back only once all nodes of the wave are there: before that the answer would be about
+// the version that goes.
+bool RolloutController::asks_gates(const KnownRollout& known, const rollout::RolloutView& view) {
+  bool is_back = view.status.phase == rollout::Phase::rolling_back && !view.status.closed &&
+                 view.status.open_waves > 0 && view.target.same_as(view.status.open_for);
+  if (view.status.phase != rollout::Phase::gating && !is_back) return false;
+  if (!view.target.is_set() || !view.spec.problems.empty()) return false;
+  GateRun run = gate_run(view);
+  auto due = questions_.due_in(run);
+  if (!due) return false;
+  if (is_back && rollout::measure_progress(view).waves[run.wave].pending > 0) return false;
+  if (*due > Duration(0)) {
+    look_within(*due);
+    return false;
+  }
+  std::string name = known.name();
+  busy_.insert(name);
+  questions_.ask(run, scope_.bind([this, name](kube::Reply reply) {
+    on_written(name, std::move(reply), [](const std::string&) {});
+  }));
+  return true;
 }
 
 const KeptBake* RolloutController::kept_bake(const rollout::RolloutView& view) const {
@@ -193,6 +237,23 @@ const KeptBake* RolloutController::kept_bake(const rollout::RolloutView& view) c
   return &*kept;
 }
 
+// Its word of a moment ago, as long as nothing more was seen: finding out what a bake could have
+// found takes a while.
+rollout::BakeView RolloutController::judge(const rollout::RolloutView& view,
+                                           const KeptBake& kept) const {
+  Judged& last = judged_[view.name];
+  auto wave = static_cast<size_t>(view.status.current_wave());
+  Duration keep = wave < view.spec.waves.size() && view.spec.waves[wave].bake
+                      ? bake_interval_of(*view.spec.waves[wave].bake, options_.bake_interval)
+                      : Duration(0);
+  Time now = loop_.now();
+  bool same = last.began == kept.record.began && last.until == kept.until;
+  if (!same || now < last.at || now - last.at >= keep) {
+    last = {kept.record.began, kept.until, now, judge_bake(kept, now)};
+  }
+  return last.view;
+}
+
 // What happened since the last look is written down first. True: it is being written.
 bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::RolloutView& view) {
   if (view.status.phase != rollout::Phase::baking) return false;
@@ -200,9 +261,7 @@ bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::Rol
   if (wave >= view.spec.waves.size() || !view.spec.waves[wave].bake) return false;
   const KeptBake* kept = kept_bake(view);
   Time now = loop_.now();
-  // A short bake is looked at more often.
-  Duration interval = std::clamp<Duration>(view.spec.waves[wave].bake->duration / 20, seconds(3),
-                                           options_.bake_interval);
+  Duration interval = bake_interval_of(*view.spec.waves[wave].bake, options_.bake_interval);
   if (kept != nullptr && now - kept->until < interval) {
     look_within(interval - (now - kept->until));
     return false;
@@ -219,7 +278,7 @@ bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::Rol
     next.record.rules.alpha = spec.alpha;
     next.record.rules.speed_margin = spec.speed_margin;
   }
-  look_at_bake(next, bake_nodes(view), now);
+  look_at_bake(next, nodes_.bake_nodes(view), now, &health_);
   std::string name = known.name();
   busy_.insert(name);
   ObjectKey key{watch_.rollouts.options().ns, bake_name(name, wave)};
@@ -234,74 +293,6 @@ bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::Rol
     });
   }));
   return true;
-}
-
-std::vector<BakeNode> RolloutController::bake_nodes(const rollout::RolloutView& view) const {
-  std::vector<BakeNode> nodes;
-  for (const rollout::RolloutNode& node : view.nodes) {
-    BakeNode entry;
-    entry.node = node.node;
-    if (node.state == fleet::State::done && node.in_sync) {
-      entry.upgraded = true;
-      entry.version = view.status.to.version;
-      auto seen = watch_.view(node.name());
-      entry.busy = seen && std::any_of(seen->pods.begin(), seen->pods.end(), [](const auto& pod) {
-                     return pod.uses_gpu && pod.pod->phase == PodPhase::running;
-                   });
-    } else if (node.state == fleet::State::required && node.out_of_sync) {
-      const fleet::NodeFacts* facts = watch_.tally().facts(node.name());
-      entry.busy = facts != nullptr && facts->gpu_pods > 0;
-    } else {
-      continue;
-    }
-    nodes.push_back(std::move(entry));
-  }
-  return nodes;
-}
-
-void RolloutController::add_nodes(const KnownRollout& known, rollout::RolloutView& view) const {
-  std::set<std::string> sets;
-  watch_.nodes_watch.cache.for_each([&](const std::shared_ptr<const Node>& node) {
-    std::string name = node->meta.name.str();
-    auto facts = watch_.driver_facts().find(name);
-    if (facts == watch_.driver_facts().end()) return;
-    std::string pool(node->meta.labels.get(fleet::driver_owner_label));
-    if (!known.covers(pool, facts->second.set)) return;
-    sets.insert(facts->second.set);
-    rollout::RolloutNode entry;
-    entry.node = node;
-    entry.state = fleet::state_of(*node, watch_.rules().keys);
-    entry.in_sync = facts->second.in_sync;
-    entry.out_of_sync = facts->second.out_of_sync;
-    entry.skipped = options_.conduct ? rollout::is_skipped_by_person(*node, watch_.rules().keys)
-                                     : fleet::is_skipped(*node, watch_.rules().keys);
-    bool waits = entry.state == fleet::State::required || entry.state == fleet::State::failed;
-    if (waits && options_.reason_of) entry.reason = options_.reason_of(name);
-    if (entry.state == fleet::State::failed) {
-      const Text* failed = node->meta.annotations.find(fleet::failed_revision_annotation);
-      auto revisions = watch_.revisions_of(facts->second.set);
-      entry.old_failure = failed != nullptr && revisions && *failed != revisions->newest;
-    }
-    view.nodes.push_back(std::move(entry));
-  });
-  add_revisions(view, sets);
-}
-
-void RolloutController::add_revisions(rollout::RolloutView& view,
-                                      const std::set<std::string>& sets) const {
-  rollout::DriverRevision target;
-  rollout::DriverRevision previous;
-  for (const std::string& set : sets) {
-    auto revisions = watch_.revisions_of(set);
-    if (!revisions) return;
-    target.revisions[set] = revisions->newest;
-    target.version = revisions->newest_version;
-    // A set that never changed was before as it is now.
-    previous.revisions[set] = revisions->previous.empty() ? revisions->newest : revisions->previous;
-    if (!revisions->previous_version.empty()) previous.version = revisions->previous_version;
-  }
-  view.target = target;
-  if (!previous.same_as(target) && !previous.version.empty()) view.previous = previous;
 }
 
 std::string RolloutController::obstacle_of(const rollout::RolloutSpec& spec) const {
@@ -326,11 +317,15 @@ void RolloutController::commit_to_git(const KnownRollout& known, const rollout::
     memory = {};
     memory.phase_since = known.status.phase_since;
   }
+  if (memory.outcome.version != commit.version) memory.tries = 0;
+  memory.outcome.version = commit.version;
   busy_.insert(name);
-  log_.info("a commit to the version matrix",
-            {{"rollout", name},
-             {"what", commit.step == rollout::GitStep::promote ? "promote" : "take back"},
-             {"version", commit.version}});
+  if (commit.step != rollout::GitStep::check) {
+    log_.info("a commit to the version matrix",
+              {{"rollout", name},
+               {"what", commit.step == rollout::GitStep::promote ? "promote" : "take back"},
+               {"version", commit.version}});
+  }
   options_.git->commit({commit.step, *known.spec.matrix, commit.version, commit.evidence},
                        scope_.bind([this, name, step = commit.step](Result<std::string> made) {
                          on_git(name, step, made);
@@ -340,10 +335,13 @@ void RolloutController::commit_to_git(const KnownRollout& known, const rollout::
 void RolloutController::on_git(const std::string& name, rollout::GitStep step,
                                const Result<std::string>& commit) {
   GitMemory& memory = git_[name];
-  memory.outcome = {step, commit ? *commit : std::string(), "", false};
+  memory.outcome = {step, commit ? *commit : std::string(), "", false, memory.outcome.version};
   if (!commit) {
     ++memory.tries;
-    memory.outcome.again = may_pass(commit.error()) && memory.tries < options_.git_tries;
+    // What a matrix says may be changed by a person at any time; nothing has begun meanwhile.
+    bool is_check = step == rollout::GitStep::check;
+    memory.outcome.again =
+        is_check || (may_pass(commit.error()) && memory.tries < options_.git_tries);
     memory.outcome.error = memory.tries > 1
                                ? fmt::format("{} ({} tries)", commit.error().text(), memory.tries)
                                : commit.error().text();
@@ -351,13 +349,14 @@ void RolloutController::on_git(const std::string& name, rollout::GitStep step,
                                        seconds(5) * (int64_t{1} << std::min(memory.tries, 10)));
     memory.again_at = loop_.uptime() + wait;
     if (memory.outcome.again) look_within(wait);
-    log_.warning("the version matrix could not be changed",
+    log_.warning(is_check ? "the version matrix does not let a rollout begin"
+                          : "the version matrix could not be changed",
                  {{"rollout", name}, {"error", commit.error().text()}});
   }
   done(name, false);
 }
 
-rollout::RolloutView RolloutController::view(const KnownRollout& known) const {
+rollout::RolloutView RolloutController::view(const KnownRollout& known) {
   rollout::RolloutView view;
   view.name = known.name();
   view.generation = known.object->meta.generation;
@@ -366,7 +365,7 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) const {
   view.recorded = known.recorded;
   std::string_view command = known.object->meta.annotations.get(rollout::command_annotation);
   if (!command.empty()) view.command = rollout::Command::parse(command);
-  add_nodes(known, view);
+  nodes_.add_to(known, view);
   std::string pool =
       known.spec.driver.kind == rollout::DriverKind::nvidia_driver ? known.spec.driver.name : "";
   std::string set = view.target.revisions.empty() ? "" : view.target.revisions.begin()->first;
@@ -378,9 +377,13 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) const {
   if (known.spec.matrix) view.git = git_outcome(view);
   bool has_gates = view.status.phase == rollout::Phase::gating ||
                    view.status.phase == rollout::Phase::rolling_back;
-  if (has_gates && view.target.is_set()) view.gates = gates_.verdicts(gate_run(view));
+  if (has_gates && view.target.is_set()) {
+    GateRun run = gate_run(view);
+    view.gates = gates_.verdicts(run);
+    for (rollout::Verdict& asked : questions_.verdicts(run)) view.gates.push_back(std::move(asked));
+  }
   if (view.status.phase == rollout::Phase::baking && view.status.open_waves > 0) {
-    if (const KeptBake* kept = kept_bake(view)) view.bake = judge_bake(*kept, loop_.now());
+    if (const KeptBake* kept = kept_bake(view)) view.bake = judge(view, *kept);
   }
   return view;
 }
@@ -419,10 +422,11 @@ void RolloutController::act(const KnownRollout& known, const rollout::RolloutDec
     if (options_.git != nullptr) {
       commit_to_git(known, *commit);
     } else {
-      git_[name] = {{commit->step, "", "this controller has no access to Git", false},
-                    known.status.phase_since,
-                    Duration(0),
-                    0};
+      git_[name] = {
+          {commit->step, "", "this controller has no access to Git", false, commit->version},
+          known.status.phase_since,
+          Duration(0),
+          0};
       look_within(moment);
     }
   } else if (const auto* retry = decision.as<rollout::RetryNodes>()) {

@@ -12,7 +12,9 @@
 #include "controller/bake_keeper.h"
 #include "controller/fleet_watch.h"
 #include "controller/gate_jobs.h"
+#include "controller/gate_questions.h"
 #include "controller/matrix_store.h"
+#include "controller/rollout_nodes.h"
 #include "kube/backoff.h"
 #include "rollout/conduct.h"
 #include "rollout/decide_rollout.h"
@@ -45,6 +47,8 @@ struct RolloutOptions {
   int git_tries = 12;
   Duration git_wait = minutes(5);
   GateJobsOptions gates;
+  // For gates that ask Prometheus or a webhook; null: those are inconclusive.
+  GateAsker* asker = nullptr;
   // NVIDIA's own controller takes the nodes' steps; nodes outside the open waves are kept back by
   // the label that it skips them for.
   bool conduct = false;
@@ -64,7 +68,7 @@ class RolloutController {
   void follow() { leading_ = false; }
   bool idle() const { return busy_.empty(); }
   // Everything that the decision about a rollout looks at.
-  rollout::RolloutView view(const KnownRollout& known) const;
+  rollout::RolloutView view(const KnownRollout& known);
   // What was last decided, by rollout.
   const std::map<std::string, upgrade::Reason>& reasons() const { return reasons_; }
 
@@ -72,14 +76,14 @@ class RolloutController {
   void look_within(Duration delay);
   void look();
   void look_at(const KnownRollout& known);
-  void add_nodes(const KnownRollout& known, rollout::RolloutView& view) const;
-  void add_revisions(rollout::RolloutView& view, const std::set<std::string>& sets) const;
   std::string obstacle_of(const rollout::RolloutSpec& spec) const;
   // The gates of the current wave, as they run now.
   static GateRun gate_run(const rollout::RolloutView& view);
+  // True: somebody is being asked.
+  bool asks_gates(const KnownRollout& known, const rollout::RolloutView& view);
   const KeptBake* kept_bake(const rollout::RolloutView& view) const;
   bool keeps_bake(const KnownRollout& known, const rollout::RolloutView& view);
-  std::vector<BakeNode> bake_nodes(const rollout::RolloutView& view) const;
+  rollout::BakeView judge(const rollout::RolloutView& view, const KeptBake& kept) const;
   void act(const KnownRollout& known, const rollout::RolloutDecision& decision);
   void write_status(const KnownRollout& known, const rollout::StatusWrite& write);
   void write_wave(const KnownRollout& known, const rollout::WaveWrite& write);
@@ -101,9 +105,19 @@ class RolloutController {
   FleetWatch& watch_;
   RolloutOptions options_;
   ObjectReverter object_reverter_;
+  RolloutNodes nodes_;
+  HealthMemory health_;
   GateJobs gates_;
+  GateQuestions questions_;
   // Bakes that were read, by the version of their ConfigMap.
   mutable std::map<std::string, std::pair<std::string, std::optional<KeptBake>>> bakes_;
+  struct Judged {
+    Time began;  // of the bake
+    Time until;  // up to when it had been looked
+    Time at;
+    rollout::BakeView view;
+  };
+  mutable std::map<std::string, Judged> judged_;
   // What git last said, by rollout: of the phase that began then, and when it may be asked again.
   struct GitMemory {
     rollout::GitOutcome outcome;

@@ -46,6 +46,16 @@ std::string describe_ratio(double ratio) {
                                     : std::string("any");
 }
 
+// Few hours of a short bake are not none.
+std::string hours_text(double hours) {
+  constexpr double many = 10;
+  return hours >= many ? fmt::format("{:.0f}", hours) : fmt::format("{:.2g}", hours);
+}
+
+std::string whole_seconds(Duration duration) {
+  return format_duration(seconds(static_cast<int64_t>(in_seconds(duration))));
+}
+
 }  // namespace
 
 std::string_view to_string(BakeOutcome outcome) {
@@ -209,10 +219,10 @@ void BakeJudge::judge_rates(Time at) {
   });
   const Kind& kind = worst->second;
   decide(BakeOutcome::failed, "RateTooHigh",
-         fmt::format("{}: {} in {:.0f} GPU-hours after the upgrade, and {} in {:.0f} without it; "
+         fmt::format("{}: {} in {} GPU-hours after the upgrade, and {} in {} without it; "
                      "evidence {:.1f}, limit {:.1f}",
-                     worst->first, kind.upgraded_events, upgraded_hours_, kind.control_events,
-                     control_hours_, evidence_of_all(), limit));
+                     worst->first, kind.upgraded_events, hours_text(upgraded_hours_),
+                     kind.control_events, hours_text(control_hours_), evidence_of_all(), limit));
 }
 
 std::string BakeJudge::describe_detectable(const std::vector<KindEvidence>& kinds) const {
@@ -220,9 +230,9 @@ std::string BakeJudge::describe_detectable(const std::vector<KindEvidence>& kind
   double usual = detectable_ratio(upgraded_hours_, control_hours_, rate, rules_.alpha, rules_.power,
                                   rules_.tolerated_ratio);
   std::string text = fmt::format(
-      "With {:.0f} GPU-hours after the upgrade and {:.0f} without it, this bake finds with {:.0f}% "
+      "With {} GPU-hours after the upgrade and {} without it, this bake finds with {:.0f}% "
       "certainty events that happen once in {:.0f} GPU-hours only if they become {} as frequent; ",
-      upgraded_hours_, control_hours_, 100 * rules_.power, 1 / rate,
+      hours_text(upgraded_hours_), hours_text(control_hours_), 100 * rules_.power, 1 / rate,
       usual < largest_detectable ? "at least " + describe_ratio(usual)
                                  : "more than a million times");
   text += "what is less than that it cannot see.";
@@ -255,19 +265,19 @@ BakeVerdict BakeJudge::verdict(Time now) const {
   if (verdict.passed >= rules_.duration && enough) {
     verdict.outcome = BakeOutcome::passed;
     verdict.reason = "Baked";
-    verdict.text = fmt::format("{} and {:.0f} GPU-hours without a finding",
-                               format_duration(verdict.passed), upgraded_hours_);
+    verdict.text = fmt::format("{} and {} GPU-hours without a finding",
+                               whole_seconds(verdict.passed), hours_text(upgraded_hours_));
   } else if (verdict.passed >= rules_.max_duration) {
     verdict.outcome = BakeOutcome::inconclusive;
     verdict.reason = "TooLittleExposure";
-    verdict.text =
-        fmt::format("{:.0f} of {:.0f} GPU-hours after {}: the nodes were not busy enough",
-                    upgraded_hours_, rules_.min_gpu_hours, format_duration(verdict.passed));
+    verdict.text = fmt::format("{} of {} GPU-hours after {}: the nodes were not busy enough",
+                               hours_text(upgraded_hours_), hours_text(rules_.min_gpu_hours),
+                               whole_seconds(verdict.passed));
   } else {
     verdict.reason = "Baking";
-    verdict.text =
-        fmt::format("{} of {}, {:.0f} of {:.0f} GPU-hours", human_duration(verdict.passed),
-                    format_duration(rules_.duration), upgraded_hours_, rules_.min_gpu_hours);
+    verdict.text = fmt::format("{} of {}, {} of {} GPU-hours", human_duration(verdict.passed),
+                               format_duration(rules_.duration), hours_text(upgraded_hours_),
+                               hours_text(rules_.min_gpu_hours));
   }
   return verdict;
 }

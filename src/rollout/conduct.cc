@@ -34,7 +34,7 @@ bool is_skipped_by_person(const Node& node, const fleet::Keys& keys) {
 std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& gate,
                                   const fleet::Keys& keys) {
   const bool any_open = is_any_open(view, gate);
-  const std::map<std::string, size_t> waves = waves_of(view);
+  const WaveIndex waves = waves_of(view);
   std::vector<SkipChange> keep;
   std::vector<SkipChange> let_go;
   int64_t free = 0;  // nodes of the current wave that may be under way

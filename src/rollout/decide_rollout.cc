@@ -187,6 +187,7 @@ class Look {
     wave().verdict = Outcome::running;
     wave().verdict_text.clear();
     wave().gates.clear();
+    ++wave().gate_round;
     return enter(backwards ? Phase::rolling_back : Phase::upgrading,
                  {"Retry", fmt::format("{} tries again", command.by), ""}, command.by);
   }
@@ -244,7 +245,22 @@ class Look {
     if (view_.spec.on_failure == OnFailure::roll_back && !view_.no_way_back.empty()) {
       return rest({"NoWayBack", view_.no_way_back, "set onFailure: Hold to go without it"});
     }
+    if (view_.spec.on_failure == OnFailure::roll_back && view_.spec.matrix) {
+      if (auto waits = check_matrix()) return std::move(*waits);
+    }
     return start();
+  }
+
+  // Whether what the matrix says could be taken back. Nothing: it could.
+  std::optional<RolloutDecision> check_matrix() {
+    const GitOutcome* outcome = outcome_of_git(GitStep::check);
+    if (outcome == nullptr || outcome->version != view_.target.version) {
+      return RolloutDecision{GitCommit{GitStep::check, view_.target.version, {}},
+                             {"Starting", "the version matrix is looked at", ""},
+                             {}};
+    }
+    if (outcome->error.empty()) return std::nullopt;
+    return rest({"NoWayBack", outcome->error, "set onFailure: Hold to go without it"}, minutes(1));
   }
 
   RolloutDecision start() {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -61,6 +62,7 @@ struct RolloutDecision {
 RolloutDecision decide_rollout(const RolloutView& view, Time now);
 
 // Which recorded wave each node is in; those in none fall into the last.
-std::map<std::string, size_t> waves_of(const RolloutView& view);
+using WaveIndex = std::unordered_map<std::string, size_t>;
+WaveIndex waves_of(const RolloutView& view);
 
 }  // namespace lockstep::rollout

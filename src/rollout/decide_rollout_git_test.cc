@@ -17,9 +17,7 @@ constexpr const char* with_matrix = R"(
 // As far as the wave before the last, which has passed.
 TestRollout before_the_last() {
   TestRollout rollout(4, with_matrix);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.finish(1);
   rollout.settle();
   EXPECT_TRUE(rollout.commits.empty()) << "the canary is not the wave before the last";
@@ -73,9 +71,7 @@ TEST(DecideRolloutInGit, WhatIsTriedAgainByItselfWaits) {
 
 TestRollout with_failed_canary() {
   TestRollout rollout(4, with_matrix);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.fail_node(1);
   return rollout;
 }
@@ -126,11 +122,38 @@ TEST(DecideRolloutInGit, ARevertThatCannotBeMadeHoldsWithItsReason) {
   EXPECT_TRUE(rollout.is_open(0));
 }
 
-TEST(DecideRolloutInGit, WithoutAMatrixTheObjectIsSetBack) {
-  TestRollout rollout(4, "  waves:\n    - {name: canary, nodes: {count: 1}}\n");
+TEST(DecideRolloutInGit, AStepThatNothingLeadsBackFromIsNotBegun) {
+  TestRollout rollout(4, with_matrix);
+  rollout.checked = {GitStep::check, "", "firmware 28.42 comes with driver 580", true};
+  EXPECT_EQ(rollout.begin(), "Pending");
+  EXPECT_EQ(rollout.view.status.reason, "NoWayBack");
+  EXPECT_EQ(rollout.view.status.message, "firmware 28.42 comes with driver 580");
+  EXPECT_EQ(rollout.checks, 1);
+  // A person changes the matrix; the controller forgets its answer after a while.
+  rollout.checked = {GitStep::check, "none", "", false};
+  rollout.view.git.reset();
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.checks, 2);
+}
+
+TEST(DecideRolloutInGit, TheAnswerForAnotherVersionIsNone) {
+  TestRollout rollout(4, with_matrix);
   rollout.settle();
+  rollout.view.git = GitOutcome{GitStep::check, "none", "", false, "575"};
   rollout.set_version("new", "580");
   rollout.settle();
+  EXPECT_EQ(rollout.checks, 1);
+}
+
+TEST(DecideRolloutInGit, WhoHoldsOnFailureNeedsNoWayBack) {
+  TestRollout rollout(4, std::string(with_matrix) + "  onFailure: Hold\n");
+  EXPECT_EQ(rollout.begin(), "Upgrading");
+  EXPECT_EQ(rollout.checks, 0);
+}
+
+TEST(DecideRolloutInGit, WithoutAMatrixTheObjectIsSetBack) {
+  TestRollout rollout(4, "  waves:\n    - {name: canary, nodes: {count: 1}}\n");
+  rollout.begin();
   rollout.fail_node(1);
   rollout.settle();
   EXPECT_EQ(rollout.reverts, 1);

@@ -25,9 +25,7 @@ TEST(DecideRollout, WaitsForAnotherVersionAndRemembersThisOne) {
 
 TEST(DecideRollout, GoesThroughTheWavesOneByOne) {
   TestRollout rollout(10, three_waves);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.begin(), "Upgrading");
   EXPECT_EQ(rollout.view.recorded[0]->nodes, (Names{"gpu-1"}));
   EXPECT_TRUE(rollout.is_open(0));
   EXPECT_FALSE(rollout.is_open(1));
@@ -72,9 +70,7 @@ TEST(DecideRollout, WaitsUntilEveryNodeKnowsOfTheRevision) {
 
 TEST(DecideRollout, AFailedCanaryGoesBackByItself) {
   TestRollout rollout(10, three_waves);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.fail_node(1);
   // The version is set back, and only the canary has to return.
   EXPECT_EQ(rollout.settle(), "RollingBack");
@@ -91,9 +87,7 @@ TEST(DecideRollout, AFailedCanaryGoesBackByItself) {
 
 TEST(DecideRollout, OnFailureHoldClosesTheWaves) {
   TestRollout rollout(10, std::string(three_waves) + "  onFailure: Hold\n");
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.fail_node(1);
   EXPECT_EQ(rollout.settle(), "Held");
   EXPECT_EQ(rollout.view.status.reason, "NodesFailed");
@@ -109,9 +103,7 @@ TEST(DecideRollout, OnFailureHoldClosesTheWaves) {
 TEST(DecideRollout, LaterWavesTolerateWhatThePolicySays) {
   TestRollout rollout(10, three_waves);
   rollout.view.max_failures = 2;
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.finish(1);
   rollout.settle();
   rollout.fail_node(2);
@@ -125,9 +117,7 @@ TEST(DecideRollout, LaterWavesTolerateWhatThePolicySays) {
 
 TEST(DecideRollout, AFailureOnTheWayBackHoldsAndSaysSo) {
   TestRollout rollout(4, three_waves);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.fail_node(1);
   rollout.settle();
   rollout.fail_node(1);
@@ -144,9 +134,7 @@ TEST(DecideRollout, AFailureOnTheWayBackHoldsAndSaysSo) {
 
 TEST(DecideRollout, AFailureOfAnotherRevisionIsTriedAgainAndNotHeldAgainstThisOne) {
   TestRollout rollout(4, three_waves);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.fail_node(1);
   rollout.settle();
   ASSERT_EQ(rollout.phase(), "RollingBack");
@@ -160,9 +148,7 @@ TEST(DecideRollout, AFailureOfAnotherRevisionIsTriedAgainAndNotHeldAgainstThisOn
 TEST(DecideRollout, WithoutAWayBackItDoesNotStart) {
   TestRollout rollout(4, three_waves);
   rollout.view.no_way_back = "one-way firmware step";
-  rollout.settle();
-  rollout.set_version("new", "580");
-  EXPECT_EQ(rollout.settle(), "Pending");
+  EXPECT_EQ(rollout.begin(), "Pending");
   EXPECT_EQ(rollout.view.status.reason, "NoWayBack");
 }
 
@@ -179,9 +165,7 @@ TEST(DecideRollout, TheDriverBeforeIsFoundAmongTheRevisions) {
 
 TEST(DecideRollout, AnotherVersionInTheMiddleBeginsAtTheCanary) {
   TestRollout rollout(10, three_waves);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.finish(1);
   rollout.settle();
   ASSERT_TRUE(rollout.is_open(1));
@@ -195,9 +179,7 @@ TEST(DecideRollout, AnotherVersionInTheMiddleBeginsAtTheCanary) {
 
 TEST(DecideRollout, TheOldVersionSetByHandTakesItsNodesBack) {
   TestRollout rollout(10, three_waves);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.finish(1);
   rollout.settle();
   rollout.set_version("old", "570");
@@ -225,20 +207,35 @@ TEST(DecideRollout, GatesAreStartedOnceAndDecide) {
                            Case{Outcome::error, "Held", "GateInconclusive"},
                            Case{Outcome::running, "Gating", "Gating"}}) {
     TestRollout rollout(3, gated);
-    rollout.settle();
-    rollout.set_version("new", "580");
-    rollout.settle();
+    rollout.begin();
     rollout.finish(1);
     EXPECT_EQ(rollout.settle(), "Gating");
     ASSERT_EQ(rollout.view.gates.size(), 2U);
     rollout.view.gates[0].outcome = each.outcome;
     rollout.view.gates[0].text = "4 of 8 GPUs";
+    // What is only shown decides nothing, and is shown.
+    rollout.view.gates[1].outcome = Outcome::failed;
     rollout.settle();
     EXPECT_EQ(rollout.phase(), each.phase) << to_string(each.outcome);
     EXPECT_EQ(rollout.view.status.reason, each.reason);
-    // What is only shown decides nothing, and is shown.
-    EXPECT_EQ(rollout.view.status.waves[0].gates.size(), 2U);
+    ASSERT_EQ(rollout.view.status.waves[0].gates.size(), 2U);
+    EXPECT_EQ(rollout.view.status.waves[0].gates[1].outcome, Outcome::failed);
   }
+}
+
+TEST(DecideRollout, TryingAgainLetsTheGatesRunAnew) {
+  TestRollout rollout(3, std::string(gated) + "  onFailure: Hold\n");
+  rollout.begin();
+  rollout.finish(1);
+  rollout.settle();
+  rollout.view.gates[0].outcome = Outcome::failed;
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.waves[0].gate_round, 0);
+  rollout.command("retry");
+  // Of the new round nothing has been started.
+  rollout.view.gates.clear();
+  EXPECT_EQ(rollout.settle(), "Gating");
+  EXPECT_EQ(rollout.view.status.waves[0].gate_round, 1);
 }
 
 constexpr const char* baked = R"(
@@ -249,9 +246,7 @@ constexpr const char* baked = R"(
 
 TEST(DecideRollout, ABakeThatPassesAwaitsItsApproval) {
   TestRollout rollout(3, baked);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.finish(1);
   EXPECT_EQ(rollout.settle(), "Baking");
   EXPECT_TRUE(rollout.view.status.waves[0].bake_began.is_set());
@@ -270,9 +265,7 @@ TEST(DecideRollout, ABakeThatPassesAwaitsItsApproval) {
 TEST(DecideRollout, ABakeThatFailsGoesBackAndOneThatIsNotTheDriversHolds) {
   for (bool hold : {false, true}) {
     TestRollout rollout(3, baked);
-    rollout.settle();
-    rollout.set_version("new", "580");
-    rollout.settle();
+    rollout.begin();
     rollout.finish(1);
     rollout.settle();
     rollout.view.bake = BakeView{Outcome::failed, hold, "12 FatalXid", ""};
@@ -284,9 +277,7 @@ TEST(DecideRollout, ABakeThatFailsGoesBackAndOneThatIsNotTheDriversHolds) {
 
 TEST(DecideRollout, WhatIsInconclusiveIsHeldForAPersonWhoMayTakeItUponThemselves) {
   TestRollout rollout(3, baked);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.finish(1);
   rollout.settle();
   rollout.view.bake = BakeView{Outcome::inconclusive, false, "12 of 300 GPU-hours", ""};
@@ -299,9 +290,7 @@ TEST(DecideRollout, WhatIsInconclusiveIsHeldForAPersonWhoMayTakeItUponThemselves
 
 TEST(DecideRollout, AbortLeavesNodesAsTheyAre) {
   TestRollout rollout(3, three_waves);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.command("abort");
   EXPECT_EQ(rollout.settle(), "Held");
   EXPECT_EQ(rollout.view.status.reason, "Aborted");
@@ -334,9 +323,7 @@ TEST(DecideRollout, SkippedNodesHoldNobodyUp) {
 
 TEST(DecideRollout, WhoComesLaterFallsIntoTheLastWave) {
   TestRollout rollout(10, three_waves);
-  rollout.settle();
-  rollout.set_version("new", "580");
-  rollout.settle();
+  rollout.begin();
   rollout.add_node(0);
   auto late = std::make_shared<Node>(*rollout.view.nodes.back().node);
   late->meta.created = rollout.now;

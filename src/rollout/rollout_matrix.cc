@@ -34,6 +34,19 @@ bool says_driver(const Matrix& matrix, std::string_view version) {
   return Drivers(matrix).say(version);
 }
 
+std::string one_way_step(const Matrix& matrix, std::string_view version) {
+  if (matrix.value(Slot::canary, "driver") != version) return {};
+  std::string_view one_way = matrix.value(Slot::canary, "firmware_one_way");
+  if (one_way.empty() || one_way == "false" || one_way == "no") return {};
+  std::string_view firmware = matrix.value(Slot::canary, "firmware");
+  std::string_view before = matrix.value(Slot::current, "firmware");
+  if (firmware.empty() || firmware == before) return {};
+  return fmt::format(
+      "firmware {} comes with driver {}, and nothing leads back from it to {} "
+      "(firmware_one_way in the matrix)",
+      firmware, version, before.empty() ? "the one before" : before);
+}
+
 Result<MatrixEdit> promote_driver(std::string_view text, std::string_view name,
                                   std::string_view version) {
   LOCKSTEP_TRY(const Matrix matrix, parse_matrix(text, name));

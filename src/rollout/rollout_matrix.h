@@ -18,6 +18,10 @@ namespace lockstep::rollout {
 // Which slots say this driver: nothing is to be taken back when none does.
 bool says_driver(const Matrix& matrix, std::string_view version);
 
+// Why this driver, once it runs, could not be taken back together with what else its slot says;
+// empty: it could. A slot says of its firmware that nothing leads back from it: firmware_one_way.
+std::string one_way_step(const Matrix& matrix, std::string_view version);
+
 // The canary with this driver becomes current. Without changes: it is current already. A conflict
 // when the matrix says this driver nowhere: what runs is not what Git says.
 Result<MatrixEdit> promote_driver(std::string_view text, std::string_view name,

@@ -130,5 +130,25 @@ TEST(RolloutMatrix, TheEvidenceSaysWavesGatesBakesAndWhoApproved) {
   EXPECT_EQ(evidence.rollout, "driver");
 }
 
+TEST(OneWayStep, IsAFirmwareOfTheCanaryThatSaysSo) {
+  auto why = [](const std::string& current, const std::string& canary, const char* version) {
+    auto matrix = parse_matrix(
+        "versions:\n  current: {" + current + "}\n  canary: {" + canary + "}\n", "matrix");
+    EXPECT_TRUE(matrix);
+    return matrix ? one_way_step(*matrix, version) : "";
+  };
+  const std::string before = "driver: \"570\", firmware: \"28.40\"";
+  const std::string step = "driver: \"580\", firmware: \"28.42\"";
+  EXPECT_EQ(why(before, step, "580"), "") << "a step back is possible where nobody says otherwise";
+  EXPECT_EQ(why(before, step + ", firmware_one_way: \"true\"", "580"),
+            "firmware 28.42 comes with driver 580, and nothing leads back from it to 28.40 "
+            "(firmware_one_way in the matrix)");
+  EXPECT_EQ(why(before, step + ", firmware_one_way: \"false\"", "580"), "");
+  // It is there already, or belongs to another driver.
+  EXPECT_EQ(why(before, "driver: \"580\", firmware: \"28.40\", firmware_one_way: \"true\"", "580"),
+            "");
+  EXPECT_EQ(why(before, step + ", firmware_one_way: \"true\"", "590"), "");
+}
+
 }  // namespace
 }  // namespace lockstep::rollout

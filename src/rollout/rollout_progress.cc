@@ -1,6 +1,7 @@
 #include "rollout/rollout_progress.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -15,8 +16,11 @@ std::string revision_id(const DriverRevision& revision) {
   return join(parts, ",");
 }
 
-std::map<std::string, size_t> waves_of(const RolloutView& view) {
-  std::map<std::string, size_t> waves;
+WaveIndex waves_of(const RolloutView& view) {
+  WaveIndex waves;
+  size_t count = 0;
+  for (const auto& record : view.recorded) count += record ? record->nodes.size() : 0;
+  waves.reserve(count);
   for (size_t i = 0; i < view.recorded.size(); ++i) {
     if (!view.recorded[i]) continue;
     for (const std::string& name : view.recorded[i]->nodes) waves.try_emplace(name, i);
@@ -28,10 +32,11 @@ Progress measure_progress(const RolloutView& view) {
   using fleet::State;
   Progress progress;
   progress.waves.resize(view.spec.waves.size());
-  std::map<std::string, size_t> waves = waves_of(view);
+  const WaveIndex waves = waves_of(view);
+  std::array<int64_t, fleet::all_states.size()> by_state{};
   for (const RolloutNode& node : view.nodes) {
     std::string name = node.name();
-    ++progress.by_state[std::string(fleet::display_name(node.state))];
+    ++by_state.at(static_cast<size_t>(node.state));
     if (!node.reason.empty()) ++progress.by_reason[node.reason];
     if (node.out_of_sync) ++progress.out_of_sync;
     bool idle = node.state == State::done || node.state == State::unknown;
@@ -55,6 +60,10 @@ Progress measure_progress(const RolloutView& view) {
     } else {
       ++wave.pending;
     }
+  }
+  for (State state : fleet::all_states) {
+    int64_t nodes = by_state.at(static_cast<size_t>(state));
+    if (nodes > 0) progress.by_state[std::string(fleet::display_name(state))] += nodes;
   }
   return progress;
 }
@@ -100,7 +109,9 @@ GateSummary summarize_gates(const WaveSpec& wave, const std::vector<Verdict>& ga
     }
     parts.push_back(fmt::format("{}{}: {}{}{}", gate.name, gate.dry_run ? " (dry run)" : "",
                                 to_string(at->outcome), at->text.empty() ? "" : ", ", at->text));
-    if (!gate.dry_run) summary.outcome = worse(summary.outcome, at->outcome);
+    // What only shows its verdict is waited for, and decides nothing.
+    bool decides = !gate.dry_run || at->outcome == Outcome::running;
+    if (decides) summary.outcome = worse(summary.outcome, at->outcome);
   }
   summary.text = join(parts, "; ");
   return summary;

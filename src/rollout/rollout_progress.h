@@ -41,7 +41,7 @@ struct GateSummary {
   std::string text;
   std::vector<std::string> missing;  // gates that have not been started
 };
-// Those that only show what they would say do not count.
+// Those that only show what they would say are waited for, and do not count.
 GateSummary summarize_gates(const WaveSpec& wave, const std::vector<Verdict>& gates);
 
 }  // namespace lockstep::rollout

@@ -63,6 +63,11 @@ TEST(Gates, TheWorstDecides) {
       summarize_gates(wave, {{"a", Outcome::passed, "", false}, {"b", Outcome::failed, "", true}})
           .outcome,
       Outcome::passed);
+  EXPECT_EQ(
+      summarize_gates(wave, {{"a", Outcome::passed, "", false}, {"b", Outcome::running, "", true}})
+          .outcome,
+      Outcome::running)
+      << "nobody would ever see what it says";
 }
 
 TEST(Command, ComesBackAsItWasWritten) {

@@ -1,106 +1,20 @@
 #include "rollout/rollout_spec.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "objects/names.h"
+#include "rollout/asked_gate.h"
+#include "rollout/spec_fields.h"
 #include "upgrade/pod_names.h"
 
 namespace lockstep::rollout {
 
 namespace {
-
-// Reads a map field by field; what is wrong is put down with its path, and so is what is unknown.
-class Fields {
- public:
-  Fields(const Json& json, std::string path, std::vector<std::string>& problems)
-      : json_(json), path_(std::move(path)), problems_(problems) {
-    if (!json.is_object()) complain("", "must be a map");
-  }
-  ~Fields() {
-    if (!json_.is_object()) return;
-    for (const auto& [key, value] : json_.get_object()) {
-      std::string name(key);
-      if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-      auto near = nearest(name, known_);
-      complain(name, near ? fmt::format("is not known; did you mean {}?", *near) : "is not known");
-    }
-  }
-  Fields(const Fields&) = delete;
-  Fields& operator=(const Fields&) = delete;
-
-  const Json* get(const std::string& key) {
-    known_.push_back(key);
-    const Json* value = json_.is_object() ? find(json_, key) : nullptr;
-    return value == nullptr || value->is_null() ? nullptr : value;
-  }
-  std::string path(const std::string& key) const { return key.empty() ? path_ : path_ + "." + key; }
-  void complain(const std::string& key, std::string_view what) {
-    problems_.push_back(fmt::format("{} {}", path(key), what));
-  }
-  std::vector<std::string>& problems() { return problems_; }
-
-  void text(const std::string& key, std::string& into) {
-    const Json* value = get(key);
-    if (value == nullptr) return;
-    if (!value->is_string()) return complain(key, "must be a text");
-    into = std::string(as_text(value));
-  }
-  void flag(const std::string& key, bool& into) {
-    const Json* value = get(key);
-    if (value == nullptr) return;
-    if (!value->is_bool()) return complain(key, "must be true or false");
-    into = value->get_bool();
-  }
-  std::optional<int64_t> number(const std::string& key, int64_t least, int64_t most) {
-    const Json* value = get(key);
-    if (value == nullptr) return std::nullopt;
-    int64_t number = as_integer(value, least - 1);
-    if (number >= least && number <= most) return number;
-    complain(key, fmt::format("must be a whole number from {} to {}, and is {}", least, most,
-                              print_json(*value)));
-    return std::nullopt;
-  }
-  void decimal(const std::string& key, double least, double most, double& into) {
-    const Json* value = get(key);
-    if (value == nullptr) return;
-    bool is_number = value->is_int64() || value->is_uint64() || value->is_double();
-    double number = is_number ? as_number(*value) : least - 1;
-    if (number < least || number > most) {
-      return complain(key, fmt::format("must be a number from {} to {}", least, most));
-    }
-    into = number;
-  }
-  void duration(const std::string& key, Duration& into) {
-    const Json* value = get(key);
-    if (value == nullptr) return;
-    auto length = parse_duration(as_text(value));
-    if (!value->is_string() || !length || *length < Duration::zero()) {
-      return complain(key, "must be a length of time such as 48h or 90m");
-    }
-    into = *length;
-  }
-  // Each entry with its path.
-  void list(const std::string& key, const std::function<void(const Json&, std::string)>& each) {
-    const Json* value = get(key);
-    if (value == nullptr) return;
-    if (!value->is_array()) return complain(key, "must be a list");
-    size_t index = 0;
-    for (const Json& entry : value->get_array()) {
-      each(entry, fmt::format("{}[{}]", path(key), index++));
-    }
-  }
-
- private:
-  const Json& json_;
-  std::string path_;
-  std::vector<std::string>& problems_;
-  std::vector<std::string> known_;
-};
 
 constexpr int64_t most_nodes = 1'000'000;
 
@@ -206,10 +120,16 @@ GateSpec read_gate(const Json& json, const std::string& path, std::vector<std::s
     gate.kind = kind;
     gate.details = *details;
     if (!details->is_object()) fields.complain(key, "must be a map");
+    if (kind != GateKind::job && details->is_object()) {
+      (void)read_asked_gate(kind, *details, fields.path(key), problems);
+    }
   }
   if (ways > 1) fields.complain("", "must have one of job, prometheus and webhook");
   if (gate.name.empty()) {
     fields.complain("name", "is missing");
+  } else if (!check_dns_label(gate.name).empty()) {
+    // It is part of labels and of keys of ConfigMaps.
+    fields.complain("name", "must be lower-case letters, digits and dashes, 63 at most");
   } else {
     check_name();
   }

@@ -108,6 +108,7 @@ Json wave_to_json(const WaveStatus& wave) {
     gates.push_back(std::move(entry));
   }
   if (!gates.empty()) json["gates"] = std::move(gates);
+  if (wave.gate_round > 0) json["gateRound"] = wave.gate_round;
   return json;
 }
 
@@ -125,6 +126,7 @@ WaveStatus read_wave(const Json& json) {
   wave.detectable = string_at(json, "detectable");
   wave.approved_by = string_at(json, "approvedBy");
   wave.approved_at = time_at(json, "approvedAt");
+  wave.gate_round = as_integer(find(json, "gateRound"));
   const Json* gates = find(json, "gates");
   if (gates == nullptr || !gates->is_array()) return wave;
   for (const Json& entry : gates->get_array()) {

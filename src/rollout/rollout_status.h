@@ -68,6 +68,7 @@ struct WaveStatus {
   Outcome verdict = Outcome::running;
   std::string verdict_text;
   std::vector<Verdict> gates;
+  int64_t gate_round = 0;  // how often a person has let them be tried again
   std::string bake;        // the last word of the judge
   std::string detectable;  // what the bake could have found
   std::string approved_by;

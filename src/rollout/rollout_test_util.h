@@ -50,6 +50,12 @@ class TestRollout {
       each.state = each.in_sync ? fleet::State::done : fleet::State::required;
     }
   }
+  // What the fleet runs is known, and then another version is set.
+  std::string begin() {
+    settle();
+    set_version("new", "580");
+    return settle();
+  }
   void finish(int number) {
     node(number).state = fleet::State::done;
     node(number).in_sync = true;
@@ -82,6 +88,11 @@ class TestRollout {
     } else if (const auto* revert = decision.as<Revert>()) {
       ++reverts;
       set_version(revert->to.revisions.at(test_set), revert->to.version);
+    } else if (const auto* look = decision.as<GitCommit>();
+               look != nullptr && look->step == GitStep::check) {
+      ++checks;
+      view.git = checked;
+      view.git->version = look->version;
     } else if (const auto* commit = decision.as<GitCommit>()) {
       commits.push_back(*commit);
       view.git = answer;
@@ -118,6 +129,8 @@ class TestRollout {
   int reverts = 0;
   std::vector<GitCommit> commits;
   GitOutcome answer{GitStep::promote, "c0ffee", "", false};  // what git says
+  GitOutcome checked{GitStep::check, "none", "", false};     // and of the way back
+  int checks = 0;
 
  private:
   std::map<std::string, std::string> running_;

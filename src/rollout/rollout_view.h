@@ -61,14 +61,16 @@ struct BakeView {
   std::string detectable;
 };
 
-// What came of the commit to the matrix that was asked for since this phase began.
-enum class GitStep { promote, take_back };
+// What came of the commit to the matrix that was asked for since this phase began. `check` commits
+// nothing: it looks whether what the matrix says could be taken back.
+enum class GitStep { promote, take_back, check };
 struct GitOutcome {
   GitStep step = GitStep::promote;
   std::string commit;  // empty with an error; otherwise which one did it
   std::string error;
   // It is tried again by itself, a little later.
   bool again = false;
+  std::string version = {};  // of the driver that it was asked for
 };
 
 struct RolloutView {

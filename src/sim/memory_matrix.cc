@@ -83,6 +83,7 @@ Result<std::string> MemoryMatrix::commit_now(const controller::MatrixCommit& com
   }
   if (repository_.log().empty()) return fail(ErrorKind::not_found, "there is no commit yet");
   const std::string text = content_of(repository_.log().back().revision, commit.place.path);
+  if (commit.step == rollout::GitStep::check) return controller::check_text(text, commit);
   return commit.step == rollout::GitStep::promote ? promote(commit, text) : take_back(commit, text);
 }
 

@@ -1,5 +1,7 @@
 #include "sim/rollout_part.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "data/yaml.h"
@@ -158,6 +160,11 @@ Result<void> RolloutPart::change_spec(const Json& patch) {
 }
 
 void RolloutPart::tick() {
+  cluster_.loop.after(health_interval, scope_.bind([this] { tick(); }));
+  // Nothing happens on any node, and each has said so: days of this pass in a bake.
+  bool quiet =
+      std::all_of(rates_.begin(), rates_.end(), [](const auto& rate) { return rate.second <= 0; });
+  if (quiet && events_.size() == cluster_.kubelets().node_names().size()) return;
   double hours_passed = in_seconds(health_interval) / 3600;
   for (const std::string& node : cluster_.kubelets().node_names()) {
     if (!cluster_.kubelets().is_there(node)) continue;
@@ -173,7 +180,6 @@ void RolloutPart::tick() {
     (void)cluster_.call(
         merge_patch(resource::nodes, {"", node}, health_patch(machine, at->second)));
   }
-  cluster_.loop.after(health_interval, scope_.bind([this] { tick(); }));
 }
 
 }  // namespace lockstep::sim

@@ -1,0 +1,44 @@
+// Who asks over the network what gates want to know: Prometheus, a webhook.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "kube/http_transport.h"
+#include "kube/kubeconfig.h"
+#include "rollout/asked_gate.h"
+#include "world/event_loop.h"
+
+namespace lockstep::controller {
+
+struct GateAnswer {
+  int code = 0;
+  std::string body;
+};
+
+class GateAsker {
+ public:
+  virtual ~GateAsker() = default;
+  // `done` once, later: an answer whatever its code, or why there is none.
+  virtual void ask(rollout::Question question, std::function<void(Result<GateAnswer>)> done) = 0;
+};
+
+// By a POST, within a limit of time and size. Follows no redirection and sends no credentials.
+class HttpGateAsker final : public GateAsker {
+ public:
+  // `environment`: where a proxy may be named.
+  HttpGateAsker(kube::Environment environment, EventLoop& loop, Duration limit = seconds(20))
+      : environment_(std::move(environment)), loop_(loop), limit_(limit), transport_(loop) {}
+  void ask(rollout::Question question, std::function<void(Result<GateAnswer>)> done) override;
+
+ private:
+  kube::Environment environment_;
+  EventLoop& loop_;
+  Duration limit_;
+  kube::HttpTransport transport_;
+  Scope scope_;
+};
+
+}  // namespace lockstep::controller

@@ -1,0 +1,62 @@
+#include "controller/gate_asker.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/scripted_server_test_util.h"
+
+namespace lockstep::controller {
+namespace {
+
+using kube::testing::ReceivedRequest;
+using kube::testing::ScriptedServer;
+using kube::testing::ServerConnection;
+
+struct HttpGateAskerTest : testing::Test {
+  Result<GateAnswer> ask(const std::string& address, Duration limit = seconds(15)) {
+    HttpGateAsker asker({}, loop, limit);
+    std::optional<Result<GateAnswer>> result;
+    asker.ask({address, "text/plain", "how is it?"},
+              [&](Result<GateAnswer> answer) { result = std::move(answer); });
+    EXPECT_FALSE(result) << "never from inside of the call";
+    loop.run_until([&] { return result.has_value(); }, seconds(20));
+    return result ? *result : fail(ErrorKind::internal, "nobody called back");
+  }
+  EventLoop loop;
+};
+
+TEST_F(HttpGateAskerTest, PostsTheQuestionAndBringsTheAnswerWhateverItsCode) {
+  ScriptedServer server([](const ReceivedRequest& request, ServerConnection& connection) {
+    connection.answer(request.target == "/bad" ? 400 : 200, "an answer");
+  });
+  auto answer = ask(server.url() + "/api/v1/query?x=1");
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(answer->code, 200);
+  EXPECT_EQ(answer->body, "an answer");
+  ASSERT_EQ(server.requests().size(), 1U);
+  EXPECT_EQ(server.requests()[0].method, "POST");
+  EXPECT_EQ(server.requests()[0].target, "/api/v1/query?x=1");
+  EXPECT_EQ(server.requests()[0].body, "how is it?");
+  EXPECT_EQ(server.requests()[0].header("content-type"), "text/plain");
+  EXPECT_EQ(server.requests()[0].header("authorization"), "");
+  auto bad = ask(server.url() + "/bad");
+  ASSERT_TRUE(bad);
+  EXPECT_EQ(bad->code, 400);
+}
+
+TEST_F(HttpGateAskerTest, SaysWhyThereIsNoAnswer) {
+  EXPECT_FALSE(ask("http://127.0.0.1:notaport/"));
+  std::string url;
+  {
+    ScriptedServer gone([](const ReceivedRequest&, ServerConnection&) {});
+    url = gone.url();
+  }
+  EXPECT_FALSE(ask(url));
+  ScriptedServer silent(
+      [](const ReceivedRequest&, ServerConnection& connection) { connection.wait_for_close(); });
+  auto late = ask(silent.url(), milliseconds(50));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().kind, ErrorKind::timed_out);
+}
+
+}  // namespace
+}  // namespace lockstep::controller

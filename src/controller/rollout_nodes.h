@@ -1,0 +1,59 @@
+// The nodes of a rollout, as a decision about it looks at them. A bake lasts for days in which
+// nothing happens, and a fleet has thousands of nodes: what has not changed since the last look is
+// not put together again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/bake_keeper.h"
+#include "controller/fleet_watch.h"
+
+namespace lockstep::controller {
+
+class RolloutNodes {
+ public:
+  using ReasonOf = std::function<std::string(const std::string& node)>;
+
+  RolloutNodes(FleetWatch& watch, Loop& loop, bool conduct, ReasonOf reason_of);
+  RolloutNodes(const RolloutNodes&) = delete;
+  RolloutNodes& operator=(const RolloutNodes&) = delete;
+
+  // Fills in the nodes, and which revision they are to have.
+  void add_to(const KnownRollout& known, rollout::RolloutView& view);
+  // Both sides of a bake: upgraded nodes, and those that wait.
+  std::vector<BakeNode> bake_nodes(const rollout::RolloutView& view);
+
+ private:
+  struct Memory {
+    int64_t generation = -1;  // of the rollout's spec
+    uint64_t changes = 0;
+    Duration at{0};
+    std::vector<rollout::RolloutNode> nodes;
+    rollout::DriverRevision target;
+    rollout::DriverRevision previous;
+  };
+  void put_together(const KnownRollout& known, Memory& memory) const;
+  void add_revisions(const std::set<std::string>& sets, Memory& memory) const;
+  // What of a node a bake looks at besides its object.
+  struct Running {
+    bool busy = false;
+    std::vector<std::string> published;
+  };
+  const Running& running_on(const std::string& node);
+
+  FleetWatch& watch_;
+  Loop& loop_;
+  bool conduct_;
+  ReasonOf reason_of_;
+  uint64_t changes_ = 1;  // of any node
+  std::map<std::string, Memory> memories_;
+  std::unordered_map<std::string, Running> running_;  // as far as it was asked since the change
+  Scope scope_;
+};
+
+}  // namespace lockstep::controller
