@@ -10,7 +10,7 @@ import { gzipSync } from "node:zlib";
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 process.env.LOCKSTEP_WEB ??= path.join(root, "web");
 process.env.PAGE_FIXTURE ??= path.resolve(process.argv[2] ?? path.join(root, "build"), "tests/dashboard/page_fixture");
-const { byTest, openPage, startBrowser, startFixture, waitForText } = await import("../tests/dashboard/browser.mjs");
+const { byTest, closeBrowser, openPage, sharedBrowser, startFixture, waitForText } = await import("../tests/dashboard/browser.mjs");
 
 const nodes = 10_000;
 const pages = 100;
@@ -28,7 +28,7 @@ const bytes = ["index.html", "assets/page.js", "assets/page.css"].map((file) => 
 say("the page's files, gzipped", bytes.reduce((a, b) => a + b, 0) / 1024, "KB", 200);
 
 const server = await startFixture(nodes);
-const browser = await startBrowser();
+const browser = await sharedBrowser();
 const first = [];
 let page;
 for (let i = 0; i < 5; i++) {
@@ -96,7 +96,7 @@ for (const info of processInfo.filter((entry) => entry.type === "renderer")) {
 }
 console.log(`  JavaScript's heap: ${(heap / 2 ** 20).toFixed(0)} MB`);
 say("memory of the page's own process", renderer, "MB", 150);
-await browser.close();
+await closeBrowser();
 
 // What the server takes with nobody there, and with many pages.
 async function usage(seconds) {

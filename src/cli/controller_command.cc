@@ -240,6 +240,7 @@ int run_controller(const ControllerFlags& flags) {
   if (!flags.dashboard_address.empty()) {
     DashboardPlace place;
     place.address = flags.dashboard_address;
+    place.asks_rollouts_matrices = true;
     auto started = DashboardHost::start(session, flags.cluster, controllers.watch, place);
     if (!started) return report(started.error().at("--dashboard-address"));
     dashboard = std::move(*started);

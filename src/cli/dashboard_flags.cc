@@ -41,6 +41,13 @@ void add_dashboard(CLI::App& app, DashboardFlags& flags, int& result) {
                       "What the page calls the cluster, instead of the context's name");
   command->add_option("--rack-label", flags.place.rack_label, "The node label that names its rack")
       ->capture_default_str();
+  command->add_option("--matrix-repo", flags.place.matrix.repository,
+                      "Show the version matrix of this repository, with its history: an address, "
+                      "or a directory of this machine");
+  command->add_option("--matrix-branch", flags.place.matrix.branch,
+                      "Its branch; without, the one that the repository stands on");
+  command->add_option("--matrix-path", flags.place.matrix.path, "The matrix's file in it")
+      ->capture_default_str();
   command->callback([&] { result = run_dashboard(flags); });
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/plan_command.h"
+#include "git/names.h"
 #include "kube/token_connection.h"
 
 namespace lockstep::cli {
@@ -26,6 +27,29 @@ dashboard::FleetSourceParts source_parts(ClusterSession& session, const ClusterF
     return plan_to_json(make_plan(watch, assume_change, usual_node_time));
   };
   return {watch, *session.api, session.loop, model, connect_as, plan};
+}
+
+// Each place once, with the rollouts that take their version from it; the one of the flags first.
+std::vector<dashboard::ShownMatrix> matrices_of(const controller::FleetWatch& watch,
+                                                const DashboardPlace& place) {
+  std::vector<dashboard::ShownMatrix> shown;
+  auto add = [&](const rollout::MatrixPlace& matrix, bool readable) -> auto& {
+    for (auto& known : shown) {
+      if (known.place == matrix) return known;
+    }
+    shown.push_back({matrix, git::redact(matrix.repository), {}, readable});
+    return shown.back();
+  };
+  if (!place.matrix.repository.empty()) add(place.matrix, true);
+  for (const auto& [name, known] : watch.rollouts.all()) {
+    if (!known.spec.matrix) continue;
+    // Who names a directory in which they have the repository means that one.
+    const bool stands_for = !place.matrix.repository.empty() && !place.asks_rollouts_matrices;
+    auto& matrix =
+        stands_for ? shown.front() : add(*known.spec.matrix, place.asks_rollouts_matrices);
+    matrix.rollouts.push_back(name);
+  }
+  return shown;
 }
 
 }  // namespace
@@ -57,7 +81,28 @@ Result<std::unique_ptr<DashboardHost>> DashboardHost::start(ClusterSession& sess
         raw->dashboard_->publish();
       },
       feed);
+  host->follow_matrices(session, watch, place);
   return host;
+}
+
+void DashboardHost::follow_matrices(ClusterSession& session, controller::FleetWatch& watch,
+                                    const DashboardPlace& place) {
+  controller::MatrixLogOptions log;
+  log.environment = system_environment();
+  matrix_log_ = std::make_unique<controller::MatrixLog>(session.loop, std::move(log));
+  dashboard::MatrixFeedParts parts;
+  parts.matrices = [&watch, place] { return matrices_of(watch, place); };
+  parts.read = [this](const rollout::MatrixPlace& matrix,
+                      std::function<void(Result<rollout::MatrixReport>)> done) {
+    matrix_log_->read(matrix, std::move(done));
+  };
+  parts.is_watched = [this] { return dashboard_->pages() > 0; };
+  parts.changed = [this] { dashboard_->publish(); };
+  dashboard::MatrixFeedOptions options;
+  options.interval = place.matrix_interval;
+  matrix_feed_ =
+      std::make_unique<dashboard::MatrixFeed>(session.loop, model_, std::move(parts), options);
+  watch.rollouts.on_change(scope_.bind([this] { matrix_feed_->hurry(); }));
 }
 
 }  // namespace lockstep::cli

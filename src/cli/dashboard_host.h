@@ -8,10 +8,12 @@
 #include "base/result.h"
 #include "cli/cluster_session.h"
 #include "controller/fleet_watch.h"
+#include "controller/matrix_log.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/fleet_feed.h"
 #include "dashboard/fleet_model.h"
 #include "dashboard/fleet_source.h"
+#include "dashboard/matrix_feed.h"
 
 namespace lockstep::cli {
 
@@ -19,6 +21,12 @@ struct DashboardPlace {
   std::string address = "127.0.0.1:8640";  // empty: none
   std::string cluster;                     // what the page calls it; empty: the context's name
   std::string rack_label = "topology.kubernetes.io/rack";
+  // A version matrix to show; an empty repository: none.
+  rollout::MatrixPlace matrix = {"", "", "gpu-version-matrix.yaml"};
+  // Whether the repositories that rollouts name are asked: by who commits to them anyway. On a
+  // person's machine an object of the cluster must not say whom git calls there.
+  bool asks_rollouts_matrices = false;
+  Duration matrix_interval = minutes(1);
 };
 
 class DashboardHost {
@@ -36,11 +44,16 @@ class DashboardHost {
 
  private:
   DashboardHost(ClusterSession& session, const ClusterFlags& flags, controller::FleetWatch& watch);
+  void follow_matrices(ClusterSession& session, controller::FleetWatch& watch,
+                       const DashboardPlace& place);
 
   dashboard::FleetModel model_;
   dashboard::FleetSource source_;
   std::unique_ptr<dashboard::Dashboard> dashboard_;
   std::unique_ptr<dashboard::FleetFeed> feed_;
+  std::unique_ptr<controller::MatrixLog> matrix_log_;
+  std::unique_ptr<dashboard::MatrixFeed> matrix_feed_;
+  Scope scope_;
 };
 
 }  // namespace lockstep::cli

@@ -254,6 +254,8 @@ class Demo {
     DashboardPlace place;
     place.address = flags_.dashboard_address;
     place.cluster = "demo";
+    place.asks_rollouts_matrices = true;
+    place.matrix_interval = seconds(5);
     auto started = DashboardHost::start(*session_, cluster, *watch_, place);
     bool usual = place.address == DashboardPlace().address;
     if (!started && usual) {

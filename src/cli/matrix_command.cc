@@ -17,31 +17,17 @@ namespace {
 using rollout::Matrix;
 using rollout::Slot;
 
-// The format's own keys first, then those of this file.
-std::vector<std::string> keys_of(const Matrix& matrix) {
-  std::vector<std::string> keys;
-  auto add = [&](const std::string& key) {
-    const bool is_used = matrix.has(Slot::current, key) || matrix.has(Slot::canary, key);
-    if (is_used && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
-  };
-  for (const std::string& key : rollout::matrix_keys()) add(key);
-  for (const Slot slot : {Slot::current, Slot::canary}) {
-    for (const auto& [key, value] : matrix.slot(slot)) add(key);
-  }
-  return keys;
-}
-
 std::string shown(std::string_view value) { return value.empty() ? "-" : std::string(value); }
 
 void print_matrix(const Matrix& matrix) {
   size_t key_width = std::string_view("VERSION").size();
   size_t value_width = std::string_view("CURRENT").size();
-  for (const std::string& key : keys_of(matrix)) {
+  for (const std::string& key : matrix.keys()) {
     key_width = std::max(key_width, key.size());
     value_width = std::max(value_width, matrix.value(Slot::current, key).size());
   }
   fmt::print("{:<{}}  {:<{}}  {}\n", "VERSION", key_width, "CURRENT", value_width, "CANARY");
-  for (const std::string& key : keys_of(matrix)) {
+  for (const std::string& key : matrix.keys()) {
     fmt::print("{:<{}}  {:<{}}  {}\n", key, key_width, shown(matrix.value(Slot::current, key)),
                value_width, shown(matrix.value(Slot::canary, key)));
   }

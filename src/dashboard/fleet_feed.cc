@@ -97,6 +97,7 @@ void FleetFeed::work() {
     touched_.erase(touched_.begin());
     look_at(node, now);
   }
+  if (listed_ && touched_.empty() && !std::exchange(began_, true)) model_.begin_history(now);
   if (std::exchange(rollouts_changed_, false)) show_rollouts(now);
   show_attention();
   show_pools(now);
@@ -172,7 +173,7 @@ void FleetFeed::tick() {
   if (!watch_.synced()) return changed_();
   if (!std::exchange(listed_, true)) return touch_all();
   Time now = loop_.now();
-  model_.sample(now);
+  if (began_) model_.sample(now);
   if (watched_) look_after_others();
   if (touched_.empty()) {
     show_pools(now);

@@ -61,6 +61,7 @@ class FleetFeed {
   std::function<void()> changed_;
   FeedOptions options_;
   bool listed_ = false;
+  bool began_ = false;  // every node was looked at once
   bool watched_ = true;
   bool scheduled_ = false;
   bool rollouts_changed_ = true;

@@ -55,6 +55,27 @@ TEST(FleetFeed, ShowsEveryNodeOnceTheyAreListed) {
   EXPECT_TRUE(scene.part("contact").at("ok").as_bool());
 }
 
+TEST(FleetFeed, TheTimeLineBeginsWithWhatTheNodesSay) {
+  TestFleet fleet{FleetSetup{}};
+  const Time failed = fleet.loop.now() - hours(2);
+  fleet.patch_node(
+      "gpu-2",
+      fmt::format(R"({{"metadata":{{"labels":{{"{}":"{}"}},"annotations":{{"{}":"{}"}}}}}})",
+                  fleet::Keys().state, to_string(State::failed), fleet::since_annotation,
+                  format_rfc3339(failed)));
+  apiserver::InProcessApi api(fleet.backend, {"dashboard", {}, "test"});
+  SilentLog log;
+  controller::FleetWatch watch(api, fleet.loop, fleet.random, log, {});
+  FleetModel model;
+  FleetFeed feed(watch, fleet.loop, model, [] {});
+  watch.start();
+  fleet.loop.run_for(seconds(5));
+  auto history = parse_json(model.history(fleet.loop.now()));
+  ASSERT_TRUE(history);
+  EXPECT_EQ(history->at("samples").at(0).at(0).as_int64(), failed.unix_seconds() * 1000);
+  EXPECT_GT(history->at("began").as_int64(), failed.unix_seconds() * 1000);
+}
+
 TEST(FleetFeed, AChangeIsShownSoonAndAlone) {
   Scene scene;
   size_t before = scene.changed.size();

@@ -150,6 +150,16 @@ std::string FleetModel::history(Time now, bool with_changes) const {
   return history_.text(now, with_changes);
 }
 
+void FleetModel::begin_history(Time now) {
+  std::vector<Standing> nodes;
+  nodes.reserve(rows_.size());
+  for (const auto& [name, held] : rows_) {
+    nodes.push_back({held.number, held.row.state,
+                     held.row.since > 0 ? Time::from_unix(held.row.since) : Time()});
+  }
+  history_.begin(std::move(nodes), now);
+}
+
 void FleetModel::sample(Time now) { history_.sample(now); }
 
 Json FleetModel::states_of(const std::string& name) const {

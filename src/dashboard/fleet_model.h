@@ -67,6 +67,8 @@ class FleetModel {
   // The time line; a point is added to it when one is due.
   std::string history(Time now, bool with_changes = true) const;
   void sample(Time now);
+  // Every node has been put: what they say of the time before is the beginning of the time line.
+  void begin_history(Time now);
   Duration sample_interval() const { return history_.interval(); }
   // The states of one node, the oldest first: [[milliseconds, state], …].
   Json states_of(const std::string& name) const;

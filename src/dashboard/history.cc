@@ -21,6 +21,45 @@ double History::lost_until(Time now) const {
   return lost_ + static_cast<double>(gpus_out_) * in_seconds(now - lost_at_) / seconds_per_hour;
 }
 
+void History::begin(std::vector<Standing> nodes, Time now) {
+  began_ = now;
+  const Time oldest = now - options_.past;
+  std::erase_if(nodes, [&](const Standing& node) {
+    return !node.since.is_set() || node.since < oldest || node.since >= now ||
+           node.state == fleet::State::unknown;
+  });
+  std::sort(nodes.begin(), nodes.end(),
+            [](const Standing& a, const Standing& b) { return a.since < b.since; });
+  if (nodes.empty()) return;
+  for (const Standing& node : nodes) {
+    note(node.since, node.node, fleet::State::unknown, node.state);
+  }
+  sample_the_past(nodes, now);
+}
+
+// At even distances, from the first node that came into its state; fewer than there may be, so that
+// the time to come is not thinned out at once.
+void History::sample_the_past(const std::vector<Standing>& nodes, Time now) {
+  const auto points = static_cast<int64_t>(std::max<size_t>(options_.samples / 4, 2));
+  const Time first = nodes.front().since;
+  Sample sample;
+  sample.counts = counts_;
+  for (const Standing& node : nodes) {
+    --sample.counts.at(place_of(node.state));
+    ++sample.counts.at(place_of(fleet::State::unknown));
+  }
+  auto next = nodes.begin();
+  for (int64_t i = 0; i < points; ++i) {
+    const Time at = first + (now - first) / points * i;
+    for (; next != nodes.end() && next->since <= at; ++next) {
+      --sample.counts.at(place_of(fleet::State::unknown));
+      ++sample.counts.at(place_of(next->state));
+    }
+    sample.at = milliseconds_of(at);
+    samples_.push_back(sample);
+  }
+}
+
 void History::enter(uint32_t, fleet::State state, int64_t gpus_out) {
   ++counts_.at(place_of(state));
   gpus_out_ += gpus_out;
@@ -56,8 +95,9 @@ void History::sample(Time now) {
 }
 
 std::string History::text(Time now, bool with_changes) const {
-  std::string out = fmt::format("{{\"forgotten\":{},\"lost\":{:.3f},\"gpusOut\":{},\"changes\":[",
-                                forgotten_, lost_until(now), gpus_out_);
+  std::string out = fmt::format(
+      "{{\"began\":{},\"forgotten\":{},\"lost\":{:.3f},\"gpusOut\":{},\"changes\":[",
+      began_.is_set() ? milliseconds_of(began_) : 0, forgotten_, lost_until(now), gpus_out_);
   int64_t last = 0;
   bool first = true;
   for (const Change& change : changes_) {

@@ -20,12 +20,23 @@ struct HistoryOptions {
   size_t changes = 200'000;
   size_t samples = 1200;
   Duration interval = seconds(1);  // of samples, at first
+  Duration past = hours(24 * 7);   // before the process began: see begin()
+};
+
+// Since when a node is in its state, by the node itself.
+struct Standing {
+  uint32_t node = 0;
+  fleet::State state = fleet::State::unknown;
+  Time since;  // not set: not known
 };
 
 class History {
  public:
   explicit History(HistoryOptions options = {}) : options_(options), interval_(options.interval) {}
 
+  // What the nodes themselves say of the time before we looked: each has been in its state since
+  // then, and was in one that nobody has written down before. Comes once, before all samples.
+  void begin(std::vector<Standing> nodes, Time now);
   // A node comes into a state with so many GPUs out of service, and leaves it.
   void enter(uint32_t node, fleet::State state, int64_t gpus_out);
   void leave(fleet::State state, int64_t gpus_out, Time now);
@@ -34,8 +45,9 @@ class History {
   void sample(Time now);
   Duration interval() const { return interval_; }
 
-  // {"since":…, "changes":[[milliseconds, node, from, to],…], "samples":[[milliseconds, GPU-hours
-  // lost so far, count of each state…],…]}; times are written as what passed since the one before.
+  // {"began": milliseconds, "changes":[[milliseconds, node, from, to],…], "samples":[[milliseconds,
+  // GPU-hours lost so far, count of each state…],…]}; times are written as what passed since the
+  // one before.
   std::string text(Time now, bool with_changes = true) const;
   // [[milliseconds, state], …] of one node, the oldest first.
   Json states_of(uint32_t node) const;
@@ -53,6 +65,7 @@ class History {
     std::array<int64_t, fleet::all_states.size()> counts{};
   };
   double lost_until(Time now) const;
+  void sample_the_past(const std::vector<Standing>& nodes, Time now);
 
   HistoryOptions options_;
   Duration interval_;
@@ -63,6 +76,7 @@ class History {
   double lost_ = 0;  // GPU-hours, up to lost_at_
   Time lost_at_;
   Time next_;
+  Time began_;
   int64_t forgotten_ = 0;  // changes that are no longer held
 };
 

@@ -102,5 +102,41 @@ TEST(History, KnowsTheStatesOfOneNode) {
   EXPECT_EQ(states.at(1).at(1).as_int64(), static_cast<int64_t>(State::cordon));
 }
 
+TEST(History, BeginsWithWhatNodesSayOfTheTimeBefore) {
+  History history({.changes = 100, .samples = 16, .interval = seconds(1), .past = hours(24)});
+  for (State state : {State::done, State::done, State::failed}) history.enter(0, state, 0);
+  history.begin(
+      {{0, State::done, at(0)}, {1, State::done, at(-86400 * 30)}, {2, State::failed, at(50)}},
+      at(100));
+  history.sample(at(100));
+  Json json = read(history, at(100));
+  EXPECT_EQ(json.at("began").as_int64(), 1'800'000'100'000);
+  auto count = [&](size_t sample, State state) {
+    return json.at("samples").at(sample).at(2 + static_cast<size_t>(state)).as_int64();
+  };
+  ASSERT_EQ(json.at("samples").as_array().size(), 5U);
+  EXPECT_EQ(json.at("samples").at(0).at(0).as_int64(), 1'800'000'000'000);
+  // Node 1 has been done for longer than we look back.
+  EXPECT_EQ(count(0, State::done), 2);
+  EXPECT_EQ(count(0, State::unknown), 1);
+  EXPECT_EQ(count(0, State::failed), 0);
+  EXPECT_EQ(count(2, State::failed), 1) << "at the 50th of 100 seconds";
+  EXPECT_EQ(count(2, State::unknown), 0);
+  EXPECT_EQ(count(4, State::failed), 1);
+  // Whoever turns the map back sees the same.
+  ASSERT_EQ(json.at("changes").as_array().size(), 2U);
+  EXPECT_EQ(json.at("changes").at(1).at(1).as_int64(), 2);
+  EXPECT_EQ(json.at("changes").at(1).at(2).as_int64(), static_cast<int64_t>(State::unknown));
+}
+
+TEST(History, ATimeThatIsMissingOrYetToComeIsNoPast) {
+  History history;
+  history.enter(0, State::done, 0);
+  history.begin({{0, State::done, Time()}, {1, State::failed, at(500)}}, at(100));
+  Json json = read(history, at(100));
+  EXPECT_TRUE(json.at("changes").as_array().empty());
+  EXPECT_TRUE(json.at("samples").as_array().empty());
+}
+
 }  // namespace
 }  // namespace lockstep::dashboard

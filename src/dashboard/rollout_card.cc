@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rollout/pace.h"
+
 namespace lockstep::dashboard {
 
 namespace {
@@ -44,6 +46,9 @@ JsonObject bake_card(const rollout::BakeSpec& spec, const rollout::WaveStatus& w
   card["evidence"] = rounded(seen->evidence);
   card["limit"] = rounded(seen->limit);
   card["outcome"] = to_string(seen->outcome);
+  if (const auto left = rollout::bake_left(spec, *seen)) {
+    card["secondsLeft"] = std::floor(in_seconds(*left));
+  }
   if (wave.bake.empty()) card["text"] = seen->text;
   if (wave.detectable.empty()) card["detectable"] = seen->detectable;
   JsonArray kinds;

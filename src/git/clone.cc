@@ -45,20 +45,28 @@ bool is_outrun(std::string_view said) {
   });
 }
 
+// Takes the first line off what is left.
+std::string_view take_line(std::string_view& rest) {
+  const size_t end = std::min(rest.find('\n'), rest.size());
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return line;
+}
+
 LoggedCommit parse_commit(std::string_view entry) {
   LoggedCommit commit;
-  const size_t first = entry.find('\n');
-  const size_t second = entry.find('\n', first + 1);
-  commit.id = std::string(entry.substr(0, first));
-  for (const std::string_view parent : split(entry.substr(first + 1, second - first - 1), ' ')) {
+  commit.id = std::string(take_line(entry));
+  for (const std::string_view parent : split(take_line(entry), ' ')) {
     if (!parent.empty()) commit.parents.emplace_back(parent);
   }
-  commit.message = std::string(trim(entry.substr(second + 1)));
+  commit.author = std::string(take_line(entry));
+  commit.at = Time::from_unix(parse_integer(take_line(entry)).value_or(0));
+  commit.message = std::string(trim(entry));
   return commit;
 }
 
 constexpr size_t short_id = 12;
-constexpr std::string_view log_format = "--format=%H%n%P%n%B";
+constexpr std::string_view log_format = "--format=%H%n%P%n%an%n%at%n%B";
 
 }  // namespace
 

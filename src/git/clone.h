@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "git/program.h"
 #include "git/source.h"
 
@@ -16,6 +17,8 @@ namespace lockstep::git {
 struct LoggedCommit {
   std::string id;
   std::vector<std::string> parents;
+  std::string author;  // by name
+  Time at;             // when it was written, by its author's clock
   std::string message;
 };
 

@@ -299,6 +299,10 @@ TEST(Clone, ARevertTakesBackOneCommitAndKeepsTheOthers) {
   const auto log = (*clone)->history(matrix_path, 10).value();
   ASSERT_EQ(log.size(), 2U);
   EXPECT_EQ(log[0].message, "by another");
+  EXPECT_EQ(log[0].author, "Bob");
+  EXPECT_EQ(log[1].author, "Ada");
+  EXPECT_EQ(std::to_string(log[0].at.unix_seconds()),
+            places.sh("git -C remote.git log -1 --format=%at " + log[0].id));
   ASSERT_EQ(log[0].parents.size(), 1U);
   ASSERT_TRUE((*clone)->stage_revert(log[0].id));
   ASSERT_TRUE((*clone)->commit("back"));

@@ -153,6 +153,19 @@ bool Matrix::is_empty(Slot which) const {
                      [](const auto& entry) { return entry.second.empty(); });
 }
 
+std::vector<std::string> Matrix::keys() const {
+  std::vector<std::string> keys;
+  auto add = [&](const std::string& key) {
+    const bool is_used = has(Slot::current, key) || has(Slot::canary, key);
+    if (is_used && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  };
+  for (const std::string& key : matrix_keys()) add(key);
+  for (const Slot which : {Slot::current, Slot::canary}) {
+    for (const auto& [key, value] : slot(which)) add(key);
+  }
+  return keys;
+}
+
 Result<Matrix> parse_matrix(std::string_view text, std::string_view name) {
   const YamlLimits limits;
   // Refuses a key that stands twice, a second document, and what else could be read in two ways.

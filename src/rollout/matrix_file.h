@@ -28,6 +28,8 @@ struct Matrix {
   bool has(Slot which, std::string_view key) const;
   // Nothing is being tried: no key has a value.
   bool is_empty(Slot which) const;
+  // Every key of either slot once: the format's own first, then those of this file.
+  std::vector<std::string> keys() const;
 };
 
 // The keys that the format names, in its order; others are kept and shown.

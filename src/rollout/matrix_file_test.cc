@@ -80,6 +80,14 @@ TEST(MatrixFile, WhatIsWrongIsSaidWithItsPlace) {
   }
 }
 
+TEST(MatrixFile, EachKeyOnceThoseOfTheFormatFirst) {
+  const auto matrix = parse_matrix(
+      "versions:\n  current: {house: a, driver: \"560\"}\n  canary: {driver: \"\", toolkit: b}\n",
+      "m");
+  ASSERT_TRUE(matrix);
+  EXPECT_EQ(matrix->keys(), (std::vector<std::string>{"driver", "house", "toolkit"}));
+}
+
 TEST(MatrixFile, ChangesAreByKeyAndSlot) {
   const Matrix before = parse_matrix(seed_matrix, "m").value();
   Matrix after = before;

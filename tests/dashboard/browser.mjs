@@ -66,9 +66,17 @@ export async function startFixture(nodes, port = 0) {
   return server;
 }
 
-export async function startBrowser() {
+let launched;
+// One for all tests of this process: to start one costs as much as a few tests.
+export function sharedBrowser() {
   // Tests run as root in containers, where Chromium's own sandbox cannot be made.
-  return chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-gpu"] });
+  launched ??= chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-gpu"] });
+  return launched;
+}
+export async function closeBrowser() {
+  const browser = await launched;
+  launched = undefined;
+  await browser?.close();
 }
 
 // A page that must not complain, and must ask nobody but its own server.
@@ -106,7 +114,7 @@ export async function waitForText(locator, pattern) {
 }
 
 export async function accessibilityProblems(page) {
-  await page.evaluate(axeSource);
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   return found.violations.map((problem) => `${problem.id}: ${problem.nodes.map((node) => node.html).slice(0, 3).join(" | ")}`);
 }

@@ -19,6 +19,7 @@
 
 #include "base/strings.h"
 #include "dashboard/dashboard.h"
+#include "dashboard/matrix_card.h"
 #include "dashboard/rollout_card.h"
 #include "world/event_loop.h"
 #include "world/log.h"
@@ -231,7 +232,36 @@ class Fixture final : public Source {
     set_part("attention", std::move(failed));
     set_part("contact", JsonObject{{"ok", true}, {"listed", true}});
     set_part("frozen", nullptr);
+    set_part("matrices", total == 0 ? JsonArray{} : JsonArray{matrix()});
     set_part("rollouts", total == 0 ? JsonArray{} : JsonArray{rollout()});
+  }
+  static Json matrix() {
+    using rollout::Slot;
+    rollout::MatrixReport report;
+    report.repository = "https://git.example/gpu-versions";
+    report.branch = "main";
+    report.path = "gpu-version-matrix.yaml";
+    report.commit = "5f2b8c0d9e1a7b34";
+    report.matrix.current = {{"driver", "580.105.08"}, {"cuda", "12.9"}, {"status", "production"}};
+    report.matrix.canary = {{"driver", "580.126.20"}, {"status", "testing"}};
+    const Time tried = Time::from_unix(1'800'000'000);
+    report.entries = {
+        {report.commit,
+         "Ada",
+         tried,
+         "Try driver 580.126.20\n\nEvidence:\n- release notes of 12 November",
+         {},
+         {{Slot::canary, "driver", "", "580.126.20"}, {Slot::canary, "status", "", "testing"}}},
+        {"b77aa01c44d2f0e5",
+         "Lockstep",
+         tried - hours(200),
+         "Revert \"Try driver 580.119.02\"",
+         {"91c3d5a2b8e60f47"},
+         {{Slot::canary, "driver", "580.119.02", ""}}}};
+    Json card = matrix_card(report);
+    card.as_object()["rollouts"] = JsonArray{"weekly"};
+    card.as_object()["readable"] = true;
+    return card;
   }
   Json rollout() const {
     rollout::RolloutSpec spec;

@@ -11,7 +11,7 @@ export function duration(seconds: number): string {
 
 export function clock(milliseconds: number): string {
   const date = new Date(milliseconds);
-  const sameDay = Date.now() - milliseconds < 12 * 3.6e6;
+  const sameDay = Math.abs(Date.now() - milliseconds) < 12 * 3.6e6;
   const time = date.toLocaleTimeString("en-GB");
   return sameDay ? time : `${date.toLocaleDateString("en-CA")} ${time}`;
 }

@@ -8,6 +8,7 @@ export interface Samples {
 }
 
 interface RawHistory {
+  began: number;
   forgotten: number;
   lost: number;
   gpusOut: number;
@@ -20,6 +21,8 @@ const mostSamples = 1200;
 export class History {
   samples: Samples = { at: [], lost: [], counts: [] };
   lost = 0;
+  // Before this moment only what nodes say of themselves is known.
+  began = 0;
   private raw: RawHistory | undefined;
   private times: number[] = [];
   private now: Uint8Array = new Uint8Array(0);
@@ -32,6 +35,7 @@ export class History {
     if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
     const raw = (await answer.json()) as RawHistory;
     this.lost = raw.lost;
+    this.began = raw.began;
     let at = 0;
     this.samples = { at: [], lost: [], counts: [] };
     for (const [passed, lost, ...counts] of raw.samples) {

@@ -15,10 +15,13 @@ import { PlanView } from "./plan_view";
 import { RolloutView } from "./rollout_view";
 import { PoolSummary, Stages } from "./summary";
 import { TimeLine } from "./time_line";
+import { VersionsView } from "./versions_view";
 
 type Theme = "auto" | "light" | "dark";
 // Words need not follow faster than people read; the map does.
 const renderInterval = 200;
+
+const viewNames = { fleet: "Fleet", plan: "Plan", versions: "Versions" };
 
 const drawers = new Set<() => void>();
 let renderPage: (() => void) | undefined;
@@ -49,13 +52,19 @@ const person = new Person(changed);
 const history = new History(connection.fleet);
 
 function readPalette(): Palette {
-  const style = getComputedStyle(document.documentElement);
-  const value = (name: string) => style.getPropertyValue(`--${name}`).trim();
+  // A variable itself is text that may hold both colours; what is made of it is the one that counts now.
+  const probe = document.body.appendChild(document.createElement("i"));
+  const value = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
   const states: Record<string, string> = {};
   for (const key of ["unknown", "waiting", "cordon", "wait", "evict", "restart", "validate", "uncordon", "done", "failed"]) {
     states[key] = value(`s-${key}`);
   }
-  return { text: value("text"), muted: value("muted"), surface: value("surface"), cell: value("cell"), mark: value("mark"), ring: value("ring"), states };
+  const palette = { text: value("text"), muted: value("muted"), surface: value("surface"), cell: value("cell"), mark: value("mark"), ring: value("ring"), states };
+  probe.remove();
+  return palette;
 }
 
 function readTheme(): Theme {
@@ -142,7 +151,7 @@ function NoNodes() {
 function App() {
   const [tick, render] = useReducer((count: number) => count + 1, 0);
   const [theme, setTheme, palette] = useTheme();
-  const [view, setView] = useState<"fleet" | "plan">("fleet");
+  const [view, setView] = useState<"fleet" | "plan" | "versions">("fleet");
   const [chosen, setGrouping] = useState<Grouping>();
   const [filter, setFilter] = useState("");
   const [selected, setSelected] = useState("");
@@ -209,9 +218,9 @@ function App() {
           <span aria-hidden="true">{moment !== undefined ? "◀" : link === "live" ? "●" : link === "loading" ? "◌" : "▲"}</span> {moment !== undefined ? "looking back" : link === "failed" ? "no answer" : link}
         </span>
         <nav aria-label="Views">
-          {(["fleet", "plan"] as const).map((name) => (
+          {(["fleet", "plan", "versions"] as const).map((name) => (
             <button type="button" key={name} aria-current={view === name ? "page" : undefined} class={view === name ? "tab tab-on" : "tab"} onClick={() => setView(name)}>
-              {name === "fleet" ? "Fleet" : "Plan"}
+              {viewNames[name]}
             </button>
           ))}
         </nav>
@@ -233,7 +242,8 @@ function App() {
       {notice && <p class="banner banner-good" role="status">{notice}</p>}
       <main>
         {!ready && <Waiting />}
-        {ready && fleet.nodes.size === 0 && <NoNodes />}
+        {ready && view === "versions" && <VersionsView matrices={fleet.parts.matrices ?? []} />}
+        {ready && fleet.nodes.size === 0 && view !== "versions" && <NoNodes />}
         {ready && fleet.nodes.size > 0 && view === "plan" && <PlanView onSelect={select} />}
         {ready && fleet.nodes.size > 0 && view === "fleet" && (
           <>

@@ -41,6 +41,8 @@ export interface Bake {
   evidence?: number;
   limit?: number;
   outcome?: string;
+  // Until it can pass, by the rate of GPU-hours so far; not there where that is not known.
+  secondsLeft?: number;
   began: number | null;
   text: string;
   detectable: string;
@@ -96,6 +98,30 @@ export interface Contact {
   error?: string;
 }
 
+export interface MatrixEntry {
+  commit: string;
+  author: string;
+  at: number;
+  subject: string;
+  body: string;
+  takesBack: string[];
+  changes: { slot: string; key: string; before: string; after: string }[];
+}
+
+// A version matrix in Git; without a commit it has not been read.
+export interface Matrix {
+  repository: string;
+  branch: string;
+  path: string;
+  rollouts: string[];
+  readable: boolean;
+  error?: string;
+  commit?: string;
+  versions?: { key: string; current: string; canary: string }[];
+  history?: MatrixEntry[];
+  older?: boolean;
+}
+
 // [number, name, state, since, flags, reason, pool, wave, zone, rack, version, model, gpus, gpuPods]
 type Row = [
   number, string, number, number, number, number, number, number, number, number, number, number, number, number,
@@ -106,9 +132,15 @@ interface Parts {
   pools?: Pool[];
   rollouts?: Rollout[];
   attention?: Attention[];
+  matrices?: Matrix[];
   contact?: Contact;
   frozen?: Reason | null;
 }
+
+// Every one of them: what is left out here does not compile.
+const partNames: Record<keyof Parts, true> = {
+  about: true, pools: true, rollouts: true, attention: true, matrices: true, contact: true, frozen: true,
+};
 
 export interface Changes extends Parts {
   sequence: number;
@@ -200,7 +232,7 @@ export class Fleet {
     this.sequence = changes.sequence;
     this.at = changes.at;
     this.heard = Date.now();
-    for (const part of ["about", "pools", "rollouts", "attention", "contact", "frozen"] as const) {
+    for (const part of Object.keys(partNames) as (keyof Parts)[]) {
       if (part in changes) (this.parts as Record<string, unknown>)[part] = changes[part];
     }
   }

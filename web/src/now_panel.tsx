@@ -62,7 +62,7 @@ export function NowPanel({ fleet, person, onSelect, onAsk }: {
         <>
           <h3>Under way ({activeCount})</h3>
           <ul class="plain attention under-way">{active.slice(0, 12).map((item) => entry(item, false))}</ul>
-          {activeCount > Math.min(12, active.length) && <p class="muted small">and {activeCount - Math.min(12, active.length)} more</p>}
+          {activeCount > Math.min(12, active.length) && <p class="muted small">{activeCount} in all; the map has every one</p>}
         </>
       )}
       {failed.length === 0 && active.length === 0 && waiting.length === 0 && <p class="empty">Nothing needs you. No node is under way and none has failed.</p>}

@@ -31,7 +31,7 @@ function xOf(samples: Samples, width: number): (at: number) => number {
 }
 
 export function drawStates(
-  canvas: HTMLCanvasElement, palette: Palette, samples: Samples, states: string[], at: number | undefined,
+  canvas: HTMLCanvasElement, palette: Palette, samples: Samples, states: string[], began: number, at: number | undefined,
 ): void {
   const context = prepare(canvas, palette);
   if (!context) return;
@@ -54,6 +54,10 @@ export function drawStates(
     context.fillStyle = palette.states[key] ?? palette.muted;
     context.fill();
     context.globalAlpha = 1;
+  }
+  if (began > (samples.at[0] ?? began)) {
+    context.fillStyle = palette.muted;
+    for (let y = 0; y < height; y += 6) context.fillRect(x(began), y, 1, 3);
   }
   if (at === undefined) return;
   context.fillStyle = palette.ring;

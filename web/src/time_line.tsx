@@ -25,7 +25,7 @@ export function TimeLine({ fleet, history, palette, tick, moment, onMoment }: Pr
   const failedNow = samples.counts[samples.counts.length - 1]?.[failed] ?? 0;
 
   useEffect(() => {
-    if (states.current) drawStates(states.current, palette, samples, fleet.states, moment);
+    if (states.current) drawStates(states.current, palette, samples, fleet.states, history.began, moment);
     const failedColour = palette.states["failed"]!;
     if (failures.current) drawLine(failures.current, palette, samples, samples.counts.map((counts) => counts[failed] ?? 0), failedColour);
     if (lost.current) drawLine(lost.current, palette, samples, samples.lost, palette.states["evict"]!);
@@ -58,6 +58,11 @@ export function TimeLine({ fleet, history, palette, tick, moment, onMoment }: Pr
       </div>
       {error && <p class="error" role="alert">{error}</p>}
       <canvas class="plot-states" ref={states} aria-hidden="true" />
+      {history.began > history.from && (
+        <p class="muted small" data-testid="began">
+          Seen since {clock(history.began)}. Before that (left of the line) it is known since when each node is in its present state, and not what it was in.
+        </p>
+      )}
       <input
         type="range"
         aria-label="Moment to show"
@@ -77,7 +82,7 @@ export function TimeLine({ fleet, history, palette, tick, moment, onMoment }: Pr
           <canvas class="plot" ref={failures} aria-hidden="true" />
         </figure>
         <figure>
-          <figcaption>GPU-hours out of service <strong>{number(history.lost)}</strong></figcaption>
+          <figcaption>GPU-hours out of service{history.began > history.from && ` since ${clock(history.began)}`} <strong>{number(history.lost)}</strong></figcaption>
           <canvas class="plot" ref={lost} aria-hidden="true" />
         </figure>
       </div>

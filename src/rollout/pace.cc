@@ -1,0 +1,32 @@
+#include "rollout/pace.h"
+
+#include <algorithm>
+
+namespace lockstep::rollout {
+
+std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left) {
+  constexpr size_t fewest = 3;
+  constexpr size_t most = 50;
+  if (left <= 0 || ages.size() < fewest) return std::nullopt;
+  std::sort(ages.begin(), ages.end());
+  const size_t used = std::min(ages.size(), most);
+  const Duration span = ages[used - 1] - ages[0];
+  if (span <= Duration::zero()) return std::nullopt;
+  return span / static_cast<int64_t>(used - 1) * left;
+}
+
+std::optional<Duration> bake_left(const BakeSpec& spec, const BakeVerdict& seen) {
+  if (seen.outcome != BakeOutcome::going_on) return std::nullopt;
+  Duration left = std::max(spec.duration - seen.passed, Duration::zero());
+  const double missing = spec.min_gpu_hours - seen.gpu_hours;
+  if (missing > 0) {
+    if (seen.gpu_hours <= 0 || seen.passed <= Duration::zero()) return std::nullopt;
+    // As seconds: a rate near nothing gives a time that no Duration holds.
+    const double needed = missing / seen.gpu_hours * in_seconds(seen.passed);
+    const double longest = in_seconds(std::max(spec.max_duration - seen.passed, left));
+    left = std::max(left, Duration(seconds(static_cast<int64_t>(std::min(needed, longest)))));
+  }
+  return left;
+}
+
+}  // namespace lockstep::rollout

@@ -1,0 +1,55 @@
+#include "rollout/pace.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::rollout {
+namespace {
+
+TEST(Pace, IsThatOfTheNodesThatEndedLast) {
+  EXPECT_EQ(time_by_pace({minutes(1), minutes(3), minutes(2)}, 10), minutes(10));
+  EXPECT_FALSE(time_by_pace({minutes(1), minutes(3)}, 10)) << "too few";
+  EXPECT_FALSE(time_by_pace({minutes(1), minutes(1), minutes(1)}, 10)) << "all at once";
+  EXPECT_FALSE(time_by_pace({minutes(1), minutes(2), minutes(3)}, 0)) << "nobody is left";
+  std::vector<Duration> ages(50, minutes(1));
+  for (int i = 0; i < 50; ++i) ages[static_cast<size_t>(i)] = minutes(i);
+  ages.push_back(hours(100));
+  EXPECT_EQ(time_by_pace(ages, 2), minutes(2)) << "what was long ago does not count";
+}
+
+struct Baking {
+  Baking() {
+    spec.duration = hours(4);
+    spec.max_duration = hours(20);
+    seen.outcome = BakeOutcome::going_on;
+    seen.passed = hours(2);
+    seen.gpu_hours = 10;
+  }
+  BakeSpec spec;
+  BakeVerdict seen;
+};
+
+TEST(BakeLeft, IsTheTimeThatIsAskedFor) {
+  Baking bake;
+  EXPECT_EQ(bake_left(bake.spec, bake.seen), hours(2));
+  bake.seen.passed = hours(5);
+  EXPECT_EQ(bake_left(bake.spec, bake.seen), Duration::zero());
+}
+
+TEST(BakeLeft, IsLongerWhereGpuHoursComeSlowly) {
+  Baking bake;
+  bake.spec.min_gpu_hours = 50;
+  EXPECT_EQ(bake_left(bake.spec, bake.seen), hours(8));
+  bake.spec.min_gpu_hours = 1e300;
+  EXPECT_EQ(bake_left(bake.spec, bake.seen), hours(18)) << "it is judged then at the latest";
+  bake.seen.gpu_hours = 0;
+  EXPECT_FALSE(bake_left(bake.spec, bake.seen));
+}
+
+TEST(BakeLeft, IsNothingOnceItIsOver) {
+  Baking bake;
+  bake.seen.outcome = BakeOutcome::passed;
+  EXPECT_FALSE(bake_left(bake.spec, bake.seen));
+}
+
+}  // namespace
+}  // namespace lockstep::rollout
