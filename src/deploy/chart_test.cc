@@ -124,7 +124,8 @@ TEST(Chart, OursIsInsideTheProgramWithAllItsObjects) {
   ASSERT_TRUE(chart) << chart.error().text();
   EXPECT_EQ(chart->name(), "lockstep");
   auto values = chart->values(
-      {yaml("{metrics: {serviceMonitor: {enabled: true}}, draPlugin: {enabled: true}}")});
+      {yaml("{metrics: {serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}, "
+            "draPlugin: {enabled: true}}")});
   ASSERT_TRUE(values) << values.error().text();
   auto manifests = chart->render({}, *values);
   ASSERT_TRUE(manifests) << manifests.error().text();

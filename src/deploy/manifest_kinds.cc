@@ -35,6 +35,7 @@ const std::vector<ResourceType>& installed_kinds() {
       resource::daemon_sets,
       resource::deployments,
       {"resource.k8s.io", "v1", "DeviceClass", "deviceclasses", false},
+      {"monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules", true},
       {"monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors", true},
       {admission, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", false},
       {admission, "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings",

@@ -91,6 +91,21 @@ TEST_F(OurChart, GivesTheSameObjectsByHelmAndByInstall) {
   }
 }
 
+// What is in braces is for Prometheus, and survives Helm.
+TEST_F(OurChart, BringsTheAlertsOfDeployMonitoringOnRequest) {
+  const Case asked{"rules", "lockstep", "a", "--set metrics.prometheusRule.enabled=true"};
+  const std::string file = (chart / "../../monitoring/rules.yaml").string();
+  const auto rules = parse_yaml(workshop.sh("cat '" + file + "'"), file);
+  ASSERT_TRUE(rules) << rules.error().text();
+  for (const auto& objects : {by_name(by_helm(asked)), by_name(by_us(asked))}) {
+    const auto at = objects.find("PrometheusRule a/lockstep-controller");
+    ASSERT_NE(at, objects.end());
+    EXPECT_TRUE(json_equal(*find(at->second, "spec"), *rules)) << print_yaml(at->second);
+  }
+  EXPECT_FALSE(
+      by_name(by_us({"defaults"})).contains("PrometheusRule lockstep-system/lockstep-controller"));
+}
+
 TEST_F(OurChart, ComesInTheSameOrder) {
   auto names = [](const std::vector<Json>& objects) {
     std::vector<std::string> kinds;
@@ -102,9 +117,22 @@ TEST_F(OurChart, ComesInTheSameOrder) {
 
 TEST_F(OurChart, IsAcceptedByAnApiServerWithEveryFieldKnown) {
   workshop.serve_empty();
-  // The namespaces that the cases name; and the Prometheus Operator's kind.
+  // The namespaces that the cases name; and the Prometheus Operator's kinds.
   workshop.sh("kubectl create namespace lockstep-system; kubectl create namespace a");
   write(workshop.directory() / "monitor.yaml", R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: prometheusrules.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  scope: Namespaced
+  names: {kind: PrometheusRule, plural: prometheusrules}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: servicemonitors.monitoring.coreos.com}
