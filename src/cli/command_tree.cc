@@ -41,6 +41,18 @@ std::vector<std::string> flags_of(const CommandText& command) {
   return flags;
 }
 
+// Whose names a command takes: asked of the cluster while a word is being typed. Empty: files.
+std::string names_taken(const CommandText& command, std::string_view path) {
+  for (const OptionText& option : command.options) {
+    if (!option.is_positional()) continue;
+    const std::string& name = option.names.front();
+    if (name == "node") return "nodes,rollouts";
+    if (name == "nodes") return "nodes";
+    if (name == "name" && path.find(" rollout ") != std::string_view::npos) return "rollouts";
+  }
+  return {};
+}
+
 // Words that go on after the words of `path`, and after a flag with few values these.
 constexpr std::string_view bash_head =
     R"(# Completion of lockstep for bash: source <(lockstep completion bash)
@@ -58,15 +70,19 @@ std::string bash_script(const CommandText& program) {
     if (path != program.name) paths += fmt::format("    {}) ;&\n", single_quoted(path));
     std::vector<std::string> next;
     for (const CommandText& child : command.commands) next.push_back(child.name);
-    words +=
-        fmt::format("    {}) words={} flags={} ;;\n", single_quoted(path),
-                    single_quoted(join(next, " ")), single_quoted(join(flags_of(command), " ")));
+    const std::string names = names_taken(command, path);
+    words += fmt::format("    {}) words={} flags={} names={} ;;\n", single_quoted(path),
+                         single_quoted(join(next, " ")),
+                         single_quoted(join(flags_of(command), " ")), single_quoted(names));
     for (const OptionText& option : command.options) {
-      if (option.choices.empty() || option.is_positional()) continue;
+      // What comes after a flag that takes a value is no name.
+      const bool takes_file = !names.empty() && option.takes_value;
+      if ((option.choices.empty() && !takes_file) || option.is_positional()) continue;
+      const std::string offered =
+          option.choices.empty() ? "-f" : "-W " + single_quoted(join(option.choices, " "));
       for (const std::string& name : option.names) {
-        values +=
-            fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n",
-                        single_quoted(path + " " + name), single_quoted(join(option.choices, " ")));
+        values += fmt::format("    {}) COMPREPLY=($(compgen {} -- \"$current\")); return ;;\n",
+                              single_quoted(path + " " + name), offered);
       }
     }
   });
@@ -78,20 +94,32 @@ std::string bash_script(const CommandText& program) {
   case "$path $previous" in
 )" + values +
           R"(  esac
-  local words= flags=
+  local words= flags= names= place=()
   case "$path" in
 )" + words +
-          R"(  esac
+          R"sh(  esac
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "${COMP_WORDS[i]}" in
+    --kubeconfig | --context)
+      if [[ ${COMP_WORDS[i+1]} == = ]]; then
+        place+=("${COMP_WORDS[i]}" "${COMP_WORDS[i+2]}")
+      else
+        place+=("${COMP_WORDS[i]}" "${COMP_WORDS[i+1]}")
+      fi ;;
+    esac
+  done
   if [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$flags" -- "$current"))
   elif [[ -n $words ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))
+  elif [[ -n $names ]]; then
+    COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" complete-names "$names" "${place[@]}" 2> /dev/null)" -- "$current"))
   else
     COMPREPLY=($(compgen -f -- "$current"))
   fi
 }
 complete -o filenames -F _lockstep lockstep kubectl-lockstep
-)";
+)sh";
   return text;
 }
 
@@ -122,13 +150,14 @@ std::string zsh_script(const CommandText& program) {
                               single_quoted(path + " " + name), join(option.choices, " "));
       }
     }
-    words += fmt::format("    {}) next=({}) flags=({}) ;;\n", single_quoted(path), next, flags);
+    words += fmt::format("    {}) next=({}) flags=({}) names={} ;;\n", single_quoted(path), next,
+                         flags, single_quoted(names_taken(command, path)));
   });
   return R"(#compdef lockstep kubectl-lockstep
 # Completion of lockstep for zsh: source <(lockstep completion zsh)
 _lockstep() {
-  local where=lockstep i
-  local -a next flags
+  local where=lockstep names= i
+  local -a next flags place
   for ((i = 2; i < CURRENT; i++)); do
     case "$where $words[i]" in
 )" + paths +
@@ -140,17 +169,25 @@ _lockstep() {
          R"(  esac
   case "$where" in
 )" + words +
-         R"(  esac
+         R"sh(  esac
   if [[ $words[CURRENT] == -* ]]; then
     _describe -t flags flag flags
   elif (( $#next )); then
     _describe -t commands command next
+  elif [[ -n $names && $words[CURRENT-1] != --* ]]; then
+    for ((i = 2; i < CURRENT; i++)); do
+      case "$words[i]" in
+        --kubeconfig|--context) place+=("$words[i]" "$words[i+1]") ;;
+        --kubeconfig=*|--context=*) place+=("${words[i]%%=*}" "${words[i]#*=}") ;;
+      esac
+    done
+    compadd -- ${(f)"$($words[1] complete-names $names $place 2> /dev/null)"}
   else
     _files
   fi
 }
 (( $+functions[compdef] )) && compdef _lockstep lockstep kubectl-lockstep
-)";
+)sh";
 }
 
 std::string fish_script(const CommandText& program) {
@@ -162,6 +199,9 @@ std::string fish_script(const CommandText& program) {
         fmt::format("complete -c lockstep -n \"__lockstep_at {}\"", single_quoted(path));
     for (const CommandText& child : command.commands) {
       rules += fmt::format("{} -f -a {} -d {}\n", here, child.name, single_quoted(child.about));
+    }
+    if (const std::string names = names_taken(command, path); !names.empty()) {
+      rules += fmt::format("{} -f -a \"(__lockstep_names {})\"\n", here, names);
     }
     for (const OptionText& option : command.options) {
       if (option.is_positional()) continue;
@@ -185,6 +225,19 @@ function __lockstep_at
          paths + R"(; and set where "$where $word"
   end
   test "$where" = "$argv[1]"
+end
+function __lockstep_names
+  set -l place
+  set -l words (commandline -opc)
+  for i in (seq 2 (count $words))
+    switch $words[$i]
+      case --kubeconfig --context
+        test (count $words) -gt $i; and set -a place $words[$i] $words[(math $i + 1)]
+      case '--kubeconfig=*' '--context=*'
+        set -a place (string split -m 1 = -- $words[$i])
+    end
+  end
+  $words[1] complete-names $argv[1] $place 2> /dev/null
 end
 )" + rules;
 }

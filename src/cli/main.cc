@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "cli/complete_names.h"
 #include "cli/controller_flags.h"
 #include "cli/dashboard_flags.h"
 #include "cli/dra_plugin_command.h"
@@ -123,6 +124,9 @@ int run(int argc, char** argv) {
   }
   if (argc > 1 && std::string_view(argv[1]) == "enter-root") return enter_root(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "dra-plugin") return run_dra_plugin(argc, argv);
+  if (argc > 1 && std::string_view(argv[1]) == complete_names_word) {
+    return run_complete_names(argc, argv);
+  }
   // A process of the gate's own, which nobody else starts.
   if (argc == 2 && std::string_view(argv[1]) == gate_worker_word) return run_gate_worker();
   CLI::App app(

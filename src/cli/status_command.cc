@@ -9,7 +9,7 @@
 #include "cli/bake_text.h"
 #include "cli/exit_codes.h"
 #include "cli/fleet_status.h"
-#include "cli/rollout_text.h"
+#include "cli/rollout_tree.h"
 #include "cli/status_text.h"
 #include "data/yaml.h"
 
@@ -22,10 +22,11 @@ void print_document(const Json& document, const std::string& output) {
 namespace {
 
 // Rollouts that are under way, with their waves: what the nodes below wait for follows from them.
-std::string rollouts_text(const controller::FleetWatch& watch, Time now) {
+std::string rollouts_text(const controller::FleetWatch& watch, const FleetStatus& status,
+                          const Terminal& terminal) {
   std::string text;
   for (const auto& [name, known] : watch.rollouts.all()) {
-    if (known.is_active()) text += "rollout " + rollout_text(*known.object->document, now);
+    if (known.is_active()) text += rollout_tree(watch.rollouts, known, status, terminal);
   }
   return text;
 }
@@ -37,7 +38,8 @@ void show(const controller::FleetWatch& watch, const FleetStatus& status, const 
   } else {
     StatusTextOptions options;
     options.all_nodes = flags.all;
-    fmt::print("{}{}", rollouts_text(watch, status.at), status_text(status, terminal, options));
+    fmt::print("{}{}", rollouts_text(watch, status, terminal),
+               status_text(status, terminal, options));
   }
   std::fflush(stdout);
 }
@@ -63,7 +65,7 @@ int follow(ClusterSession& session, controller::FleetWatch& watch, const StatusF
       if (line != last && lost.empty()) print_document(to_json(status), flags.output);
     } else if (terminal.interactive) {
       StatusTextOptions options;
-      std::string text = rollouts_text(watch, status.at);
+      std::string text = rollouts_text(watch, status, terminal);
       auto above = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
       options.most_nodes = static_cast<size_t>(std::max(5, terminal.height - 16 - above));
       text += status_text(status, terminal, options);

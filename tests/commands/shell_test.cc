@@ -65,6 +65,41 @@ TEST(Completion, OfZshAndFishIsReadByThem) {
   EXPECT_TRUE(has(folder.bash(fish).output, "yaml")) << folder.bash(fish).output;
 }
 
+TEST(Completion, NamesNodesAndRolloutsOfTheClusterAndIsSilentWithoutOne) {
+  if (!has_kubectl()) GTEST_SKIP() << "no kubectl: scripts/install-tools";
+  Cluster cluster;
+  cluster.serve();
+  cluster.add_fleet(2, 200);
+  ProcessOutput made = cluster.sh("kubectl apply -f " + std::string(LOCKSTEP_SOURCE_DIR) +
+                                  R"(/deploy/chart/lockstep/templates/driverrollouts.yaml
+kubectl wait --for=condition=Established crd/driverrollouts.lockstep.dev
+kubectl create -f - <<EOF
+apiVersion: lockstep.dev/v1alpha1
+kind: DriverRollout
+metadata: {name: spring}
+spec:
+  driver: {kind: ClusterPolicy, name: cluster-policy}
+  waves: [{name: all, nodes: {rest: true}}]
+EOF)");
+  ASSERT_EQ(made.exit_code, 0) << made.output << made.error;
+  Folder folder;
+  const std::string place = "--kubeconfig " + cluster.kubeconfig();
+  auto offered = [&](const std::string& words) { return offered_by_bash(folder, "$0 " + words); };
+  EXPECT_EQ(offered("why " + place + " ''"), "gpu-1 gpu-2 spring\n");
+  EXPECT_EQ(offered("why --kubeconfig = " + cluster.kubeconfig() + " sp"), "spring\n");
+  EXPECT_EQ(offered("retry " + place + " gpu-1 gpu-"), "gpu-1 gpu-2\n");
+  EXPECT_EQ(offered("rollout promote " + place + " ''"), "spring\n");
+  EXPECT_EQ(offered("why --kubeconfig /dev/nul"), "/dev/null\n") << "a file, and no name";
+  ProcessOutput none = folder.lockstep({"complete-names", "nodes", "--kubeconfig", "/nowhere"});
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_EQ(none.output + none.error, "");
+  if (!is_installed(folder, "fish")) GTEST_SKIP() << "no fish";
+  ProcessOutput fish =
+      folder.bash("fish -c \"$($0 completion fish); complete -C '$0 why " + place + " gpu'\"");
+  // fish completes by the program's name, wherever it lies.
+  EXPECT_TRUE(has(fish.output, "gpu-2")) << fish.output << fish.error;
+}
+
 TEST(ManPage, IsReadWithoutAWarningAndHasEveryFlag) {
   Folder folder;
   ProcessOutput page = folder.bash("$0 man > page && groff -man -ww -Tutf8 -P-cbou page");
@@ -120,6 +155,10 @@ EOF)");
   cluster.set_version("580.126.20");
   EXPECT_TRUE(cluster.wait([&] { return has(status(), "rollout spring  AwaitingApproval"); }));
   std::string text = status();
+  EXPECT_TRUE(has(text, "|- canary           [####################]    1/1     AwaitingApproval"))
+      << text;
+  EXPECT_TRUE(has(text, "needs a person's approval: lockstep rollout promote spring")) << text;
+  EXPECT_TRUE(has(text, "`- rest             [....................]    0/")) << text;
   EXPECT_LT(text.find("rollout spring"), text.find("fleet [")) << text;
   EXPECT_TRUE(has(text, "WaveNotOpen")) << text;
 }
