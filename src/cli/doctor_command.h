@@ -16,6 +16,7 @@ struct DoctorFlags {
   std::string ns = "lockstep-system";
   std::string service_account = "lockstep-controller";
   std::string matrix;  // a file to compare versions with
+  std::string stuck_after = "10m";  // how long a claim may take to go
   bool strict = false;
   bool node = false;  // this machine instead of the cluster
   std::string root;   // where the machine's file system is; empty: here

@@ -159,6 +159,9 @@ Result<void> read_versions(const DoctorFlags& flags, ClusterView& view) {
 
 Result<ClusterView> read_cluster(ClusterSession& session, const DoctorFlags& flags) {
   ClusterView view;
+  auto patience = parse_duration(flags.stuck_after);
+  if (!patience) return fail(patience.error().at("--stuck-after"));
+  view.claim_patience = *patience;
   LOCKSTEP_CHECK(read_versions(flags, view));
   controller::FleetWatch watch(*session.api, session.loop, session.random, *session.log,
                                flags.cluster.fleet());

@@ -16,6 +16,10 @@ void add_doctor_flags(CLI::App* command, DoctorFlags& flags) {
       ->add_option("--service-account", flags.service_account,
                    "As whom it runs: its rights are looked at")
       ->capture_default_str();
+  command
+      ->add_option("--stuck-after", flags.stuck_after,
+                   "How long a claim may take to go before it counts as stuck")
+      ->capture_default_str();
   command->add_option("--matrix", flags.matrix,
                       "A version matrix to compare the fleet's versions with");
 }

@@ -51,6 +51,8 @@ struct ClusterView {
   std::optional<rollout::Matrix> matrix;
   std::optional<rollout::Compatibility> compatibility;
   std::string kubernetes_version;
+  // How long a claim may take to go: what ends by itself takes less.
+  Duration claim_patience = minutes(10);
   // By the name of a check: why what it needs could not be read.
   std::map<std::string, std::string> unread;
 };

@@ -13,9 +13,6 @@ namespace {
 
 using fleet::State;
 
-// Longer than anything that ends by itself.
-constexpr Duration patience = minutes(10);
-
 bool is_alive(const Lease& lease, Time now) {
   if (lease.holder.empty() || !lease.renewed.is_set()) return false;
   return lease.renewed + seconds(std::max(lease.duration_seconds, 1)) >= now;
@@ -46,7 +43,13 @@ std::string removal_of(const Pod& pod) {
 Check check_rivals(const ClusterView& view) {
   const std::string name = "RivalControllers";
   if (view.rival) {
-    return {name, Verdict::wrong, view.rival->text, {}, view.rival->remedy};
+    return {name,
+            Verdict::wrong,
+            view.rival->text,
+            {view.rival->remedy},
+            "kubectl get clusterpolicies -o name | xargs -I% kubectl patch % --type=merge -p "
+            "'{\"spec\":{\"driver\":{\"upgradePolicy\":{\"autoUpgrade\":false}}}}'; "
+            "lockstep install --set controller.keyDomain=lockstep.dev"};
   }
   std::vector<const Lease*> living = living_leases(view);
   if (living.size() > 1) {
@@ -188,7 +191,7 @@ Check check_claims(const ClusterView& view) {
   for (const auto& claim : view.claims) {
     std::string where = fmt::format("-n {} ", claim->meta.ns.view());
     std::string who = claim->meta.name.str();
-    if (claim->meta.is_deleting() && view.now - claim->meta.deleted > patience) {
+    if (claim->meta.is_deleting() && view.now - claim->meta.deleted > view.claim_patience) {
       check.evidence.push_back(fmt::format(
           "{}: deleted {} ago and still there, held by {}", claim->meta.key().text(),
           human_duration(view.now - claim->meta.deleted),
@@ -196,7 +199,7 @@ Check check_claims(const ClusterView& view) {
       fixes.push_back(fmt::format("kubectl {}describe resourceclaim {}", where, who));
       continue;
     }
-    bool is_old = view.now - claim->meta.created > patience;
+    bool is_old = view.now - claim->meta.created > view.claim_patience;
     for (const auto& consumer : claim->reserved_for) {
       if (consumer.resource != "pods" || !is_old || view.pod_uids.contains(consumer.uid.str())) {
         continue;

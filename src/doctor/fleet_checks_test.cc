@@ -119,6 +119,8 @@ TEST(Claims, ThatAreDeletedAndStay) {
   claim->meta.deleted = test_time - hours(1);
   expect_wrong(check_claims(view), "held by resource.kubernetes.io/delete-protection",
                "kubectl -n ml describe resourceclaim held");
+  view.claim_patience = hours(2);
+  expect_fine(check_claims(view));
 }
 
 TEST(Claims, ThatArePromisedToPodsWhichAreGone) {

@@ -1,11 +1,13 @@
 // `lockstep doctor` and `lockstep support-bundle` as a person uses them: what is broken on purpose
 // is found, the command that the doctor names repairs it, and the bundle holds no secret.
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "cluster.h"
 #include "data/gzip.h"
 #include "folder.h"
@@ -34,8 +36,10 @@ struct Doctor : ::testing::Test {
     }
   };
 
-  Look look() {
-    ProcessOutput run = cluster.lockstep({"doctor", "-o", "json"});
+  Look look(const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> words = {"doctor", "-o", "json"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    ProcessOutput run = cluster.lockstep(words);
     Look found;
     found.exit_code = run.exit_code;
     auto document = parse_json(run.output);
@@ -107,6 +111,158 @@ TEST_F(Doctor, SeesTheControllerAndWhatTheMatrixSays) {
   EXPECT_NE(run.output.find("the matrix says 570.86.15"), std::string::npos) << run.output;
   std::ofstream(matrix) << "versions:\n  current:\n    driver: \"580.105.08\"\n  canary: {}\n";
   EXPECT_EQ(cluster.lockstep({"doctor", "--matrix", matrix}).exit_code, 0);
+}
+
+TEST_F(Doctor, FindsAPluginThatHasAnEarlierDriverOpen) {
+  cluster.require("the plugins of all nodes", [&] {
+    return has(print_json(look().checks["StalePlugins"]), "3 plugin pods looked at, none older");
+  });
+  // Times in a cluster are whole seconds: the driver must come in a later one than the plugin.
+  ASSERT_TRUE(cluster.stays([] { return true; }, seconds(2)));
+  // By hand, past everything that would restart the plugin too.
+  break_it("kubectl -n gpu-operator delete pod " +
+           std::string(text_at(cluster.driver_pods().at("gpu-1"), "metadata", "name")));
+  cluster.require("the stale plugin", [&] { return look().verdict("StalePlugins") == "wrong"; });
+  Look sick = look();
+  EXPECT_TRUE(has(print_json(sick.checks["StalePlugins"]), "gpu-1: nvidia-dra-driver/"))
+      << print_json(sick.checks["StalePlugins"]);
+  ASSERT_TRUE(sick.fix("StalePlugins").starts_with("kubectl -n nvidia-dra-driver delete pod "));
+  break_it(sick.fix("StalePlugins"));
+  EXPECT_TRUE(cluster.wait([&] { return look().verdict("StalePlugins") == "ok"; }));
+}
+
+TEST_F(Doctor, FindsClaimsThatAreStuck) {
+  // With it goes the controller of claims, which would take such a promise back.
+  cluster.child("fleet").signal(SIGKILL);
+  ASSERT_TRUE(cluster.wait([&] { return cluster.child("fleet").exit_code().has_value(); }));
+  break_it(R"(kubectl create -f - <<EOF
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: promised, namespace: default}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: held, namespace: default, finalizers: [example.com/forgotten]}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}
+EOF
+kubectl patch resourceclaim promised --subresource=status --type=merge -p '{"status":{
+  "allocation":{"devices":{"results":[
+    {"request":"gpu","driver":"gpu.nvidia.com","pool":"p","device":"d"}]}},
+  "reservedFor":[{"resource":"pods","name":"gone","uid":"u-1"}]}}'
+kubectl delete resourceclaim held --wait=false)");
+  EXPECT_EQ(look().verdict("StuckClaims"), "ok") << "they have only just come";
+  const std::vector<std::string> at_once = {"--stuck-after", "0s"};
+  cluster.require("both claims", [&] {
+    std::string said = print_json(look(at_once).checks["StuckClaims"]);
+    return has(said, "default/promised: reserved for pod gone, which is gone") &&
+           has(said, "default/held: deleted") && has(said, "held by example.com/forgotten");
+  });
+  break_it(look(at_once).fix("StuckClaims"));
+  std::string left = print_json(look(at_once).checks["StuckClaims"]);
+  EXPECT_FALSE(has(left, "promised")) << left;
+  EXPECT_TRUE(has(left, "default/held")) << "described, and taken away by who has looked: " << left;
+  break_it(
+      "kubectl patch resourceclaim held --type=merge -p '{\"metadata\":{\"finalizers\":null}}'");
+  EXPECT_EQ(look(at_once).verdict("StuckClaims"), "ok");
+}
+
+TEST_F(Doctor, FindsRivalsThatLeadAndAnOperatorThatWouldUpgradeToo) {
+  break_it(R"(kubectl create namespace elsewhere
+now=$(date -u +%Y-%m-%dT%H:%M:%S.000000Z)
+for place in lockstep-system elsewhere; do
+kubectl create -f - <<EOF
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: lockstep-controller, namespace: $place}
+spec: {holderIdentity: of-$place, leaseDurationSeconds: 600, renewTime: "$now"}
+EOF
+done)");
+  Look two = look();
+  EXPECT_EQ(two.verdict("RivalControllers"), "wrong");
+  EXPECT_EQ(two.fix("RivalControllers"), "lockstep uninstall -n elsewhere");
+  break_it("kubectl -n elsewhere delete lease lockstep-controller");
+  EXPECT_EQ(look().verdict("RivalControllers"), "ok");
+
+  break_it(R"(kubectl create -f - <<EOF
+apiVersion: v1
+kind: Pod
+metadata: {name: gpu-operator-1, namespace: gpu-operator, labels: {app: gpu-operator}}
+spec: {nodeName: elsewhere, containers: [{name: main, image: x}]}
+EOF
+kubectl -n gpu-operator patch pod gpu-operator-1 --subresource=status --type=merge \
+  -p '{"status":{"phase":"Running"}}')");
+  Look operated = look();
+  EXPECT_EQ(operated.verdict("RivalControllers"), "wrong");
+  ASSERT_TRUE(has(operated.fix("RivalControllers"), "controller.keyDomain=lockstep.dev"));
+  // The first half of it, as far as this cluster goes: it has no controller of its own.
+  std::string half = operated.fix("RivalControllers");
+  break_it(half.substr(0, half.find("; lockstep install")));
+  EXPECT_EQ(look({"--key-domain", "lockstep.dev"}).verdict("RivalControllers"), "ok");
+}
+
+TEST_F(Doctor, FindsAClockThatIsAheadAndACertificateThatIsOver) {
+  // An authority of a webhook that ended in 2020, and a kubelet that lives in the future.
+  break_it("cd " + cluster.directory() + R"( && touch index && echo 01 > serial
+cat > settings <<EOF
+[ca]
+default_ca = a
+[a]
+database = index
+serial = serial
+new_certs_dir = .
+default_md = sha256
+policy = p
+[p]
+commonName = supplied
+EOF
+openssl req -new -newkey rsa:2048 -nodes -keyout key -out request -subj /CN=old 2> /dev/null
+openssl ca -batch -config settings -selfsign -keyfile key -in request -out old -notext \
+  -startdate 20200101000000Z -enddate 20200201000000Z 2> /dev/null
+kubectl create -f - <<EOF
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: aged}
+webhooks:
+- name: aged.example.com
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  failurePolicy: Ignore
+  clientConfig: {service: {namespace: guard, name: webhook}, caBundle: $(base64 -w0 < old)}
+  rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: far-ahead, namespace: kube-node-lease}
+spec: {holderIdentity: far-ahead, leaseDurationSeconds: 40, renewTime: "2090-01-01T00:00:00.000000Z"}
+EOF)");
+  Look sick = look();
+  EXPECT_EQ(sick.verdict("Certificates"), "wrong");
+  EXPECT_TRUE(has(print_json(sick.checks["Certificates"]), "expired 2020-02-01T00:00:00Z"))
+      << print_json(sick.checks["Certificates"]);
+  break_it(sick.fix("Certificates"));
+  EXPECT_EQ(sick.verdict("Clocks"), "wrong");
+  EXPECT_TRUE(has(print_json(sick.checks["Clocks"]), "far-ahead: "))
+      << print_json(sick.checks["Clocks"]);
+  break_it(
+      "kubectl delete validatingwebhookconfiguration aged; kubectl -n kube-node-lease delete "
+      "lease far-ahead");
+  Look well = look();
+  EXPECT_EQ(well.verdict("Clocks"), "ok");
+  EXPECT_NE(well.verdict("Certificates"), "wrong");
+}
+
+TEST_F(Doctor, SaysThatNodesWaitForAControllerAndShowsATable) {
+  cluster.start_controller("controller");
+  cluster.require("drivers on all nodes", [&] { return cluster.is_everyone("upgrade-done"); });
+  cluster.child("controller").signal(SIGTERM);
+  cluster.set_version("580.126.20");
+  cluster.require("nobody leads", [&] { return look().verdict("Controller") == "wrong"; });
+  std::string table = cluster.lockstep({"doctor"}).output;
+  EXPECT_TRUE(
+      has(table, "wrong     Controller        no controller leads, and 3 nodes wait for one"))
+      << table;
+  EXPECT_TRUE(has(table, "fix: kubectl -n lockstep-system get pods; lockstep install")) << table;
 }
 
 TEST_F(Doctor, ASupportBundleHoldsNoSecret) {
