@@ -151,6 +151,12 @@ void RollbackEndsBack::on_change(const std::string& storage, const apiserver::Ch
   if (after.phase == rollout::Phase::rolled_back) look_at_nodes(change.object, after);
 }
 
+bool RollbackEndsBack::has_newest_driver(const std::string& node) const {
+  const PodTruth* pod = truth().driver_pod(node);
+  const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
+  return driver != nullptr && label_of(*pod->object, fleet::revision_label) == driver->newest;
+}
+
 void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
                                      const rollout::RolloutStatus& status) {
   Cluster& cluster = truth().cluster();
@@ -166,6 +172,8 @@ void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
     if (!node || text_at(*node, "metadata", "labels", keys.skip) == "true") continue;
     const Machine& machine = cluster.kubelets().machine(name);
     if (machine.loaded() && machine.version() == status.from.version) continue;
+    // It was there, and the machine starts anew: what it will load is what it had.
+    if (!machine.loaded() && has_newest_driver(name)) continue;
     accuse(fmt::format("rollout {} is rolled back to {}, and {} runs {}", object->key().name,
                        status.from.version, name,
                        machine.loaded() ? machine.version() : "nothing"));

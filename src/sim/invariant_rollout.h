@@ -36,6 +36,7 @@ class RollbackEndsBack : public Invariant {
   void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
 
  private:
+  bool has_newest_driver(const std::string& node) const;
   void look_at_nodes(const apiserver::StoredPtr& object, const rollout::RolloutStatus& status);
 };
 
