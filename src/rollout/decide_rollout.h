@@ -2,9 +2,9 @@
 // plan` and the simulator call this very function.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -62,7 +62,7 @@ struct RolloutDecision {
 RolloutDecision decide_rollout(const RolloutView& view, Time now);
 
 // Which recorded wave each node is in; those in none fall into the last.
-using WaveIndex = std::unordered_map<std::string, size_t>;
+using WaveIndex = std::map<std::string, size_t>;
 WaveIndex waves_of(const RolloutView& view);
 
 }  // namespace lockstep::rollout

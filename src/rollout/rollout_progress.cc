@@ -18,9 +18,6 @@ std::string revision_id(const DriverRevision& revision) {
 
 WaveIndex waves_of(const RolloutView& view) {
   WaveIndex waves;
-  size_t count = 0;
-  for (const auto& record : view.recorded) count += record ? record->nodes.size() : 0;
-  waves.reserve(count);
   for (size_t i = 0; i < view.recorded.size(); ++i) {
     if (!view.recorded[i]) continue;
     for (const std::string& name : view.recorded[i]->nodes) waves.try_emplace(name, i);

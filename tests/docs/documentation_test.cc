@@ -42,8 +42,11 @@ const std::set<std::string> others = {
     "Image", "ImagePullBackOff", "InvalidImageName", "Progressing", "Ready",
     // Fields of a DriverRollout, and names of products.
     "GPUDriverUpgrade", "Hold", "Kubernetes", "Lockstep", "OpenShift", "RollBack",
+    // Fields of pods.
+    "FallbackToLogsOnError",
     // HTTP, time zones, numbers.
-    "Fri", "GET", "HEAD", "Mon", "NaN", "OK", "Sat", "Sun", "TZif", "Thu", "Tue", "UTC", "Wed"};
+    "Fri", "GET", "HEAD", "Mon", "NaN", "OK", "POST", "Sat", "Sun", "TZif", "Thu", "Tue", "UTC",
+    "Wed"};
 
 std::set<std::string> reasons_of_the_code() {
   std::set<std::string> words;
