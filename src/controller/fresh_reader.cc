@@ -37,7 +37,10 @@ void FreshReader::read(const std::string& node, const FreshNeeds& needs, Done do
   pods.with("fieldSelector", "spec.nodeName=" + node);
   ask(reading, std::move(pods),
       [this, reading](const kube::Response& response) { take_pods(reading, response); });
-  if (needs.driver && needs.driver_set) read_driver_set(reading, *needs.driver_set);
+  if (needs.driver && needs.driver_set) {
+    ask(reading, kube::get(resource::daemon_sets, *needs.driver_set),
+        [this, reading](const kube::Response& response) { take_driver_set(*reading, response); });
+  }
 }
 
 void FreshReader::ask(const Shared& reading, kube::Request request,
@@ -50,44 +53,9 @@ void FreshReader::ask(const Shared& reading, kube::Request request,
               } else {
                 reading->fail_with(reply.error());
               }
-              answer(reading);
-            }));
-}
-
-void FreshReader::answer(const Shared& reading) {
-  if (--reading->open > 0) return;
-  if (reading->error) return reading->done(fail(*reading->error));
-  reading->done(std::move(reading->fresh));
-}
-
-void FreshReader::read_driver_set(const Shared& reading, const ObjectKey& key) {
-  ++reading->open;
-  auto [at, is_first] = asking_.try_emplace(key);
-  at->second.next.push_back(reading);
-  if (is_first) ask_driver_set(key);
-}
-
-void FreshReader::ask_driver_set(const ObjectKey& key) {
-  Asking& asking = asking_[key];
-  asking.now = std::move(asking.next);
-  asking.next.clear();
-  api_.call(kube::get(resource::daemon_sets, key),
-            scope_.bind([this, key](const kube::Reply& reply) {
-              // Before anybody is answered, who may ask again.
-              std::vector<Shared> answered = std::move(asking_[key].now);
-              if (asking_[key].next.empty()) {
-                asking_.erase(key);
-              } else {
-                ask_driver_set(key);
-              }
-              for (const Shared& reading : answered) {
-                if (reply) {
-                  take_driver_set(*reading, *reply);
-                } else {
-                  reading->fail_with(reply.error());
-                }
-                answer(reading);
-              }
+              if (--reading->open > 0) return;
+              if (reading->error) return reading->done(fail(*reading->error));
+              reading->done(std::move(reading->fresh));
             }));
 }
 

@@ -53,8 +53,7 @@ class FreshReader {
       : api_(api), context_(context), claims_(claims) {}
 
   // One list, a get of the node and one of the driver DaemonSet where they are needed, and a get
-  // for each claim of which it is not known whether it is a GPU's. Nodes that ask for a DaemonSet
-  // while it is being read share the next answer: it was asked for after they did.
+  // for each claim of which it is not known whether it is a GPU's.
   void read(const std::string& node, const FreshNeeds& needs, Done done);
 
  private:
@@ -63,9 +62,6 @@ class FreshReader {
 
   void ask(const Shared& reading, kube::Request request,
            std::function<void(const kube::Response&)> take);
-  void read_driver_set(const Shared& reading, const ObjectKey& key);
-  void ask_driver_set(const ObjectKey& key);
-  static void answer(const Shared& reading);
   void take_node(Reading& reading, const kube::Response& response);
   void take_driver_set(Reading& reading, const kube::Response& response);
   void take_pods(const Shared& reading, const kube::Response& response);
@@ -74,12 +70,6 @@ class FreshReader {
   kube::Api& api_;
   DecodeContext& context_;
   const kube::Cache<ResourceClaim>& claims_;
-  // By DaemonSet: who waits for the answer that is on its way, and who came after it was asked for.
-  struct Asking {
-    std::vector<Shared> now;
-    std::vector<Shared> next;
-  };
-  std::map<ObjectKey, Asking> asking_;
   Scope scope_;
 };
 

@@ -99,45 +99,6 @@ TEST_F(ReadsAnew, NoMoreThanIsNeeded) {
   EXPECT_EQ(counts(), "0 1 0");
 }
 
-TEST_F(ReadsAnew, TheDaemonSetOnceForAllWhoAskWhileItIsRead) {
-  DaemonSet set;
-  set.meta.ns = operator_ns;
-  set.meta.name = driver_set;
-  FreshNeeds needs;
-  needs.driver_set = set.meta.key();
-  int answers = 0;
-  for (int i = 0; i < 5; ++i) {
-    reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) {
-      ASSERT_TRUE(fresh) << fresh.error().text();
-      EXPECT_TRUE(fresh->driver_set);
-      ++answers;
-    });
-  }
-  scene_.fleet.loop.run_for(minutes(1));
-  EXPECT_EQ(answers, 5);
-  EXPECT_EQ(scene_.one.api.total("get", "daemonsets.apps"), 2U)
-      << "one for the first, and one for those who came when it was on its way";
-  ASSERT_TRUE(read("gpu-1"));
-  EXPECT_EQ(scene_.one.api.total("get", "daemonsets.apps"), 3U) << "an old answer is none";
-}
-
-TEST_F(ReadsAnew, ADaemonSetThatCannotBeReadFailsAllWhoAskedForIt) {
-  scene_.one.faults.on_call(kube::ScriptedFaults::calls(kube::Verb::get, resource::daemon_sets),
-                            failing(kube::Fault::reply_lost), 2);
-  DaemonSet set;
-  set.meta.ns = operator_ns;
-  set.meta.name = driver_set;
-  FreshNeeds needs;
-  needs.driver_set = set.meta.key();
-  int failures = 0;
-  for (int i = 0; i < 3; ++i) {
-    reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) { failures += fresh ? 0 : 1; });
-  }
-  scene_.fleet.loop.run_for(minutes(5));
-  EXPECT_EQ(failures, 3);
-  EXPECT_TRUE(read("gpu-1"));
-}
-
 TEST_F(ReadsAnew, NothingIsConcludedFromHalfAnAnswer) {
   scene_.one.faults.on_call(reads_of_pods(), failing(kube::Fault::server_error));
   EXPECT_FALSE(read("gpu-1"));
