@@ -15,7 +15,7 @@ struct DoctorFlags {
   ClusterFlags cluster;
   std::string ns = "lockstep-system";
   std::string service_account = "lockstep-controller";
-  std::string matrix;  // a file to compare versions with
+  std::string matrix;               // a file to compare versions with
   std::string stuck_after = "10m";  // how long a claim may take to go
   bool strict = false;
   bool node = false;  // this machine instead of the cluster
