@@ -75,7 +75,7 @@ function WaveCard({ wave, current, now }: { wave: Wave; current: boolean; now: n
       {wave.gates.map((gate) => <GateLine key={gate.name} gate={gate} />)}
       {planned.map((name) => <p class="gate muted" key={name}>○ gate {name}</p>)}
       {wave.bake && <BakeLines bake={wave.bake} now={now} />}
-      {wave.verdictText && <p class="small">{wave.verdictText}</p>}
+      {wave.verdictText && wave.verdictText !== wave.bake?.text && <p class="small">{wave.verdictText}</p>}
       {wave.needsApproval && (
         <p class="small">{wave.approvedBy ? `✓ approved by ${wave.approvedBy}${wave.approvedAt ? `, ${clock(wave.approvedAt)}` : ""}` : "○ needs a person's approval"}</p>
       )}
