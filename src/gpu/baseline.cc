@@ -19,6 +19,7 @@ Result<Json> read_baseline(std::string_view text, std::string_view name) {
   auto document = parse_json(text);
   if (!document) {
     Error error = document.error();
+    error.kind = ErrorKind::invalid;  // also one that is nested too deeply
     error.message = fmt::format("not a whole baseline (cut off?): {}", error.message);
     return fail(error.at(name));
   }

@@ -23,6 +23,12 @@ TEST(Baseline, CutOffAnywhereItIsAnErrorWithItsName) {
   }
 }
 
+TEST(Baseline, NestedTooDeeplyIsWrongInputToo) {
+  auto read = read_baseline(std::string(5000, '['), "baseline.json");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().kind, ErrorKind::invalid);
+}
+
 TEST(Baseline, SomethingElseIsNoBaseline) {
   for (const char* text : {"{}", "[]", "{\"kind\":\"Pod\"}",
                            R"({"kind":"lockstep-gate-baseline","version":9,"facts":{}})",

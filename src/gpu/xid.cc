@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <limits>
 #include <unistd.h>
 
 #include "base/strings.h"
@@ -24,7 +25,8 @@ std::optional<Xid> xid_in(std::string_view line) {
   xid.pci = lower(place);
   rest.remove_prefix(close + 3);
   auto code = parse_integer(rest.substr(0, rest.find_first_not_of("0123456789")));
-  if (!code) return std::nullopt;
+  // NVIDIA's have three digits: what does not even fit is no code.
+  if (!code || *code > std::numeric_limits<int>::max()) return std::nullopt;
   xid.code = static_cast<int>(*code);
   xid.line = std::string(trim(line.substr(begin)));
   return xid;

@@ -19,6 +19,10 @@ TEST(Xid, OtherLinesHaveNone) {
     EXPECT_FALSE(xid_in(line).has_value()) << line;
 }
 
+TEST(Xid, ANumberThatIsTooLargeIsNone) {
+  EXPECT_FALSE(xid_in("NVRM: Xid (PCI:0000:3b:00): 7900001234, name=x"));
+}
+
 TEST(Xid, OurListIsReadAndAnUnknownOneIsFatal) {
   auto classes = XidClasses::embedded();
   ASSERT_TRUE(classes.has_value()) << classes.error().text();
