@@ -115,13 +115,19 @@ class Look {
     return enter(Phase::held, std::move(reason), std::move(by));
   }
 
+  std::string obstacle_on_the_way_back() const {
+    if (!next_.from.is_set()) return "the driver before is not known";
+    if (!view_.no_way_back.empty()) return view_.no_way_back;
+    // The version is all that we set.
+    const std::string& version = next_.from.version;
+    if (version.empty() || version != next_.to.version || next_.from.same_as(next_.to)) return {};
+    return fmt::format("the version was {} before, too; take back what else was changed", version);
+  }
+
   RolloutDecision go_back(Reason reason, std::string by = {}) {
-    if (!next_.from.is_set() || !view_.no_way_back.empty()) {
+    if (std::string obstacle = obstacle_on_the_way_back(); !obstacle.empty()) {
       return enter_held(
-          {"NoWayBack",
-           fmt::format("{}; it cannot go back: {}", reason.text,
-                       next_.from.is_set() ? view_.no_way_back : "the driver before is not known"),
-           ""},
+          {"NoWayBack", fmt::format("{}; it cannot go back: {}", reason.text, obstacle), ""},
           std::move(by));
     }
     next_.closed = true;

@@ -145,6 +145,18 @@ TEST(DecideRollout, AFailureOfAnotherRevisionIsTriedAgainAndNotHeldAgainstThisOn
   EXPECT_EQ(rollout.settle(), "RolledBack");
 }
 
+// Setting the version that is there already would change nothing, for ever.
+TEST(DecideRollout, AChangeThatIsNotTheVersionsIsNotTakenBackByTheVersion) {
+  TestRollout rollout(4, three_waves);
+  rollout.settle();
+  rollout.set_version("new", "570");
+  rollout.settle();
+  ASSERT_EQ(rollout.phase(), "Upgrading");
+  rollout.node(1).state = fleet::State::failed;
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.reason, "NoWayBack");
+}
+
 TEST(DecideRollout, WithoutAWayBackItDoesNotStart) {
   TestRollout rollout(4, three_waves);
   rollout.view.no_way_back = "one-way firmware step";
