@@ -1,12 +1,12 @@
 #include "dra/state_files.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "world/descriptor.h"
+#include "world/replace_file.h"
 #include "world/system_error.h"
 
 namespace lockstep::dra {
@@ -26,17 +26,7 @@ Result<void> SystemStateFiles::append(const std::string& path, std::string_view 
 
 Result<void> SystemStateFiles::write_unsynced(const std::string& path, std::string_view content,
                                               int mode) {
-  const size_t slash = path.rfind('/');
-  std::string temporary =
-      (slash == std::string::npos ? "." : path.substr(0, slash)) + "/.lockstep-XXXXXX";
-  const Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file) return system_failure("write", path, errno);
-  int error = write_all(file.get(), content);
-  if (error == 0 && fchmod(file.get(), static_cast<mode_t>(mode)) != 0) error = errno;
-  if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return {};
-  unlink(temporary.c_str());
-  return system_failure("write", path, error);
+  return replace_file(path, path, content, mode, Durability::in_memory);
 }
 
 }  // namespace lockstep::dra

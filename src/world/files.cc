@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "world/descriptor.h"
+#include "world/replace_file.h"
 #include "world/system_error.h"
 
 namespace lockstep {
@@ -71,28 +72,7 @@ Result<void> SystemFiles::write(const std::string& path, std::string_view conten
   if (stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
     return write_into(target, path, content);
   }
-  const size_t slash = target.rfind('/');
-  const std::string directory = slash == std::string::npos ? "."
-                                : slash == 0               ? "/"
-                                                           : target.substr(0, slash);
-  // In the same directory, hence in the same file system: rename replaces in one step.
-  std::string temporary = directory + "/.lockstep-XXXXXX";
-  Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file) return system_failure("write", path, errno);
-
-  int error = write_all(file.get(), content);
-  if (error == 0 && fchmod(file.get(), static_cast<mode_t>(mode)) != 0) error = errno;
-  if (error == 0 && fsync(file.get()) != 0) error = errno;
-  if (error == 0 && rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error != 0) {
-    unlink(temporary.c_str());
-    return system_failure("write", path, error);
-  }
-  // The new name is on disk only once the directory is. It is in place already, so a file system
-  // that cannot do this is no failure.
-  const Descriptor parent(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (parent) fsync(parent.get());
-  return {};
+  return replace_file(target, path, content, mode, Durability::on_disk);
 }
 
 Result<void> SystemFiles::remove(const std::string& path) {
