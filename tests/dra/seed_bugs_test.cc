@@ -74,8 +74,10 @@ TEST_F(SeedBugs, TimingRaceThePluginStartsWithALibraryThatTheModuleRefuses) {
       version, "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  x\n"));
   ASSERT_TRUE(SystemFiles().write(node.path("root/sys/module/nvidia/version"), "580.95.05\n"));
   node.start_plugin("plugin", {"--call-limit", "3s"});
-  ASSERT_TRUE(node.wait(
-      [&] { return node.status("/readyz").find("of different versions") != std::string::npos; }));
+  ASSERT_TRUE(node.wait([&] {
+    return !node.kubelet().endpoints().empty() &&
+           node.status("/readyz").find("of different versions") != std::string::npos;
+  }));
   KubeletClaim early = node.claim("early", "gpu-1");
   PodRun pod = node.kubelet().start_pod({early});
   EXPECT_EQ(pod.phase, PodPhase::pending);
