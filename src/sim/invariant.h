@@ -51,6 +51,10 @@ class Invariant {
   virtual void on_change(const std::string& /*storage*/, const apiserver::Change&, bool /*ours*/) {}
   // A call of the controller's, done or refused or lost.
   virtual void on_request(const kube::Request&) {}
+  // The same, as one controller (`life`: a restarted one is another) makes its calls, and the
+  // answer that it got. What was lost on the way has none.
+  virtual void on_call(int /*life*/, const kube::Request&) {}
+  virtual void on_reply(int /*life*/, const kube::Request&, const kube::Response&) {}
 
  protected:
   void accuse(std::string what) const { accuse_(std::move(what)); }

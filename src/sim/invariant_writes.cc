@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
+
 namespace lockstep::sim {
 
 void BoundedWrites::on_node(const NodeStep& step) {
@@ -65,6 +67,28 @@ void NamedByUid::on_request(const kube::Request& request) {
   const Json* uid = options == nullptr ? nullptr : find(*options, "preconditions", "uid");
   if (uid == nullptr || as_text(uid).empty()) {
     accuse(fmt::format("{}: by its name alone", request.describe()));
+  }
+}
+
+bool OwnWritesFirst::is_node_patch(const kube::Request& request) {
+  return request.verb == kube::Verb::patch && request.type.plural == "nodes";
+}
+
+void OwnWritesFirst::on_call(int life, const kube::Request& request) {
+  if (!is_node_patch(request) || !request.body) return;
+  auto seen = parse_unsigned(text_at(*request.body, "metadata", "resourceVersion"));
+  auto made = made_.find({life, request.name});
+  if (!seen || made == made_.end() || *seen >= made->second) return;
+  accuse(fmt::format("{}: on what it was at version {}, and our own last write had made it {}",
+                     request.describe(), *seen, made->second));
+}
+
+void OwnWritesFirst::on_reply(int life, const kube::Request& request, const kube::Response& reply) {
+  if (!is_node_patch(request) || !reply.ok()) return;
+  auto document = reply.document();
+  if (!document) return;
+  if (auto version = parse_unsigned(text_at(**document, "metadata", "resourceVersion"))) {
+    made_[{life, request.name}] = *version;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "sim/invariant.h"
 
@@ -36,6 +37,23 @@ class NamedByUid final : public Invariant {
  public:
   using Invariant::Invariant;
   void on_request(const kube::Request& request) override;
+};
+
+// A controller that has been told what its write made of a node does not write to that node again
+// on what it had seen before: it waits until its watch has come so far. The API server would turn
+// the second one away; where a write has no such lock, the node would be taken to a place where it
+// was already.
+class OwnWritesFirst final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_call(int life, const kube::Request& request) override;
+  void on_reply(int life, const kube::Request& request, const kube::Response& reply) override;
+
+ private:
+  static bool is_node_patch(const kube::Request& request);
+
+  // By controller and node: the version that its last write made.
+  std::map<std::pair<int, std::string>, uint64_t> made_;
 };
 
 }  // namespace lockstep::sim

@@ -108,6 +108,48 @@ TEST_F(WritesTest, APodMayBeRemovedByItsUid) {
   expect_innocent();
 }
 
+// A patch that names the version on which it was decided, by one controller.
+class OwnWritesTest : public WritesTest {
+ protected:
+  static kube::Request on_version(const std::string& version) {
+    return merge_patch(resource::nodes, {"", "gpu-1"},
+                       JsonObject{{"metadata", JsonObject{{"resourceVersion", version}}}});
+  }
+  void is_answered(int life, const std::string& version, int code = 200) {
+    kube::Response response;
+    response.code = code;
+    response.body = std::make_shared<const Json>(
+        JsonObject{{"metadata", JsonObject{{"resourceVersion", version}}}});
+    witness->see_reply(life, on_version("1"), response);
+  }
+};
+
+TEST_F(OwnWritesTest, SeesAWriteOnWhatWasThereBeforeOurOwn) {
+  start();
+  witness->see_call(1, on_version("40"));
+  is_answered(1, "45");
+  witness->see_call(1, on_version("45"));
+  expect_innocent();
+  witness->see_call(1, on_version("40"));
+  expect_violation(
+      "patch nodes/gpu-1: on what it was at version 40, and our own last write had made it 45");
+}
+
+TEST_F(OwnWritesTest, WhatAnotherControllerWroteNobodyKnows) {
+  start();
+  is_answered(1, "45");
+  witness->see_call(2, on_version("40"));
+  expect_innocent();
+}
+
+TEST_F(OwnWritesTest, WhatWasRefusedOrNotAnsweredHasMadeNothing) {
+  start();
+  is_answered(1, "45", 409);
+  witness->see_reply(1, on_version("40"), fail(ErrorKind::unreachable, "lost"));
+  witness->see_call(1, on_version("40"));
+  expect_innocent();
+}
+
 TEST_F(WritesTest, WhatPeopleDoIsAnotherCause) {
   start();
   for (int i = 0; i <= 2 * BoundedWrites::most_changes; ++i) {

@@ -198,20 +198,33 @@ class Run {
       if (!scenario_.reroll_clients) options.fleet.clients.clear();
       options.fleet.rollouts.enabled = rollout_.enabled() && !scenario_.conduct;
       options.fleet.rollouts.time_zones = rollout_time_zones();
+      kube::Api& api = own_api();
       controllers_.push_back(std::make_unique<controller::UpgradeController>(
-          wrapped_ ? *wrapped_ : crash_, clock_, controller_random_, log_, std::move(options)));
+          api, clock_, controller_random_, log_, std::move(options)));
       controllers_.back()->start();
       controllers_.back()->lead();
       if (scenario_.conduct) {
         start_conducting();
       } else if (rollout_.enabled()) {
-        start_rollouts(*controllers_.back());
+        start_rollouts(api, *controllers_.back());
       }
       if (scenario_.heal_plugins) start_failures(*controllers_.back());
     }
   }
 
-  void start_rollouts(controller::UpgradeController& upgrade) {
+  // What one controller and its parts call, so that it can be told from another.
+  kube::Api& own_api() {
+    int life = ++lives_;
+    own_apis_.push_back(std::make_unique<ObservedApi>(
+        wrapped_ ? *wrapped_ : crash_,
+        [this, life](const kube::Request& request) { witness_->see_call(life, request); },
+        [this, life](const kube::Request& request, const kube::Reply& reply) {
+          witness_->see_reply(life, request, reply);
+        }));
+    return *own_apis_.back();
+  }
+
+  void start_rollouts(kube::Api& api, controller::UpgradeController& upgrade) {
     controller::RolloutOptions options;
     options.git = rollout_.matrix_store();
     options.reason_of = [&upgrade](const std::string& node) {
@@ -219,8 +232,7 @@ class Run {
       return at == upgrade.reasons().end() ? std::string() : at->second.name;
     };
     rollouts_.push_back(std::make_unique<controller::RolloutController>(
-        wrapped_ ? *wrapped_ : crash_, clock_, controller_random_, log_, upgrade.watch(),
-        std::move(options)));
+        api, clock_, controller_random_, log_, upgrade.watch(), std::move(options)));
     rollouts_.back()->start();
     rollouts_.back()->lead();
   }
@@ -259,6 +271,7 @@ class Run {
     rollouts_.clear();
     watches_.clear();
     controllers_.clear();
+    own_apis_.clear();
   }
 
   // Nobody has anything left to do: all steps taken, no upgrade under way, and quiet for a while.
@@ -544,6 +557,8 @@ class Run {
   SilentLog log_;
   fleet::Keys keys_;
   std::optional<Witness> witness_;
+  int lives_ = 0;                                       // of controllers
+  std::vector<std::unique_ptr<ObservedApi>> own_apis_;  // of those that live
   std::vector<std::unique_ptr<controller::UpgradeController>> controllers_;
   std::vector<std::unique_ptr<controller::FleetWatch>> watches_;  // of those that conduct
   std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;

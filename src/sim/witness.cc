@@ -56,6 +56,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<FitForService>(options.clients_renewed);
   add<BoundedWrites>();
   add<NamedByUid>();
+  add<OwnWritesFirst>();
   add<OpenWavesOnly>();
   add<NoWaveWithoutPass>();
   add<RollbackEndsBack>();
@@ -123,6 +124,15 @@ void Witness::on_pod(const apiserver::Change& change, const apiserver::Origin& o
 
 void Witness::see_request(const kube::Request& request) {
   for (const auto& invariant : invariants_) invariant->on_request(request);
+}
+
+void Witness::see_call(int life, const kube::Request& request) {
+  for (const auto& invariant : invariants_) invariant->on_call(life, request);
+}
+
+void Witness::see_reply(int life, const kube::Request& request, const kube::Reply& reply) {
+  if (!reply) return;
+  for (const auto& invariant : invariants_) invariant->on_reply(life, request, *reply);
 }
 
 void Witness::check_reasons(const std::map<std::string, upgrade::Reason>& reasons) {

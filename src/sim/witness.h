@@ -46,6 +46,9 @@ class Witness {
   void look_at_machines();
   // A call of the controller's, whatever becomes of it.
   void see_request(const kube::Request& request);
+  // A call of one controller's, and the answer that it got (Invariant::on_call).
+  void see_call(int life, const kube::Request& request);
+  void see_reply(int life, const kube::Request& request, const kube::Reply& reply);
   // What is said of each node, at a time when nothing has changed for a while.
   void check_reasons(const std::map<std::string, upgrade::Reason>& reasons);
   void set_blindness(Duration blindness) { truth_.blindness = blindness; }
