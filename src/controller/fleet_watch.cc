@@ -344,6 +344,13 @@ std::shared_ptr<const DaemonSet> FleetWatch::driver_set_of(const Node& node, con
   return wanting;
 }
 
+std::shared_ptr<const DaemonSet> FleetWatch::daemon_set_of(const Pod& pod) const {
+  const OwnerReference* owner = pod.meta.controller();
+  if (owner == nullptr || !pod.is_owned_by_daemon_set()) return nullptr;
+  auto set = daemon_sets.cache.find(kube::KeyView(pod.meta.ns.view(), owner->name.view()));
+  return set && set->meta.uid == owner->uid ? set : nullptr;
+}
+
 std::vector<std::string> FleetWatch::blocking_budgets(const Pod& pod) const {
   std::vector<std::string> names;
   budgets.cache.for_each("namespace", pod.meta.ns, [&](const auto& budget) {

@@ -90,6 +90,8 @@ class FleetWatch {
   // The node's pods of these DaemonSets ("namespace/name"), whatever its state.
   std::vector<fleet::ClientView> clients_on(const fleet::NodeView& view,
                                             const std::vector<std::string>& sets) const;
+  // The DaemonSet that made the pod; null: none, or not known.
+  std::shared_ptr<const DaemonSet> daemon_set_of(const Pod& pod) const;
   // The driver's template has changed, and perhaps back: until the watches show it, which revision
   // is the newest is not known.
   static bool is_behind_on_driver(const FreshNode& fresh, const fleet::NodeView& view);

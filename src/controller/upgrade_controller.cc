@@ -143,6 +143,7 @@ void UpgradeController::forget(const std::string& node) {
   backlogs_.erase(node);
   refused_.erase(node);
   cordons_.erase(node);
+  renewals_.forget(node);
   queue_.cancel_delay(node);
   queue_.forget(node);
 }
@@ -287,6 +288,7 @@ void UpgradeController::tell_time(fleet::NodeView& view) {
   if (!fleet::is_active(state)) {
     if (auto at = sightings_.find(view.name()); at != sightings_.end()) sightings_.erase(at);
     if (auto at = entered_.find(view.name()); at != entered_.end()) entered_.erase(at);
+    renewals_.forget(view.name());
     view.seen_since = on_the_clock(acts_since);
     return;
   }
@@ -302,6 +304,7 @@ void UpgradeController::tell_time(fleet::NodeView& view) {
 
 upgrade::Decision UpgradeController::decide(fleet::NodeView& view, Duration began) {
   tell_time(view);
+  renewals_.tell(view);
   auto decision = upgrade::decide(view, watch_.pool(view.pool), watch_.rules(), loop_.now());
   ++counts_.decisions;
   if (options_.stopwatch) counts_.decision_time += options_.stopwatch() - began;
@@ -371,10 +374,14 @@ void UpgradeController::remove_pods(const fleet::NodeView& view,
   std::string name(view.name());
   auto left = std::make_shared<size_t>(decision.removals()->size());
   for (const auto& removal : *decision.removals()) {
-    api_.call(removal_request(removal), scope_.bind([this, name, removal, left](kube::Reply reply) {
+    auto renewal = Renewals::of(view, *removal.pod, watch_.daemon_set_of(*removal.pod).get());
+    auto done = [this, name, removal, renewal, left](kube::Reply reply) {
+      // Not where it was gone already: what came in its place may have come before.
+      if (renewal && reply && reply->ok()) renewals_.add(*renewal);
       on_removed(name, removal, std::move(reply));
       if (--*left == 0) queue_.done(name);
-    }));
+    };
+    api_.call(removal_request(removal), scope_.bind(std::move(done)));
   }
 }
 

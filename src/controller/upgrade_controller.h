@@ -9,6 +9,7 @@
 
 #include "controller/fleet_watch.h"
 #include "controller/fresh_reader.h"
+#include "controller/renewals.h"
 #include "controller/slot_ledger.h"
 #include "controller/upgrade_counts.h"
 #include "kube/events.h"
@@ -125,6 +126,7 @@ class UpgradeController {
     Duration at{0};
   };
   std::map<std::string, Cordon, std::less<>> cordons_;
+  Renewals renewals_;
   bool lets_cordon_settle(const Node& node);
   std::string policy_warning_;  // the last that was announced
   Scope scope_;

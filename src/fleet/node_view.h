@@ -62,6 +62,9 @@ struct NodeView {
   std::vector<PodOnNode> pods;  // all on the node but the driver's, by namespace and name
   std::vector<ClientView> clients;
   std::vector<PodPtr> validators;
+  // Uids of pods that are certain to have started after the driver became ready, even in the same
+  // second.
+  std::vector<Text> renewed;
   // driverVersion of the ResourceSlices that this node publishes, without repeats.
   std::vector<std::string> slice_versions;
   // Since when somebody has been there to see and to act, without a gap. Not set: always.

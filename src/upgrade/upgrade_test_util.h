@@ -120,6 +120,7 @@ struct Scene {
   std::vector<fleet::PodOnNode> pods;
   std::vector<fleet::ClientView> clients;
   std::vector<Pod> validators;
+  std::vector<Text> renewed;
   std::vector<std::string> slice_versions;
   bool granted = false;
   Time seen_since;
@@ -198,6 +199,7 @@ struct Scene {
     view.blind = blind;
     view.clock_gained = clock_gained;
     view.scheduler_sees_from = scheduler_sees_from;
+    view.renewed = renewed;
     return view;
   }
 

@@ -12,12 +12,14 @@ namespace lockstep::upgrade {
 namespace {
 
 // Its containers started before the driver was ready: what it knows of the driver may be of the old
-// one. Times have seconds: in the same second counts as before.
-bool is_from_before(const Pod& pod, Time driver_ready) {
+// one. Times have seconds: in the same second counts as before, unless it is known to be new.
+bool is_from_before(const fleet::NodeView& view, const Pod& pod, Time driver_ready) {
+  const auto& renewed = view.renewed;
+  const bool is_new = std::find(renewed.begin(), renewed.end(), pod.meta.uid) != renewed.end();
+  const int64_t first_sure = driver_ready.unix_seconds() + (is_new ? 0 : 1);
   return std::any_of(pod.container_statuses.begin(), pod.container_statuses.end(),
                      [&](const ContainerStatus& status) {
-                       return status.running() &&
-                              status.started.unix_seconds() <= driver_ready.unix_seconds();
+                       return status.running() && status.started.unix_seconds() < first_sure;
                      });
 }
 
@@ -35,7 +37,7 @@ void look_at_clients(const Situation& situation, Time driver_ready, Findings& fi
                           fmt::format("waits for the new pod of {}", client.daemon_set), ""};
       continue;
     }
-    if (is_from_before(*client.pod, driver_ready)) {
+    if (is_from_before(situation.view, *client.pod, driver_ready)) {
       findings.stale.push_back({client.pod, Removal::remove});
     } else if (!fleet::is_running_and_ready(*client.pod)) {
       findings.waiting = {"ClientNotReady",
@@ -69,7 +71,7 @@ void look_at_validators(const Situation& situation, Time driver_ready, Findings&
   for (const auto& pod : situation.view.validators) {
     // What it validated was the old driver.
     if (!pod->meta.is_deleting() && pod->is_owned_by_daemon_set() &&
-        is_from_before(*pod, driver_ready)) {
+        is_from_before(situation.view, *pod, driver_ready)) {
       findings.stale.push_back({pod, Removal::remove});
     } else if (!fleet::is_running_and_ready(*pod)) {
       findings.waiting = {"ValidatorNotReady",

@@ -126,6 +126,17 @@ TEST(Clients, ThatStartedInTheSameSecondCountAsBefore) {
   EXPECT_EQ(entered(scene.decide()), State::uncordon);
 }
 
+// It came in the place of one that was removed after the driver was ready.
+TEST(Clients, ThatAreKnownToBeNewMayHaveStartedInTheSameSecond) {
+  Scene scene = validating();
+  scene.renewed = {"uid-plugin"};
+  scene.add_client("a/b", make_daemon_pod("plugin", driver_ready));
+  EXPECT_EQ(entered(scene.decide()), State::uncordon);
+  scene.clients.clear();
+  scene.add_client("a/b", make_daemon_pod("plugin", driver_ready - seconds(1)));
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete plugin"}));
+}
+
 TEST(Clients, WithOneOldContainerOfSeveralAreStale) {
   Scene scene = validating();
   Pod pod = make_daemon_pod("plugin", after);
