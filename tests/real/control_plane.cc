@@ -258,7 +258,10 @@ std::vector<std::string> ControlPlane::command(Part part) const {
       add({"--kubeconfig=" + kubeconfig("system:kube-controller-manager"), "--leader-elect=false",
            "--secure-port=0", "--use-service-account-credentials=true",
            "--root-ca-file=" + file("ca.crt"),
-           "--service-account-private-key-file=" + file("accounts.key"), "--profiling=false"});
+           "--service-account-private-key-file=" + file("accounts.key"), "--profiling=false",
+           // As in clusters of some size: with its default of 20 calls a second each controller
+           // would be the one that everybody waits for.
+           "--kube-api-qps=200", "--kube-api-burst=400"});
       if (options_.like_embedded) {
         add(
             {"--controllers=garbage-collector-controller,namespace-controller,"
