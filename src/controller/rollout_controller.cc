@@ -140,15 +140,25 @@ bool RolloutController::conducts(const KnownRollout& known, const rollout::Rollo
   return true;
 }
 
-// Nodes that a rollout keeps back which is not there any more.
+// Nodes that a rollout keeps back which is not there any more, or has nothing to do with them.
 bool RolloutController::releases_orphans() {
   if (busy_.contains("")) return true;
   std::vector<rollout::SkipChange> changes;
   watch_.nodes_watch.cache.for_each([&](const std::shared_ptr<const Node>& node) {
-    std::string_view by = node->meta.annotations.get(rollout::kept_back_annotation);
-    if (by.empty() || watch_.rollouts.all().contains(std::string(by))) return;
+    if (!rollout::is_kept_back(*node)) return;
+    std::string name = node->meta.name.str();
+    auto keeper = watch_.rollouts.all().find(
+        std::string(node->meta.annotations.get(rollout::kept_back_annotation)));
+    auto facts = watch_.driver_facts().find(name);
+    const std::string pool(node->meta.labels.get(fleet::driver_owner_label));
+    const std::string set = facts == watch_.driver_facts().end() ? "" : facts->second.set;
+    bool is_there = keeper != watch_.rollouts.all().end();
+    bool governed = watch_.rollouts.governing(pool, set) != nullptr;
+    if (!rollout::is_left_behind(*node, is_there ? &keeper->second.spec : nullptr, governed)) {
+      return;
+    }
     if (!watch_.nodes_watch.cache.is_current(node->meta.key())) return;
-    changes.push_back({node->meta.name.str(), false});
+    changes.push_back({name, false});
   });
   if (changes.empty()) return false;
   write_skips("", std::move(changes));

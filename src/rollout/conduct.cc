@@ -73,4 +73,14 @@ Json skip_patch(const SkipChange& change, const std::string& rollout, const flee
                   {"annotations", JsonObject{{kept_back_annotation, std::move(mark)}}}}}};
 }
 
+bool is_left_behind(const Node& node, const RolloutSpec* keeper, bool governed) {
+  if (!is_kept_back(node)) return false;
+  if (keeper == nullptr) return true;
+  if (governed || keeper->driver.kind == DriverKind::daemon_set) return false;
+  // Without an owner its driver may come back any moment.
+  std::string_view pool = node.meta.labels.get(fleet::driver_owner_label);
+  return !pool.empty() && (keeper->driver.kind == DriverKind::cluster_policy ||
+                           pool != std::string_view(keeper->driver.name));
+}
+
 }  // namespace lockstep::rollout

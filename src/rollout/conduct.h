@@ -27,6 +27,10 @@ struct SkipChange {
   bool operator==(const SkipChange&) const = default;
 };
 
+// It is kept back by a rollout that is not there any more (null), or that has nothing to do with it
+// since it got another NVIDIADriver, and no other rollout is there for it: it is let go.
+bool is_left_behind(const Node& node, const RolloutSpec* keeper, bool governed);
+
 // Those that have to be kept back come first: only when none is left may anything open.
 std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& gate,
                                   const fleet::Keys& keys);

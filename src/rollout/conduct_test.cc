@@ -50,6 +50,32 @@ struct Conducted {
 
 using Changes = std::vector<SkipChange>;
 
+TEST(Conduct, ANodeIsLeftBehindByARolloutThatIsGoneOrIsAnotherNvidiaDrivers) {
+  RolloutSpec keeper;
+  keeper.driver = {DriverKind::nvidia_driver, "default"};
+  Node node;
+  node.meta.annotations = {{Text(kept_back_annotation), Text("driver")}};
+  auto owned_by = [&](std::string_view pool) {
+    node.meta.labels = {{Text(fleet::driver_owner_label), Text(pool)}};
+  };
+  owned_by("default");
+  EXPECT_FALSE(is_left_behind(node, &keeper, true));
+  EXPECT_TRUE(is_left_behind(node, nullptr, false));
+  EXPECT_TRUE(is_left_behind(node, nullptr, true)) << "the other one keeps it back itself";
+  owned_by("canary");
+  EXPECT_TRUE(is_left_behind(node, &keeper, false));
+  EXPECT_FALSE(is_left_behind(node, &keeper, true)) << "its new rollout takes it over, skipped";
+  keeper.driver.kind = DriverKind::cluster_policy;
+  EXPECT_TRUE(is_left_behind(node, &keeper, false));
+  // For a moment nobody's.
+  node.meta.labels = {};
+  keeper.driver.kind = DriverKind::nvidia_driver;
+  EXPECT_FALSE(is_left_behind(node, &keeper, false));
+  owned_by("canary");
+  node.meta.annotations = {};
+  EXPECT_FALSE(is_left_behind(node, &keeper, false)) << "a person's own skip label";
+}
+
 TEST(Conduct, EveryNodeIsKeptBackBeforeAnythingHappens) {
   Conducted conducted;
   EXPECT_EQ(conducted.due(),

@@ -116,6 +116,15 @@ Result<void> Cluster::set_driver_version(const std::string& version,
   return {};
 }
 
+Result<void> Cluster::set_nvidia_driver_version(const std::string& name,
+                                                const std::string& version) {
+  LOCKSTEP_TRY(Document written,
+               call(merge_patch(nvidia_drivers, {"", name},
+                                JsonObject{{"spec", JsonObject{{"version", version}}}})));
+  (void)written;
+  return {};
+}
+
 std::vector<Document> Cluster::pods_of(std::string_view daemon_set, std::string_view node) {
   std::vector<Document> pods;
   for (const Document& pod : list(resource::pods)) {

@@ -56,6 +56,7 @@ class Cluster {
   // What people do.
   Result<void> set_driver_version(const std::string& version,
                                   const std::string& chart_version = {});
+  Result<void> set_nvidia_driver_version(const std::string& name, const std::string& version);
   // The pods of a DaemonSet on a node, by the DaemonSet's name.
   std::vector<Document> pods_of(std::string_view daemon_set, std::string_view node);
 

@@ -223,6 +223,7 @@ class Checker {
   }
 
   void check_versions() {
+    if (expect_.versions) check_version_counts(*expect_.versions);
     if (!expect_.version) return;
     for (const auto& node : nodes_) {
       if (node.state != State::done) continue;
@@ -231,6 +232,21 @@ class Checker {
       wrong_.push_back(fmt::format("{} is done and its driver is {}, expected {}", node.name,
                                    machine.loaded() ? machine.version() : "not loaded",
                                    *expect_.version));
+    }
+  }
+
+  void check_version_counts(const std::map<std::string, int64_t>& expected) {
+    std::map<std::string, int64_t> seen;
+    for (const auto& node : nodes_) {
+      const Machine& machine = end_.cluster.kubelets().machine(node.name);
+      if (machine.loaded()) ++seen[machine.version()];
+    }
+    for (const auto& [version, count] : expected) {
+      expect_equal(fmt::format("nodes with driver {}", version), count, seen[version]);
+    }
+    for (const auto& [version, count] : seen) {
+      if (expected.contains(version)) continue;
+      expect_equal(fmt::format("nodes with driver {}", version), 0, count);
     }
   }
 

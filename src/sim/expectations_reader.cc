@@ -53,6 +53,20 @@ std::vector<fleet::State> read_states(const Json& json, const std::string& path,
   return states;
 }
 
+std::map<std::string, int64_t> read_versions(const Json& json, const std::string& path,
+                                             Errors& error) {
+  std::map<std::string, int64_t> versions;
+  if (!json.is_object()) {
+    complain(error, path, "must be a map of versions to numbers of nodes");
+    return versions;
+  }
+  for (const auto& [version, count] : json.get_object()) {
+    if (!count.is_int64()) complain(error, path, "must be a map of versions to numbers of nodes");
+    versions[std::string(version)] = as_integer(&count);
+  }
+  return versions;
+}
+
 }  // namespace
 
 NodeChoice read_choice(const Json& json, const std::string& path, Errors& error) {
@@ -126,6 +140,9 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   text("failureSays", expect.failure_says);
   choice("cordoned", expect.cordoned);
   text("version", expect.version);
+  if (const Json* versions = reader.get("versions")) {
+    expect.versions = read_versions(*versions, path + ".versions", error);
+  }
   text("waitingFor", expect.waiting_for);
   choice("waitingNodes", expect.waiting_nodes);
   states("entered", expect.entered);

@@ -80,15 +80,20 @@ JsonArray any_taint() { return JsonArray{JsonObject{{"operator", "Exists"}}}; }
 
 Json nvidia_driver(const std::string& name, const std::string& version,
                    const FleetOptions& options) {
+  JsonObject spec{{"driverType", "gpu"},
+                  {"repository", "nvcr.io/nvidia"},
+                  {"image", "driver"},
+                  {"version", version},
+                  {"upgradePolicy", options.upgrade_policy}};
+  if (name == default_nvidia_driver) {
+    spec["default"] = true;
+  } else {
+    spec["nodeSelector"] = JsonObject{{pool_label, name}};
+  }
   return JsonObject{{"apiVersion", nvidia_drivers.api_version()},
                     {"kind", nvidia_drivers.kind},
                     {"metadata", JsonObject{{"name", name}}},
-                    {"spec", JsonObject{{"driverType", "gpu"},
-                                        {"repository", "nvcr.io/nvidia"},
-                                        {"image", "driver"},
-                                        {"version", version},
-                                        {"nodeSelector", JsonObject{{driver_owner_label, name}}},
-                                        {"upgradePolicy", options.upgrade_policy}}}};
+                    {"spec", std::move(spec)}};
 }
 
 }  // namespace
@@ -112,6 +117,7 @@ Json node_object(int index, const FleetOptions& options, Time now) {
     auto owner = options.nvidia_drivers.begin();
     std::advance(owner, index % static_cast<int>(options.nvidia_drivers.size()));
     labels[driver_owner_label] = owner->first;
+    if (owner->first != default_nvidia_driver) labels[pool_label] = owner->first;
   }
   if (auto extra = options.node_labels.find(name); extra != options.node_labels.end()) {
     for (const auto& [key, value] : extra->second) labels[key] = value;

@@ -38,11 +38,16 @@ struct FleetOptions {
   bool dra = true;
   bool validator = true;
   // NVIDIADrivers instead of the ClusterPolicy's driver: name -> driver version. Nodes are dealt
-  // out to them in turn.
+  // out to them in turn, by a label that each selects; one that is called "default" selects none
+  // and has the nodes that nobody else has.
   std::map<std::string, std::string> nvidia_drivers;
   std::map<std::string, JsonObject> node_labels;  // besides the usual ones, by node
   WorkloadOptions workloads;
 };
+
+// By which the NVIDIADrivers of a simulated fleet select their nodes.
+inline constexpr std::string_view pool_label = "example.com/gpu-pool";
+inline constexpr std::string_view default_nvidia_driver = "default";
 
 std::string node_name(int index);  // "gpu-1" for 0
 // A whole Node, Ready, as the GPU operator and the feature discovery label it.

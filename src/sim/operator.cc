@@ -82,7 +82,7 @@ void GpuOperator::sync_policy(const GenericObject& policy) {
 }
 
 void GpuOperator::sync_driver(const GenericObject& driver) {
-  label_nodes(driver);
+  label_nodes();
   DriverConfig config = config_of_nvidia_driver(*driver.document);
   bool ready = apply(config, nvidia_drivers, driver) && is_rolled_out(config.daemon_set);
   write_state(nvidia_drivers, driver, ready);
@@ -133,19 +133,40 @@ bool GpuOperator::is_rolled_out(const std::string& daemon_set) const {
          as_integer(find(document, "status", "numberAvailable")) == desired;
 }
 
-void GpuOperator::label_nodes(const GenericObject& driver) {
-  const Json* selector = find(*driver.document, "spec", "nodeSelector");
-  std::string name = driver.meta.name.str();
+// One that selects nodes goes before the default, which has the rest. Where two select the same
+// node, it stays as it is.
+std::optional<std::string> GpuOperator::owner_of(const GenericObject& node) const {
+  std::string fallback;
+  std::string owner;
+  bool conflict = false;
+  view_.of(nvidia_drivers).for_each([&](const Object& driver) {
+    if (driver->meta.is_deleting()) return;
+    if (as_bool(find(*driver->document, "spec", "default"))) {
+      fallback = driver->meta.name.str();
+      return;
+    }
+    const Json* selector = find(*driver->document, "spec", "nodeSelector");
+    if (!matches_node_selector(node.meta.labels, selector)) return;
+    conflict |= !owner.empty();
+    owner = driver->meta.name.str();
+  });
+  if (conflict) return std::nullopt;
+  return owner.empty() ? fallback : owner;
+}
+
+void GpuOperator::label_nodes() {
   view_.nodes().for_each([&](const Object& node) {
-    if (node->meta.labels.get(driver_owner_label) == name) return;
-    if (!matches_node_selector(node->meta.labels, selector)) return;
+    if (node->meta.labels.get("nvidia.com/gpu.present") != "true") return;
+    std::optional<std::string> owner = owner_of(*node);
+    if (!owner || node->meta.labels.get(driver_owner_label) == *owner) return;
     std::string token = "node/" + node->meta.name.str();
     if (!in_flight_.insert(token).second) return;
-    writer_.send(
-        merge_patch(resource::nodes, node->meta.key(),
-                    JsonObject{{"metadata",
-                                JsonObject{{"labels", JsonObject{{driver_owner_label, name}}}}}}),
-        scope_.bind([this, token](const Result<Document>&) { in_flight_.erase(token); }));
+    Json value = owner->empty() ? Json(nullptr) : Json(*owner);
+    writer_.send(merge_patch(resource::nodes, node->meta.key(),
+                             JsonObject{{"metadata",
+                                         JsonObject{{"labels", JsonObject{{driver_owner_label,
+                                                                           std::move(value)}}}}}}),
+                 scope_.bind([this, token](const Result<Document>&) { in_flight_.erase(token); }));
   });
 }
 

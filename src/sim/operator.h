@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -36,7 +37,9 @@ class GpuOperator {
   void sync_driver(const GenericObject& driver);
   // True when the DaemonSet is as it should be.
   bool apply(const DriverConfig& config, const ResourceType& type, const GenericObject& owner);
-  void label_nodes(const GenericObject& driver);
+  void label_nodes();
+  // Whose driver the node is to have: a name, empty for nobody's; nothing where two want it.
+  std::optional<std::string> owner_of(const GenericObject& node) const;
   void write_state(const ResourceType& type, const GenericObject& object, bool ready);
   bool is_rolled_out(const std::string& daemon_set) const;
   void annotate_dra(std::string_view key, const std::string& value);

@@ -51,13 +51,48 @@ TEST(OperatorTest, EveryNvidiaDriverHasItsNodes) {
   ASSERT_TRUE(cluster.call(merge_patch(
       nvidia_drivers, {"", "blue"},
       JsonObject{{"spec", JsonObject{{"nodeSelector",
-                                      JsonObject{{driver_owner_label, nullptr},
+                                      JsonObject{{pool_label, nullptr},
                                                  {"topology.kubernetes.io/zone", "zone-b"}}}}}})));
   ASSERT_TRUE(cluster.call(kube::remove(nvidia_drivers, {"", "green"})));
   cluster.loop.run_for(minutes(10));
   EXPECT_EQ(text_at(*cluster.get(resource::nodes, {"", "gpu-2"}), "metadata", "labels",
                     driver_owner_label),
             "blue");
+  // Nobody's.
+  EXPECT_EQ(text_at(*cluster.get(resource::nodes, {"", "gpu-1"}), "metadata", "labels",
+                    driver_owner_label),
+            "");
+}
+
+TEST(OperatorTest, TheDefaultNvidiaDriverHasTheNodesThatNobodyElseSelects) {
+  ClusterOptions options = fleet_of(3);
+  options.simulated.fleet.nvidia_drivers = {{"default", "580.1"}};
+  Cluster cluster(options);
+  ASSERT_TRUE(cluster.start());
+  auto owner_of = [&](const std::string& node) {
+    return std::string(text_at(*cluster.get(resource::nodes, {"", node}), "metadata", "labels",
+                               driver_owner_label));
+  };
+  auto create = [&](const std::string& name, const std::string& zone) {
+    return cluster.call(kube::create(
+        nvidia_drivers, "",
+        JsonObject{{"apiVersion", nvidia_drivers.api_version()},
+                   {"kind", nvidia_drivers.kind},
+                   {"metadata", JsonObject{{"name", name}}},
+                   {"spec", JsonObject{{"version", "580.2"},
+                                       {"nodeSelector",
+                                        JsonObject{{"topology.kubernetes.io/zone", zone}}}}}}));
+  };
+  ASSERT_TRUE(create("canary", "zone-b"));
+  cluster.loop.run_for(minutes(10));
+  EXPECT_EQ(owner_of("gpu-1"), "default");
+  EXPECT_EQ(owner_of("gpu-2"), "canary");
+  EXPECT_EQ(cluster.kubelets().machine("gpu-1").version(), "580.1");
+  EXPECT_EQ(cluster.kubelets().machine("gpu-2").version(), "580.2");
+  // Two that want the same node: it stays as it is.
+  ASSERT_TRUE(create("second", "zone-b"));
+  cluster.loop.run_for(minutes(10));
+  EXPECT_EQ(owner_of("gpu-2"), "canary");
 }
 
 std::string chart_annotation(Cluster& cluster, std::string_view key) {

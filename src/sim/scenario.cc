@@ -303,6 +303,11 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.flag("rerollClients", scenario.reroll_clients);
   reader.flag("healPlugins", scenario.heal_plugins);
   reader.flag("failBadConfigs", scenario.fail_bad_configs);
+  read_list(reader, "nvidiaDrivers", [&](const Json& entry, const std::string& path) {
+    std::string name(as_text(&entry));
+    if (name.empty()) return reader.complain(path, "must be the name of an NVIDIADriver");
+    scenario.fleet.nvidia_drivers[name] = scenario.fleet.driver_version;
+  });
   reader.flag("annotateDra", scenario.gpu_operator.annotate_dra);
   reader.flag("hook", scenario.gpu_operator.restart_dra_after_upgrade);
   reader.flag("dra", scenario.fleet.dra);

@@ -43,6 +43,8 @@ struct Expectations {
   std::optional<std::string> failure_says;  // part of the sentence of every failed node
   std::optional<NodeChoice> cordoned;       // these and no others are unschedulable
   std::optional<std::string> version;       // of the module of every node that is done
+  // How many nodes have each version loaded; these versions and no others.
+  std::optional<std::map<std::string, int64_t>> versions;
   std::optional<std::string> waiting_for;   // the reason of every node that waits
   std::optional<NodeChoice> waiting_nodes;  // these and no others are neither done nor failed
   std::vector<fleet::State> entered;        // some node was in each of these

@@ -160,9 +160,15 @@ class Run {
     if (!scenario_.to_version.empty()) set_version(scenario_.to_version);
   }
 
+  // Of several NVIDIADrivers the one that the rollout is for.
   void set_version(const std::string& version) {
-    must(rollout_.has_git() ? rollout_.commit_versions({{"driver", version}})
-                            : cluster_.set_driver_version(version, scenario_.to_chart));
+    if (rollout_.has_git()) return must(rollout_.commit_versions({{"driver", version}}));
+    if (scenario_.fleet.nvidia_drivers.empty()) {
+      return must(cluster_.set_driver_version(version, scenario_.to_chart));
+    }
+    std::string name(text_at(scenario_.rollout, "driver", "name"));
+    if (name.empty()) name = scenario_.fleet.nvidia_drivers.begin()->first;
+    must(cluster_.set_nvidia_driver_version(name, version));
   }
 
   // Those that led to the first; what comes later is of no interest.
