@@ -15,6 +15,9 @@ using rollout::Outcome;
 
 constexpr std::string_view gate_label = "lockstep.dev/gate";
 constexpr int64_t gate_seconds = 1800;
+constexpr int64_t baseline_seconds = 300;
+// A Job's end and its pod's are heard of one after the other; after this long the pod is gone.
+constexpr Duration pods_come_late = minutes(5);
 constexpr int64_t keep_seconds = 7 * 24 * 3600;
 kube::ReflectorOptions watch_of(const ResourceType& type, const std::string& ns) {
   kube::ReflectorOptions options;
@@ -77,13 +80,14 @@ bool runs_on_nodes(const rollout::GateSpec& gate) {
 }
 
 std::string GateRun::id() const {
-  return fmt::format("{}\n{}\n{}", revision, started.is_set() ? format_rfc3339(started) : "",
-                     round);
+  return fmt::format("{}{}\n{}\n{}", is_baseline ? "baseline of " : "", revision,
+                     started.is_set() ? format_rfc3339(started) : "", round);
 }
 
 GateJobs::GateJobs(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatch& watch,
                    GateJobsOptions options)
     : api_(api),
+      loop_(loop),
       options_(std::move(options)),
       jobs_(api, loop, random, log, watch.context(), watch_of(resource::jobs, options_.ns)),
       pods_(api, loop, random, log, watch.context(), watch_of(resource::pods, options_.ns)) {
@@ -142,11 +146,12 @@ Json GateJobs::job_object(const GateRun& run, const rollout::GateSpec& gate,
                               {"namespace", options_.ns},
                               {"labels", labels},
                               {"annotations", JsonObject{{"lockstep.dev/node", node}}}}},
-      {"spec", JsonObject{{"backoffLimit", 0},
-                          {"activeDeadlineSeconds", gate_seconds},
-                          {"ttlSecondsAfterFinished", keep_seconds},
-                          {"template", JsonObject{{"metadata", JsonObject{{"labels", labels}}},
-                                                  {"spec", std::move(pod)}}}}}};
+      {"spec",
+       JsonObject{{"backoffLimit", 0},
+                  {"activeDeadlineSeconds", run.is_baseline ? baseline_seconds : gate_seconds},
+                  {"ttlSecondsAfterFinished", keep_seconds},
+                  {"template", JsonObject{{"metadata", JsonObject{{"labels", labels}}},
+                                          {"spec", std::move(pod)}}}}}};
 }
 
 GateJobs::NodeVerdict GateJobs::read_failure(const Job& job) const {
@@ -162,14 +167,42 @@ GateJobs::NodeVerdict GateJobs::read_failure(const Job& job) const {
     rollout::GateWord word = rollout::word_of(*at->second);
     verdict.outcome = word.outcome;
     verdict.text = word.text;
+    verdict.end = at->second;
   }
   return verdict;
 }
 
+std::optional<rollout::GateEnd> GateJobs::end_of(const Job& job) const {
+  auto at = ends_.find(job.meta.uid.str());
+  if (at != ends_.end() && at->second) return at->second;
+  bool is_late = loop_.now() - job.completed > pods_come_late;
+  return is_late ? std::optional<rollout::GateEnd>(rollout::GateEnd{}) : std::nullopt;
+}
+
 GateJobs::NodeVerdict GateJobs::verdict_of(const GateRun& run, const rollout::GateSpec& gate,
                                            const std::string& node) const {
+  NodeVerdict verdict = own_verdict(run, gate, node);
+  if (run.is_baseline || !rollout::is_compared(gate) || !run.compared.contains(node)) {
+    return verdict;
+  }
+  if (verdict.outcome == Outcome::running) return verdict;
+  if (!verdict.end) {
+    if (verdict.outcome == Outcome::passed) verdict.outcome = Outcome::running;
+    return verdict;
+  }
+  rollout::GateWord word =
+      rollout::compare(gate.name, node, run.before.get(), *verdict.end,
+                       {verdict.outcome, verdict.text}, run.in_use.contains(node));
+  verdict.outcome = word.outcome;
+  verdict.text = word.text;
+  return verdict;
+}
+
+GateJobs::NodeVerdict GateJobs::own_verdict(const GateRun& run, const rollout::GateSpec& gate,
+                                            const std::string& node) const {
   NodeVerdict verdict;
-  for (int attempt = 0; attempt < options_.tries; ++attempt) {
+  const int tries = run.is_baseline ? 1 : options_.tries;
+  for (int attempt = 0; attempt < tries; ++attempt) {
     auto job = jobs_.cache.find(ObjectKey{options_.ns, job_name(run, gate.name, node, attempt)});
     if (!job) {
       // The try before ended with an error of its own.
@@ -181,6 +214,7 @@ GateJobs::NodeVerdict GateJobs::verdict_of(const GateRun& run, const rollout::Ga
     verdict.tries = attempt + 1;
     if (job->is_complete()) {
       verdict.outcome = Outcome::passed;
+      verdict.end = end_of(*job);
       return verdict;
     }
     if (!job->has_failed() && job->failed == 0) {
@@ -192,11 +226,12 @@ GateJobs::NodeVerdict GateJobs::verdict_of(const GateRun& run, const rollout::Ga
     // Its own error is tried again; all else stands.
     if (failure.outcome != Outcome::error) {
       verdict.outcome = failure.outcome;
+      verdict.end = failure.end;
       return verdict;
     }
   }
   verdict.outcome = Outcome::inconclusive;
-  verdict.text = fmt::format("{} in {} tries", verdict.text, options_.tries);
+  if (tries > 1) verdict.text = fmt::format("{} in {} tries", verdict.text, tries);
   return verdict;
 }
 
@@ -240,6 +275,40 @@ void GateJobs::begin(const GateRun& run, std::function<void()> done) {
     }
   }
   answered();
+}
+
+std::optional<GateJobs::Measured> GateJobs::measured(const GateRun& run) const {
+  Measured all;
+  for (const rollout::GateSpec& gate : run.gates) {
+    for (const std::string& node : run.nodes) {
+      NodeVerdict verdict = own_verdict(run, gate, node);
+      bool is_over = verdict.started && verdict.outcome != Outcome::running;
+      if (!is_over || (verdict.outcome == Outcome::passed && !verdict.end)) return std::nullopt;
+      rollout::GateNumbers& numbers = all[node][gate.name];
+      if (verdict.end) numbers = rollout::numbers_of(*verdict.end);
+      if (!numbers.empty()) continue;
+      numbers = rollout::no_numbers(verdict.text.empty() ? "it measured nothing" : verdict.text);
+    }
+  }
+  return all;
+}
+
+std::vector<rollout::SpeedPair> GateJobs::speed_pairs(const GateRun& run) const {
+  std::vector<rollout::SpeedPair> all;
+  if (!run.before) return all;
+  for (const rollout::GateSpec& gate : run.gates) {
+    if (!rollout::is_compared(gate)) continue;
+    for (const std::string& node : run.nodes) {
+      NodeVerdict verdict = own_verdict(run, gate, node);
+      if (!verdict.end) continue;
+      for (rollout::SpeedPair& pair :
+           rollout::speed_pairs(gate.name, node, *run.before, rollout::numbers_of(*verdict.end),
+                                run.in_use.contains(node))) {
+        all.push_back(std::move(pair));
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace lockstep::controller

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "kube/cache_feed.h"
 #include "objects/generic_object.h"
 #include "objects/job.h"
+#include "rollout/baseline.h"
 #include "rollout/gate_end.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
@@ -37,6 +39,13 @@ struct GateRun {
   int64_t round = 0;
   std::vector<rollout::GateSpec> gates;
   std::vector<std::string> nodes;
+  // Before the upgrade: what is measured is kept, and nobody waits for long.
+  bool is_baseline = false;
+  // After it: what was kept for the wave (null: nothing), which nodes it is to be compared on, and
+  // on which of them somebody's pods use the GPUs.
+  std::shared_ptr<const rollout::WaveBaseline> before = nullptr;
+  std::set<std::string> compared = {};
+  std::set<std::string> in_use = {};
 
   // What tells one run from another.
   std::string id() const;
@@ -58,6 +67,11 @@ class GateJobs {
   std::vector<rollout::Verdict> verdicts(const GateRun& run) const;
   // Makes the Jobs that are missing; may be asked again. `done` when all were answered.
   void begin(const GateRun& run, std::function<void()> done);
+  // Of a baseline: the numbers of each gate, by node; nothing as long as one has not ended.
+  using Measured = std::map<std::string, std::map<std::string, rollout::GateNumbers>>;
+  std::optional<Measured> measured(const GateRun& run) const;
+  // Of a run after the upgrade that has ended: the speeds beside those of before.
+  std::vector<rollout::SpeedPair> speed_pairs(const GateRun& run) const;
 
  private:
   struct NodeVerdict {
@@ -65,11 +79,16 @@ class GateJobs {
     std::string text;
     int tries = 0;  // Jobs that there are
     bool started = false;
-    bool again = false;  // the next try is to be made
+    bool again = false;                                  // the next try is to be made
+    std::optional<rollout::GateEnd> end = std::nullopt;  // of a try that decided
   };
   NodeVerdict verdict_of(const GateRun& run, const rollout::GateSpec& gate,
                          const std::string& node) const;
+  NodeVerdict own_verdict(const GateRun& run, const rollout::GateSpec& gate,
+                          const std::string& node) const;
   NodeVerdict read_failure(const Job& job) const;
+  // What the pod of a Job that passed left behind; nothing: it was not heard of yet.
+  std::optional<rollout::GateEnd> end_of(const Job& job) const;
   void note_pod(const GenericObject& pod, bool is_there);
   std::string job_name(const GateRun& run, const std::string& gate, const std::string& node,
                        int attempt) const;
@@ -77,6 +96,7 @@ class GateJobs {
                   int attempt) const;
 
   kube::Api& api_;
+  Loop& loop_;
   GateJobsOptions options_;
   kube::CachedResource<Job> jobs_;
   // Whole ones: their last words are in them.

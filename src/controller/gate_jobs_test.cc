@@ -25,19 +25,59 @@ class GateJobsTest : public testing::Test {
   }
   std::vector<Document> jobs() { return fleet.list(resource::jobs, "lockstep-system"); }
   // Those of the node that have not ended come to an end.
-  void end(const std::string& node, const char* condition) {
+  void end(const std::string& node, const char* condition, Time at = {}) {
     for (const Document& job : jobs()) {
       bool ended = find(*job, "status", "conditions") != nullptr;
       if (ended || text_at(*job, "metadata", "annotations", "lockstep.dev/node") != node) continue;
       kube::Request request = kube::patch(
           resource::jobs, {"lockstep-system", std::string(text_at(*job, "metadata", "name"))},
           kube::PatchType::merge,
-          json_of(fmt::format(R"({{"status":{{"conditions":[{{"type":"{}","status":"True"}}]}}}})",
-                              condition)));
+          json_of(fmt::format(
+              R"({{"status":{{{}"conditions":[{{"type":"{}","status":"True"}}]}}}})",
+              at.is_set() ? fmt::format(R"("completionTime":"{}",)", format_rfc3339(at)) : "",
+              condition)));
       request.subresource = "status";
       fleet.must(request);
     }
     fleet.loop.run_for(seconds(5));
+  }
+  // A pod of each Job of the node that has none, as it ended.
+  void leave(const std::string& node, int exit_code, const std::string& message) {
+    for (const Document& job : jobs()) {
+      std::string name(text_at(*job, "metadata", "name"));
+      bool is_of_node = text_at(*job, "metadata", "annotations", "lockstep.dev/node") == node;
+      if (!is_of_node || !left.insert(name).second) continue;
+      JsonObject owner{{"apiVersion", "batch/v1"},
+                       {"kind", "Job"},
+                       {"name", name},
+                       {"uid", text_at(*job, "metadata", "uid")},
+                       {"controller", true}};
+      JsonObject metadata{{"name", name + "-pod"},
+                          {"namespace", "lockstep-system"},
+                          {"labels", job->at("metadata").at("labels")},
+                          {"ownerReferences", JsonArray{std::move(owner)}}};
+      fleet.must(kube::create(
+          resource::pods, "lockstep-system",
+          JsonObject{{"metadata", std::move(metadata)},
+                     {"spec", JsonObject{{"restartPolicy", "Never"},
+                                         {"nodeName", node},
+                                         {"containers", JsonArray{JsonObject{{"name", "gate"},
+                                                                             {"image", "i"}}}}}}}));
+      JsonObject terminated{{"exitCode", exit_code}, {"message", message}};
+      JsonObject status{{"name", "gate"},
+                        {"state", JsonObject{{"terminated", std::move(terminated)}}}};
+      kube::Request request = kube::patch(
+          resource::pods, {"lockstep-system", name + "-pod"}, kube::PatchType::merge,
+          JsonObject{{"status", JsonObject{{"containerStatuses", JsonArray{std::move(status)}}}}});
+      request.subresource = "status";
+      fleet.must(request);
+    }
+    fleet.loop.run_for(seconds(5));
+  }
+  static std::string speed(double tflops) {
+    return fmt::format(
+        R"({{"verdict":"Passed","results":[{{"check":"inference","measured":{{"tflops":{}}}}}]}})",
+        tflops);
   }
   rollout::Outcome outcome() {
     auto verdicts = gates.verdicts(run);
@@ -50,6 +90,7 @@ class GateJobsTest : public testing::Test {
   GateJobs gates{one.api, fleet.loop, random, one.log, one.controller->watch(), {}};
   GateRun run;
   int begun = 0;
+  std::set<std::string> left;  // Jobs whose pods have been made
 };
 
 TEST_F(GateJobsTest, RunsOneJobForEachNodeWithAllItsGpus) {
@@ -111,6 +152,69 @@ TEST_F(GateJobsTest, EachTimeThatTheyAreToBeTriedAgainTheyAre) {
   run = before;
   run.started = fleet.loop.now();
   EXPECT_TRUE(gates.verdicts(run).empty());
+}
+
+TEST_F(GateJobsTest, WhatABaselineMeasuresIsReadFromThePodsOnceAllHaveEnded) {
+  run.gates = {{"inference", rollout::GateKind::built_in, false, nullptr}};
+  run.is_baseline = true;
+  EXPECT_FALSE(gates.measured(run));
+  begin();
+  EXPECT_EQ(as_integer(find(*jobs()[0], "spec", "activeDeadlineSeconds")), 300);
+  leave("gpu-1", 0, speed(800));
+  end("gpu-1", "Complete");
+  EXPECT_FALSE(gates.measured(run)) << "the other one runs";
+  // It is tried once: nobody waits for long.
+  leave("gpu-2", 3, "no driver");
+  end("gpu-2", "Failed");
+  auto measured = gates.measured(run);
+  ASSERT_TRUE(measured);
+  EXPECT_EQ((*measured)["gpu-1"]["inference"].speeds["inference tflops"], 800);
+  EXPECT_TRUE((*measured)["gpu-2"]["inference"].empty());
+  EXPECT_EQ((*measured)["gpu-2"]["inference"].none, "exit code 3: no driver");
+  EXPECT_EQ(jobs().size(), 2U);
+}
+
+TEST_F(GateJobsTest, IsHeldAgainstWhatWasBefore) {
+  run.gates = {{"inference", rollout::GateKind::built_in, false, nullptr}};
+  run.compared = {"gpu-1", "gpu-2"};
+  begin();
+  leave("gpu-1", 0, speed(790));
+  leave("gpu-2", 0, speed(700));
+  end("gpu-1", "Complete");
+  end("gpu-2", "Complete");
+  EXPECT_EQ(outcome(), rollout::Outcome::inconclusive) << "nothing was kept";
+  auto before = std::make_shared<rollout::WaveBaseline>();
+  for (const char* node : {"gpu-1", "gpu-2"}) {
+    before->nodes[node].gates["inference"].speeds["inference tflops"] = 800;
+  }
+  run.before = before;
+  EXPECT_EQ(outcome(), rollout::Outcome::failed);
+  EXPECT_EQ(gates.verdicts(run)[0].text,
+            "gpu-2: inference tflops: 700.0, less than 760.0 (0.95 x before the upgrade)");
+  EXPECT_EQ(gates.speed_pairs(run).size(), 2U);
+  // Pods came back on it meanwhile.
+  run.in_use = {"gpu-2"};
+  EXPECT_EQ(outcome(), rollout::Outcome::inconclusive);
+  EXPECT_EQ(gates.speed_pairs(run).size(), 1U);
+  // It came after the wave had opened.
+  run.compared = {"gpu-1"};
+  EXPECT_EQ(outcome(), rollout::Outcome::passed);
+}
+
+// The Job is heard of before its pod: nothing is said until its numbers are there, and never that
+// it passed without them.
+TEST_F(GateJobsTest, WaitsForTheNumbersAndThenDoesWithoutThem) {
+  run.gates = {{"inference", rollout::GateKind::built_in, false, nullptr}};
+  run.nodes = {"gpu-1"};
+  run.compared = {"gpu-1"};
+  auto before = std::make_shared<rollout::WaveBaseline>();
+  before->nodes["gpu-1"].gates["inference"].speeds["inference tflops"] = 800;
+  run.before = before;
+  begin();
+  end("gpu-1", "Complete", fleet.loop.now());
+  EXPECT_EQ(outcome(), rollout::Outcome::running);
+  fleet.loop.run_for(minutes(6));
+  EXPECT_EQ(outcome(), rollout::Outcome::inconclusive);
 }
 
 TEST_F(GateJobsTest, KindsThatAskSomebodyAreNotItsBusiness) {

@@ -187,7 +187,7 @@ void RolloutController::write_skips(const std::string& rollout,
   }
 }
 
-GateRun RolloutController::gate_run(const rollout::RolloutView& view) {
+GateRun RolloutController::gate_run(const rollout::RolloutView& view) const {
   GateRun run;
   run.rollout = view.name;
   run.revision = rollout::revision_id(view.target);
@@ -206,7 +206,73 @@ GateRun RolloutController::gate_run(const rollout::RolloutView& view) {
       run.nodes.push_back(node.name());
     }
   }
+  if (!rollout::has_compared_gates(view.spec.waves[run.wave])) return run;
+  auto before = kept_baseline(view.name, run.wave);
+  if (before && before->revision == rollout::revision_id(view.status.to)) run.before = before;
+  // Who came later has no before.
+  if (const auto& recorded = view.recorded[run.wave]) {
+    run.compared.insert(recorded->nodes.begin(), recorded->nodes.end());
+  }
+  run.in_use = in_use(run.nodes);
   return run;
+}
+
+std::set<std::string> RolloutController::in_use(const std::vector<std::string>& nodes) const {
+  std::set<std::string> used;
+  for (const std::string& node : nodes) {
+    if (watch_.runs_gpu_pods(node)) used.insert(node);
+  }
+  return used;
+}
+
+std::shared_ptr<const rollout::WaveBaseline> RolloutController::kept_baseline(
+    const std::string& rollout, size_t wave) const {
+  ObjectKey key{watch_.rollouts.options().ns, baseline_name(rollout, wave)};
+  auto map = watch_.rollouts.waves.cache.find(key);
+  if (!map) return nullptr;
+  auto& [version, kept] = baselines_[key.name];
+  if (version != map->meta.resource_version.view()) {
+    version = map->meta.resource_version.str();
+    auto read = baseline_from(*map);
+    kept = read ? std::make_shared<const rollout::WaveBaseline>(std::move(*read)) : nullptr;
+  }
+  return kept;
+}
+
+// Its Jobs first; when all have ended, what they measured is written down as a whole. A controller
+// that begins anew finds the Jobs, or what was written.
+void RolloutController::take_baseline(const KnownRollout& known, size_t wave) {
+  std::string name = known.name();
+  const rollout::RolloutView now = view(known);
+  const GateRun run = baseline_run(now, wave);
+  auto measured = gates_.measured(run);
+  if (measured) {
+    rollout::WaveBaseline baseline =
+        collect_baseline(now, wave, *measured, in_use(run.nodes), loop_.now());
+    ObjectKey key{watch_.rollouts.options().ns, baseline_name(name, wave)};
+    return keep(name, key, [&](const std::string& version) {
+      return baseline_to_json(key, *known.object, baseline, version);
+    });
+  }
+  busy_.insert(name);
+  gates_.begin(run, scope_.bind([this, name] {
+    busy_.erase(name);
+    look_within(minutes(1));
+  }));
+}
+
+void RolloutController::keep(const std::string& rollout, const ObjectKey& key,
+                             const std::function<Json(const std::string& resource_version)>& body) {
+  busy_.insert(rollout);
+  auto held = watch_.rollouts.waves.cache.find(key);
+  Json map = body(held ? held->meta.resource_version.str() : "");
+  kube::Request request = held ? kube::update(resource::config_maps, key, std::move(map))
+                               : kube::create(resource::config_maps, key.ns, std::move(map));
+  api_.call(std::move(request), scope_.bind([this, rollout, key](kube::Reply reply) {
+    on_written(rollout, std::move(reply), [this, key](const std::string& written) {
+      watch_.rollouts.waves.cache.expect(key, written);
+    });
+  }));
 }
 
 // On the way back only once all nodes of the wave are there: before that the answer would be about
@@ -289,19 +355,11 @@ bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::Rol
     next.record.rules.speed_margin = spec.speed_margin;
   }
   look_at_bake(next, nodes_.bake_nodes(view), now, &health_);
+  // How fast the wave's nodes are now is known from its gates.
+  if (kept == nullptr) next.record.steps.back().speeds = gates_.speed_pairs(gate_run(view));
   std::string name = known.name();
-  busy_.insert(name);
   ObjectKey key{watch_.rollouts.options().ns, bake_name(name, wave)};
-  auto held = watch_.rollouts.waves.cache.find(key);
-  std::string version = held ? held->meta.resource_version.str() : "";
-  Json body = next.to_json(key, name, version);
-  kube::Request request = held ? kube::update(resource::config_maps, key, std::move(body))
-                               : kube::create(resource::config_maps, key.ns, std::move(body));
-  api_.call(std::move(request), scope_.bind([this, name, key](kube::Reply reply) {
-    on_written(name, std::move(reply), [this, key](const std::string& written) {
-      watch_.rollouts.waves.cache.expect(key, written);
-    });
-  }));
+  keep(name, key, [&](const std::string& version) { return next.to_json(key, name, version); });
   return true;
 }
 
@@ -384,6 +442,11 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) {
   auto total = static_cast<int64_t>(view.nodes.size());
   view.max_failures = upgrade::limits_of(watch_.policy(pool), total).failures;
   view.no_way_back = obstacle_of(known.spec);
+  for (size_t i = 0; i < view.spec.waves.size(); ++i) {
+    auto kept =
+        rollout::has_compared_gates(view.spec.waves[i]) ? kept_baseline(view.name, i) : nullptr;
+    view.baselines.push_back(kept ? kept->id : "");
+  }
   if (known.spec.matrix) view.git = git_outcome(view);
   bool has_gates = view.status.phase == rollout::Phase::gating ||
                    view.status.phase == rollout::Phase::rolling_back;
@@ -415,6 +478,8 @@ void RolloutController::act(const KnownRollout& known, const rollout::RolloutDec
     write_status(known, *status);
   } else if (const auto* wave = decision.as<rollout::WaveWrite>()) {
     write_wave(known, *wave);
+  } else if (const auto* baseline = decision.as<rollout::TakeBaseline>()) {
+    take_baseline(known, baseline->wave);
   } else if (decision.as<rollout::StartGates>() != nullptr) {
     busy_.insert(name);
     gates_.begin(gate_run(view(known)), scope_.bind([this, name] { done(name, false); }));
@@ -461,18 +526,10 @@ void RolloutController::write_status(const KnownRollout& known, const rollout::S
 
 void RolloutController::write_wave(const KnownRollout& known, const rollout::WaveWrite& write) {
   std::string name = known.name();
-  busy_.insert(name);
   ObjectKey key{watch_.rollouts.options().ns, wave_name(name, write.wave)};
-  auto held = watch_.rollouts.waves.cache.find(key);
-  std::string version = held ? held->meta.resource_version.str() : "";
-  Json body = wave_to_json(key, name, write.wave, write.record, version);
-  kube::Request request = held ? kube::update(resource::config_maps, key, std::move(body))
-                               : kube::create(resource::config_maps, key.ns, std::move(body));
-  api_.call(std::move(request), scope_.bind([this, name, key](kube::Reply reply) {
-    on_written(name, std::move(reply), [this, key](const std::string& written) {
-      watch_.rollouts.waves.cache.expect(key, written);
-    });
-  }));
+  keep(name, key, [&](const std::string& version) {
+    return wave_to_json(key, name, write.wave, write.record, version);
+  });
 }
 
 void RolloutController::retry_nodes(const std::string& name, const rollout::RetryNodes& write) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "controller/bake_keeper.h"
+#include "controller/baseline_keeper.h"
 #include "controller/fleet_watch.h"
 #include "controller/gate_jobs.h"
 #include "controller/gate_questions.h"
@@ -78,7 +79,15 @@ class RolloutController {
   void look_at(const KnownRollout& known);
   std::string obstacle_of(const rollout::RolloutSpec& spec) const;
   // The gates of the current wave, as they run now.
-  static GateRun gate_run(const rollout::RolloutView& view);
+  GateRun gate_run(const rollout::RolloutView& view) const;
+  // What was measured before the wave, as it is kept; null: nothing is.
+  std::shared_ptr<const rollout::WaveBaseline> kept_baseline(const std::string& rollout,
+                                                             size_t wave) const;
+  void take_baseline(const KnownRollout& known, size_t wave);
+  std::set<std::string> in_use(const std::vector<std::string>& nodes) const;
+  // Creates or updates a ConfigMap of the rollout's.
+  void keep(const std::string& rollout, const ObjectKey& key,
+            const std::function<Json(const std::string& resource_version)>& body);
   // True: somebody is being asked.
   bool asks_gates(const KnownRollout& known, const rollout::RolloutView& view);
   const KeptBake* kept_bake(const rollout::RolloutView& view) const;
@@ -111,6 +120,9 @@ class RolloutController {
   GateQuestions questions_;
   // Bakes that were read, by the version of their ConfigMap.
   mutable std::map<std::string, std::pair<std::string, std::optional<KeptBake>>> bakes_;
+  mutable std::map<std::string,
+                   std::pair<std::string, std::shared_ptr<const rollout::WaveBaseline>>>
+      baselines_;
   struct Judged {
     Time began;  // of the bake
     Time until;  // up to when it had been looked

@@ -188,7 +188,9 @@ CheckResult judge_rdma(const JudgeInput& input) {
   CheckResult result;
   std::string unclear;
   size_t up = 0;
+  double link_downed = 0;  // of all ports: what a rollout keeps of them
   for (const auto& [name, port] : ports->as_object()) {
+    link_downed += number_at(&port, "link_downed").value_or(0);
     PortJudgement judged = judge_port(name, port, before == nullptr ? nullptr : find(*before, name),
                                       baseline == nullptr ? nullptr : find(*baseline, name));
     if (!judged.failed.empty()) {
@@ -202,6 +204,8 @@ CheckResult judge_rdma(const JudgeInput& input) {
       unclear += (unclear.empty() ? "" : ", ") + judged.unclear;
   }
   result.measured = ports->as_object();
+  result.measured["ports_up"] = up;
+  result.measured["link_downed"] = link_downed;
   // A port that was down before is not this upgrade's doing.
   if (!unclear.empty() && baseline == nullptr) {
     result.verdict = Verdict::inconclusive;

@@ -106,6 +106,18 @@ TEST(JudgeRdma, APortThatIsDownWithoutABaselineIsForAPerson) {
   EXPECT_EQ(judge_rdma(Bench(down, down).input()).verdict, Verdict::passed);
 }
 
+// What a rollout keeps of them: plain numbers, which the termination message has room for.
+TEST(JudgeRdma, CountsPortsThatAreUpAndLinksThatWentDown) {
+  CheckResult result = judge_rdma(Bench(R"({"rdma":{"after":{
+          "mlx5_0/1":{"state":"ACTIVE","phys_state":"LinkUp","link_downed":2},
+          "mlx5_1/1":{"state":"ACTIVE","phys_state":"LinkUp","link_downed":1},
+          "mlx5_2/1":{"state":"DOWN","phys_state":"Polling"}}}})")
+                                      .input());
+  EXPECT_EQ(result.verdict, Verdict::inconclusive);
+  EXPECT_EQ(as_integer(result.measured.if_contains("ports_up")), 2);
+  EXPECT_EQ(as_number(*result.measured.if_contains("link_downed")), 3);
+}
+
 TEST(JudgeRdma, EfaByItsCarrier) {
   const char* up = R"({"rdma":{"after":{"rdmap0s6/1":{"efa":true,"carrier":true}}}})";
   const char* down = R"({"rdma":{"after":{"rdmap0s6/1":{"efa":true,"carrier":false}}}})";

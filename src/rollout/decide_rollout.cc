@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "rollout/baseline.h"
 #include "rollout/membership.h"
 #include "rollout/rollout_matrix.h"
 #include "rollout/rollout_progress.h"
@@ -15,6 +16,8 @@ namespace lockstep::rollout {
 namespace {
 
 using upgrade::Reason;
+
+constexpr std::string_view taking_baseline = "TakingBaseline";
 
 RolloutDecision hold(Reason reason, std::optional<Duration> look_again = {}) {
   return {{}, std::move(reason), look_again};
@@ -237,7 +240,10 @@ class Look {
     }
     if (next_.stable.is_set() && view_.target.same_as(next_.stable)) {
       next_.stable = view_.target;
-      if (phase() != Phase::pending) return rest({next_.reason, next_.message, ""});
+      bool was_about_to_begin = next_.reason == taking_baseline;
+      if (phase() != Phase::pending && !was_about_to_begin) {
+        return rest({next_.reason, next_.message, ""});
+      }
       return rest(
           {"NothingToDo",
            fmt::format("every node is to run {}: waits for another version", view_.target.version),
@@ -300,6 +306,7 @@ class Look {
               {"Opening", fmt::format("the nodes of wave {} are written down", spec.name), ""},
               {}};
     }
+    if (auto waits = take_baseline(index)) return std::move(*waits);
     next_.open_waves = static_cast<int64_t>(index) + 1;
     next_.open_for = view_.target;
     next_.closed = false;
@@ -312,6 +319,25 @@ class Look {
                   fmt::format("wave {} is open: {} ({})", spec.name,
                               upgrade::counted(recorded->nodes.size(), "node"), spec.nodes.text()),
                   ""});
+  }
+
+  // Nothing: it is kept, or there is nothing to compare. What is waited for is said first; all else
+  // of the status stays until the wave opens.
+  std::optional<RolloutDecision> take_baseline(size_t index) const {
+    const WaveSpec& spec = view_.spec.waves[index];
+    if (!has_compared_gates(spec)) return std::nullopt;
+    bool is_kept = index < view_.baselines.size() && view_.baselines[index] == baseline_id(view_);
+    if (is_kept) return std::nullopt;
+    Reason reason{std::string(taking_baseline),
+                  fmt::format("gates measure the nodes of wave {} before their upgrade", spec.name),
+                  ""};
+    if (view_.status.reason == reason.name && view_.status.message == reason.text) {
+      return RolloutDecision{TakeBaseline{index}, std::move(reason), minutes(1)};
+    }
+    RolloutStatus waiting = view_.status;
+    waiting.reason = reason.name;
+    waiting.message = reason.text;
+    return RolloutDecision{StatusWrite{std::move(waiting), false}, std::move(reason), {}};
   }
 
   std::vector<std::string> choose(size_t index) const {

@@ -24,6 +24,11 @@ struct WaveWrite {
   size_t wave = 0;
   RecordedWave record;
 };
+// What the wave's gates measure on its nodes before they are upgraded: written down before the wave
+// is opened.
+struct TakeBaseline {
+  size_t wave = 0;
+};
 struct StartGates {
   size_t wave = 0;
   std::vector<std::string> gates;
@@ -45,8 +50,8 @@ struct RetryNodes {
   std::vector<std::string> nodes;
 };
 
-using RolloutWrite =
-    std::variant<std::monostate, StatusWrite, WaveWrite, StartGates, Revert, GitCommit, RetryNodes>;
+using RolloutWrite = std::variant<std::monostate, StatusWrite, WaveWrite, TakeBaseline, StartGates,
+                                  Revert, GitCommit, RetryNodes>;
 
 struct RolloutDecision {
   RolloutWrite write;

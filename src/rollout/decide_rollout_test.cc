@@ -365,5 +365,59 @@ TEST(DecideRollout, OneRolloutAtATime) {
   EXPECT_EQ(rollout.view.status.reason, "AnotherRollout");
 }
 
+// What gates measure before a wave is upgraded is kept before the wave opens, and taken anew for
+// each opening.
+TEST(DecideRollout, TakesTheBaselineOfAWaveBeforeItOpens) {
+  TestRollout rollout(3, R"(
+  waves:
+    - {name: canary, nodes: {count: 1}, gates: [inference]}
+    - {name: rest, nodes: {rest: true}, gates: [driver]}
+)");
+  rollout.settle();
+  rollout.set_version("new", "580");
+  RolloutDecision decision;
+  for (int i = 0; i < 10 && decision.as<TakeBaseline>() == nullptr; ++i) {
+    decision = decide_rollout(rollout.view, rollout.now);
+    if (decision.as<TakeBaseline>() == nullptr) rollout.step();
+  }
+  ASSERT_NE(decision.as<TakeBaseline>(), nullptr);
+  EXPECT_EQ(decision.as<TakeBaseline>()->wave, 0U);
+  EXPECT_EQ(rollout.phase(), "Pending") << "nothing is open";
+  EXPECT_EQ(rollout.view.status.reason, "TakingBaseline");
+  EXPECT_FALSE(rollout.view.status.started.is_set()) << "it has not begun";
+  // As long as it is not kept, it is asked for.
+  EXPECT_NE(decide_rollout(rollout.view, rollout.now + hours(1)).as<TakeBaseline>(), nullptr);
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.baselines, 1);
+  // The same version set again after it was taken back: what was measured then is old.
+  rollout.finish(1);
+  rollout.settle();
+  rollout.view.gates = {{"inference", Outcome::failed, "slow", false}};
+  rollout.settle();
+  rollout.finish(1);
+  rollout.view.gates = {{"inference", Outcome::passed, "", false}};
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+  rollout.view.gates.clear();
+  rollout.set_version("new", "580");
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.baselines, 2);
+}
+
+// The version that was about to begin is taken back before anything was open.
+TEST(DecideRollout, ABaselineThatIsNoLongerWantedIsForgotten) {
+  TestRollout rollout(3, R"(
+  waves:
+    - {name: all, nodes: {rest: true}, gates: [inference]}
+)");
+  rollout.settle();
+  rollout.set_version("new", "580");
+  for (int i = 0; i < 10 && rollout.view.status.reason != "TakingBaseline"; ++i) rollout.step();
+  ASSERT_EQ(rollout.view.status.reason, "TakingBaseline");
+  rollout.set_version("old", "570");
+  EXPECT_EQ(rollout.settle(), "Pending");
+  EXPECT_EQ(rollout.view.status.reason, "NothingToDo");
+  EXPECT_EQ(rollout.baselines, 0);
+}
+
 }  // namespace
 }  // namespace lockstep::rollout

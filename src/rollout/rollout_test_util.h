@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "data/yaml.h"
+#include "rollout/baseline.h"
 #include "rollout/decide_rollout.h"
 
 namespace lockstep::rollout {
@@ -85,6 +86,10 @@ class TestRollout {
           read_rollout_status(JsonObject{{"status", rollout_status_to_json(status->status)}});
     } else if (const auto* wave = decision.as<WaveWrite>()) {
       view.recorded[wave->wave] = wave->record;
+    } else if (const auto* baseline = decision.as<TakeBaseline>()) {
+      view.baselines.resize(view.spec.waves.size());
+      view.baselines[baseline->wave] = baseline_id(view);
+      ++baselines;
     } else if (const auto* revert = decision.as<Revert>()) {
       ++reverts;
       set_version(revert->to.revisions.at(test_set), revert->to.version);
@@ -127,6 +132,7 @@ class TestRollout {
   RolloutView view;
   Time now = Time::from_unix(1'800'000'000);
   int reverts = 0;
+  int baselines = 0;  // taken
   std::vector<GitCommit> commits;
   GitOutcome answer{GitStep::promote, "c0ffee", "", false};  // what git says
   GitOutcome checked{GitStep::check, "none", "", false};     // and of the way back

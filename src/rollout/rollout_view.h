@@ -83,6 +83,8 @@ struct RolloutView {
   std::string other;
   std::vector<RolloutNode> nodes;  // all that it covers
   std::vector<std::optional<RecordedWave>> recorded;
+  // Of what was measured before each wave: see baseline_id(); empty: nothing is kept.
+  std::vector<std::string> baselines;
   // Not set: some DaemonSet's newest revision is not known at this moment.
   DriverRevision target;
   // Before the newest, as far as the cluster's revisions tell.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,9 +50,12 @@ struct NodeBehaviour {
   std::string driver_never_ready;  // version that loads for ever
   std::string loads_instead;       // the version that really gets loaded, whatever the image says
   std::string validation_fails;    // version with which the validator never becomes ready
-  std::string prepare_fails;    // version with which preparing a claim fails although all is well
-  std::string gate_fails;       // version with which the gates of a rollout fail
-  int gate_exit_code = 1;       // … in this way
+  std::string prepare_fails;  // version with which preparing a claim fails although all is well
+  std::string gate_fails;     // version with which the gates of a rollout fail
+  int gate_exit_code = 1;     // … in this way
+  // How fast the gate "inference" finds the GPUs, by driver version ("*": any other); none: gates
+  // say nothing but their exit code.
+  std::map<std::string, double> gate_speeds;
   Duration driver_load{0};      // above zero: instead of the drawn time
   bool keeps_operands = false;  // nobody pauses the operator's pods while the driver moves
   bool hangs = false;           // the kubelet does nothing at all; its node stays Ready

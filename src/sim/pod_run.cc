@@ -20,11 +20,13 @@ Duration seconds_in(const StringMap& annotations, std::string_view key) {
   return number && *number >= 0 ? seconds(*number) : Duration(-1);
 }
 
-Json termination(int32_t exit_code, Time started, Time ended) {
-  return JsonObject{{"exitCode", exit_code},
-                    {"reason", exit_code == 0 ? "Completed" : "Error"},
-                    {"startedAt", format_rfc3339(started)},
-                    {"finishedAt", format_rfc3339(ended)}};
+Json termination(int32_t exit_code, Time started, Time ended, const std::string& words = {}) {
+  JsonObject json{{"exitCode", exit_code},
+                  {"reason", exit_code == 0 ? "Completed" : "Error"},
+                  {"startedAt", format_rfc3339(started)},
+                  {"finishedAt", format_rfc3339(ended)}};
+  if (!words.empty()) json["message"] = words;
+  return json;
 }
 
 Json state_of(const ContainerRun& container) {
@@ -37,8 +39,8 @@ Json state_of(const ContainerRun& container) {
     case ContainerRun::State::running:
       return JsonObject{{"running", JsonObject{{"startedAt", format_rfc3339(container.started)}}}};
     case ContainerRun::State::terminated:
-      return JsonObject{
-          {"terminated", termination(container.exit_code, container.started, container.ended)}};
+      return JsonObject{{"terminated", termination(container.exit_code, container.started,
+                                                   container.ended, container.last_words)}};
   }
   return JsonObject{};
 }

@@ -50,6 +50,7 @@ struct ContainerRun {
   State state = State::waiting;
   std::string reason = "ContainerCreating";  // of waiting and terminated
   std::string message;
+  std::string last_words;  // the termination message
   Time started;
   Time ended;
   int32_t exit_code = 0;

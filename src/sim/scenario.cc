@@ -102,6 +102,9 @@ NodeBehaviour read_behaviour(StrictReader& reader) {
   reader.text("prepareFails", behaviour.prepare_fails);
   reader.text("gateFails", behaviour.gate_fails);
   reader.number("gateExitCode", behaviour.gate_exit_code, 1);
+  if (const Json* speeds = reader.get("gateSpeeds")) {
+    behaviour.gate_speeds = read_rates(*speeds, reader.path("gateSpeeds"), reader.error());
+  }
   reader.duration("driverLoad", behaviour.driver_load);
   return behaviour;
 }
@@ -300,14 +303,14 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.text("from", scenario.fleet.driver_version);
   reader.text("to", scenario.to_version);
   reader.text("chart", scenario.to_chart);
-  reader.flag("rerollClients", scenario.reroll_clients);
-  reader.flag("healPlugins", scenario.heal_plugins);
-  reader.flag("failBadConfigs", scenario.fail_bad_configs);
   read_list(reader, "nvidiaDrivers", [&](const Json& entry, const std::string& path) {
     std::string name(as_text(&entry));
     if (name.empty()) return reader.complain(path, "must be the name of an NVIDIADriver");
     scenario.fleet.nvidia_drivers[name] = scenario.fleet.driver_version;
   });
+  reader.flag("rerollClients", scenario.reroll_clients);
+  reader.flag("healPlugins", scenario.heal_plugins);
+  reader.flag("failBadConfigs", scenario.fail_bad_configs);
   reader.flag("annotateDra", scenario.gpu_operator.annotate_dra);
   reader.flag("hook", scenario.gpu_operator.restart_dra_after_upgrade);
   reader.flag("dra", scenario.fleet.dra);

@@ -30,6 +30,9 @@ Json json_of(const NodeChoice& choice, const NodeBehaviour& behaviour) {
   text("validationFails", behaviour.validation_fails);
   text("gateFails", behaviour.gate_fails);
   text("prepareFails", behaviour.prepare_fails);
+  JsonObject speeds;
+  for (const auto& [version, speed] : behaviour.gate_speeds) speeds[version] = speed;
+  if (!speeds.empty()) machine["gateSpeeds"] = std::move(speeds);
   if (behaviour.keeps_operands) machine["keepsOperands"] = true;
   if (behaviour.driver_load > Duration(0)) machine["driverLoad"] = json_of(behaviour.driver_load);
   if (behaviour.slowness != 1.0) machine["slowness"] = behaviour.slowness;

@@ -80,6 +80,38 @@ TEST(Scenarios, AreAllThere) {
   }
 }
 
+// The controller is killed after each of its writes, its Jobs and the ConfigMap of the baseline
+// among them: a slow driver is found all the same, and never passes for want of a baseline.
+TEST(Scenarios, ABaselineSurvivesACrashAfterAnyWrite) {
+  auto scenario = read_scenario(R"(
+nodes: 3
+to: "580.126.20"
+policy: {autoUpgrade: true, maxParallelUpgrades: 1, maxUnavailable: 1}
+rollout:
+  driver: {kind: ClusterPolicy, name: cluster-policy}
+  waves:
+    - {name: canary, nodes: {count: 1}, gates: [inference]}
+    - {name: rest, nodes: {rest: true}}
+machines: [{nodes: all, gateSpeeds: {"580.126.20": 640, "*": 800}}]
+expect: {done: all, version: "580.105.08", rolloutPhase: RolledBack, wavesOpened: 1,
+         rolloutSays: 0.95 x before the upgrade}
+)",
+                                "baseline");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  const uint64_t writes = run_scenario(*scenario, {}).writes;
+  ASSERT_GT(writes, 20U);
+  for (uint64_t after = 1; after <= writes; ++after) {
+    for (Duration away : {Duration(0), Duration(minutes(7))}) {
+      RunOptions options;
+      options.disturbances.crashes = {{after, away}};
+      RunSummary summary = run_scenario(*scenario, options);
+      EXPECT_TRUE(summary.ok()) << "after write " << after << ", away for " << format_duration(away)
+                                << "\n  " << join(summary.violations, "\n  ") << "\n  "
+                                << join(summary.disappointments, "\n  ");
+    }
+  }
+}
+
 // A scenario whose expectation is wrong fails: what the protection does is what makes the
 // difference, not a check that cannot fail.
 TEST(Scenarios, FailWhenWhatTheyExpectIsWrong) {
