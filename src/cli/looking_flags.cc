@@ -40,8 +40,9 @@ void add_looking(CLI::App& app, LookingFlags& flags, int& result) {
   plan->add_option("--node-minutes", flags.node_minutes, "How long one node takes, in minutes")
       ->check(CLI::Range(0.01, 10000.0))
       ->capture_default_str();
-  plan->callback([&] {
+  plan->callback([&, plan] {
     flags.plan.node_time = seconds(static_cast<int64_t>(flags.node_minutes * 60));
+    flags.plan.node_time_given = plan->count("--node-minutes") > 0;
     result = run_plan(flags.plan);
   });
 }

@@ -10,6 +10,7 @@
 #include "cli/exit_codes.h"
 #include "cli/plan_waves.h"
 #include "cli/status_command.h"
+#include "controller/matrix_log.h"
 #include "upgrade/deciding.h"
 #include "upgrade/evicting.h"
 #include "upgrade/pod_names.h"
@@ -212,7 +213,16 @@ int run_plan(const PlanFlags& flags) {
   Plan plan = make_plan(watch, flags.assume_change, flags.node_time);
   // Waves are for the version that comes.
   Plan assumed = make_plan(watch, true, flags.node_time);
-  std::vector<RolloutPlan> rollouts = plan_rollouts(watch, assumed, flags.node_time);
+  controller::MatrixLogOptions git;
+  git.environment = system_environment();
+  git.entries = 1;
+  controller::MatrixLog log((*session)->loop, std::move(git));
+  auto read = [&](const rollout::MatrixPlace& place) -> Result<rollout::Matrix> {
+    LOCKSTEP_TRY(rollout::MatrixReport found, log.read_now(place));
+    return std::move(found.matrix);
+  };
+  std::vector<RolloutPlan> rollouts =
+      plan_rollouts(watch, assumed, flags.node_time, flags.node_time_given, read);
   if (flags.output == "table") {
     print_plan(plan, flags.node_time);
     for (const RolloutPlan& rollout : rollouts) fmt::print("{}", rollout_plan_text(rollout));

@@ -16,6 +16,7 @@ struct PlanFlags {
   ClusterFlags cluster;
   bool assume_change = false;  // as if a new driver version came
   Duration node_time = minutes(5);
+  bool node_time_given = false;  // or as long as in a rollout's waves before
   std::string output = "table";
 };
 int run_plan(const PlanFlags& flags);

@@ -7,6 +7,8 @@
 #include "base/strings.h"
 #include "cli/status_text.h"
 #include "rollout/membership.h"
+#include "rollout/pace.h"
+#include "rollout/rollout_matrix.h"
 #include "upgrade/pod_names.h"
 #include "upgrade/slots.h"
 
@@ -71,6 +73,20 @@ std::string way_back_of(const rollout::RolloutSpec& spec) {
   return "the version is set back in the driver's own object";
 }
 
+// What the matrix says of the way back: whether a step of it leads only forward. A matrix that
+// cannot be read from here refuses nothing: the controller reads it for itself.
+void look_at_matrix(const rollout::RolloutSpec& spec, const ReadMatrix& read, RolloutPlan& plan) {
+  if (!spec.matrix || spec.on_failure == rollout::OnFailure::hold) return;
+  auto matrix = read(*spec.matrix);
+  if (!matrix) {
+    plan.way_back += fmt::format("; not looked at from here: {}", matrix.error().text());
+    return;
+  }
+  std::string_view canary = matrix->value(rollout::Slot::canary, "driver");
+  std::string why = canary.empty() ? "" : rollout::one_way_step(*matrix, canary);
+  if (!why.empty()) plan.refused.push_back("NoWayBack: " + why);
+}
+
 std::vector<std::string> refusals_of(const controller::KnownRollout& known) {
   std::vector<std::string> refused = known.spec.problems;
   bool goes_back = known.spec.on_failure == rollout::OnFailure::roll_back;
@@ -83,7 +99,8 @@ std::vector<std::string> refusals_of(const controller::KnownRollout& known) {
         "NoWayBack: the driver that the fleet runs is not written down yet (is a controller "
         "running?)");
   }
-  bool is_waiting = known.status.phase == rollout::Phase::pending;
+  bool is_waiting =
+      known.status.phase == rollout::Phase::pending || rollout::is_over(known.status.phase);
   bool says_why = known.status.reason == "NoWayBack" || known.status.reason == "AnotherRollout" ||
                   known.status.reason == "InvalidSpec";
   if (is_waiting && says_why && refused.empty()) {
@@ -95,7 +112,7 @@ std::vector<std::string> refusals_of(const controller::KnownRollout& known) {
 }  // namespace
 
 std::vector<RolloutPlan> plan_rollouts(controller::FleetWatch& watch, const Plan& assumed,
-                                       Duration node_time) {
+                                       Duration node_time, bool is_given, const ReadMatrix& read) {
   std::map<std::string, const PlannedNode*> planned;
   for (const PlannedNode& node : assumed.nodes) planned[node.name] = &node;
   std::vector<RolloutPlan> plans;
@@ -105,11 +122,26 @@ std::vector<RolloutPlan> plan_rollouts(controller::FleetWatch& watch, const Plan
     plan.phase = std::string(to_string(known.status.phase));
     plan.refused = refusals_of(known);
     plan.way_back = way_back_of(known.spec);
+    look_at_matrix(known.spec, read, plan);
     std::vector<rollout::Candidate> nodes = candidates_of(watch, known);
     std::string pool =
         known.spec.driver.kind == rollout::DriverKind::nvidia_driver ? known.spec.driver.name : "";
     const auto total = static_cast<int64_t>(nodes.size());
     const auto waves = rollout::choose_waves(known.spec, std::move(nodes));
+    auto turns_of = [&](size_t i, int64_t in_wave) {
+      int64_t parallel = parallel_in(known.spec.waves[i], watch.policy(pool), total);
+      return (in_wave + parallel - 1) / parallel;
+    };
+    auto turns_before = [&](const std::string& wave) -> int64_t {
+      for (size_t i = 0; i < known.status.waves.size() && i < known.spec.waves.size(); ++i) {
+        if (known.spec.waves[i].name == wave) return turns_of(i, known.status.waves[i].nodes);
+      }
+      return 0;
+    };
+    auto learned =
+        is_given ? std::nullopt : rollout::node_time_by_history(known.status.history, turns_before);
+    plan.node_time = learned.value_or(node_time);
+    plan.from_history = learned.has_value();
     for (size_t i = 0; i < waves.size() && i < known.spec.waves.size(); ++i) {
       const rollout::WaveSpec& spec = known.spec.waves[i];
       PlannedWave wave;
@@ -117,10 +149,8 @@ std::vector<RolloutPlan> plan_rollouts(controller::FleetWatch& watch, const Plan
       wave.selection = spec.nodes.text();
       wave.needs_approval = spec.needs_approval;
       for (const rollout::GateSpec& gate : spec.gates) wave.gates.push_back(gate.name);
-      for (const std::string& node : waves[i]) add_node(watch, node, planned, node_time, wave);
-      int64_t parallel = parallel_in(spec, watch.policy(pool), total);
-      auto turns = (static_cast<int64_t>(wave.nodes.size()) + parallel - 1) / parallel;
-      wave.upgrade = node_time * turns;
+      for (const std::string& node : waves[i]) add_node(watch, node, planned, plan.node_time, wave);
+      wave.upgrade = plan.node_time * turns_of(i, static_cast<int64_t>(wave.nodes.size()));
       if (spec.bake) wave.bake = spec.bake->duration;
       plan.waves.push_back(std::move(wave));
     }
@@ -155,8 +185,10 @@ std::string rollout_plan_text(const RolloutPlan& plan) {
       text += fmt::format("    and {} more are blocked\n", wave.blocked.size() - most_blocked);
     }
   }
-  return text + fmt::format("  all together about {}, without approvals and windows\n",
-                            human_duration(all));
+  return text +
+         fmt::format("  all together about {}, without approvals and windows, at {} a node ({})\n",
+                     human_duration(all), human_duration(plan.node_time),
+                     plan.from_history ? "as in its waves before" : "--node-minutes");
 }
 
 Json to_json(const RolloutPlan& plan) {
@@ -184,6 +216,8 @@ Json to_json(const RolloutPlan& plan) {
                     {"phase", plan.phase},
                     {"refused", texts(plan.refused)},
                     {"wayBack", plan.way_back},
+                    {"nodeSeconds", in_seconds(plan.node_time)},
+                    {"fromHistory", plan.from_history},
                     {"waves", std::move(waves)}};
 }
 

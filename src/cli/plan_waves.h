@@ -2,6 +2,7 @@
 // costs, how long it takes, and why a start would be refused.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "cli/plan_command.h"
 #include "controller/rollout_watch.h"
 #include "data/json.h"
+#include "rollout/matrix_file.h"
 
 namespace lockstep::cli {
 
@@ -33,11 +35,16 @@ struct RolloutPlan {
   std::vector<std::string> refused;  // why it would not begin
   std::string way_back;
   std::vector<PlannedWave> waves;
+  Duration node_time{0};
+  bool from_history = false;  // as long as nodes took in its waves before
 };
 
 // For every rollout that the watch knows. `assumed` is the plan as if a new version came.
+// `read` reads a version matrix from Git. A node takes as long as it did in the rollout's waves
+// before, or `node_time` where there are none or it `is_given`.
+using ReadMatrix = std::function<Result<rollout::Matrix>(const rollout::MatrixPlace&)>;
 std::vector<RolloutPlan> plan_rollouts(controller::FleetWatch& watch, const Plan& assumed,
-                                       Duration node_time);
+                                       Duration node_time, bool is_given, const ReadMatrix& read);
 std::string rollout_plan_text(const RolloutPlan& plan);
 Json to_json(const RolloutPlan& plan);
 

@@ -97,9 +97,16 @@ class Look {
   RolloutDecision rest(Reason reason, std::optional<Duration> look_again = {}) {
     next_.reason = reason.name;
     next_.message = reason.text;
-    if (next_ == view_.status) return hold(std::move(reason), look_again);
+    if (is_written()) return hold(std::move(reason), look_again);
     bool counts_only = next_.reason == view_.status.reason && next_.phase == view_.status.phase;
     return {StatusWrite{next_, counts_only}, std::move(reason), look_again};
+  }
+
+  // Long texts are cut when they are written: what would be written anew is what counts.
+  bool is_written() const {
+    return next_ == view_.status ||
+           read_rollout_status(JsonObject{{"status", rollout_status_to_json(next_)}}) ==
+               view_.status;
   }
 
   RolloutDecision enter(Phase phase, Reason reason, std::string by = {}) {

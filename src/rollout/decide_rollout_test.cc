@@ -85,6 +85,29 @@ TEST(DecideRollout, AFailedCanaryGoesBackByItself) {
   EXPECT_EQ(rollout.reverts, 1);
 }
 
+// Of two waves that were open the canary returns first, and the second only after it.
+TEST(DecideRollout, TheCanaryGoesBackFirst) {
+  TestRollout rollout(10, three_waves);
+  rollout.view.max_failures = 1;
+  rollout.begin();
+  rollout.finish(1);
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  ASSERT_EQ(rollout.view.status.open_waves, 2);
+  const std::vector<std::string> second = rollout.view.recorded[1]->nodes;
+  ASSERT_FALSE(second.empty());
+  int number = 1;
+  while (rollout.node(number).name() != second.front()) ++number;
+  rollout.fail_node(number);
+  EXPECT_EQ(rollout.settle(), "RollingBack");
+  EXPECT_TRUE(rollout.is_open(0));
+  EXPECT_FALSE(rollout.is_open(1)) << "the canary is not back yet";
+  rollout.finish(1);
+  EXPECT_EQ(rollout.settle(), "RollingBack");
+  EXPECT_TRUE(rollout.is_open(1));
+  for (int i = 1; i <= 10; ++i) rollout.finish(i);
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+}
+
 TEST(DecideRollout, OnFailureHoldClosesTheWaves) {
   TestRollout rollout(10, std::string(three_waves) + "  onFailure: Hold\n");
   rollout.begin();
@@ -417,6 +440,38 @@ TEST(DecideRollout, ABaselineThatIsNoLongerWantedIsForgotten) {
   EXPECT_EQ(rollout.settle(), "Pending");
   EXPECT_EQ(rollout.view.status.reason, "NothingToDo");
   EXPECT_EQ(rollout.baselines, 0);
+}
+
+// A text that is longer than what is kept is not written again and again.
+TEST(DecideRollout, ALongReasonIsWrittenOnce) {
+  TestRollout rollout(2, R"(
+  waves:
+    - {name: all, nodes: {rest: true}, gates: [driver]}
+)");
+  rollout.begin();
+  rollout.finish(1);
+  rollout.finish(2);
+  rollout.settle();
+  rollout.view.gates = {{"driver", Outcome::running, std::string(3000, 'x'), false}};
+  rollout.settle();
+  EXPECT_EQ(rollout.phase(), "Gating");
+  EXPECT_TRUE(
+      std::holds_alternative<std::monostate>(decide_rollout(rollout.view, rollout.now).write));
+}
+
+// A command of a person with a very long name is done once, too.
+TEST(DecideRollout, ALongCommandIsDoneOnce) {
+  TestRollout rollout(2, R"(
+  waves:
+    - {name: all, nodes: {rest: true}}
+)");
+  rollout.begin();
+  Command command{"abort", "", std::string(2000, 'a'), rollout.now, ""};
+  rollout.view.command = Command::parse(print_json(command.to_json()));
+  EXPECT_EQ(rollout.settle(), "Held");
+  size_t entries = rollout.view.status.history.size();
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.history.size(), entries);
 }
 
 }  // namespace

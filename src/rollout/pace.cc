@@ -15,6 +15,25 @@ std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left) {
   return span / static_cast<int64_t>(used - 1) * left;
 }
 
+std::optional<Duration> node_time_by_history(
+    const std::vector<HistoryEntry>& history,
+    const std::function<int64_t(const std::string& wave)>& turns_of) {
+  std::vector<Duration> times;
+  const HistoryEntry* opened = nullptr;
+  for (const HistoryEntry& entry : history) {
+    bool is_through = entry.phase == Phase::gating || entry.phase == Phase::baking ||
+                      entry.phase == Phase::awaiting_approval || entry.phase == Phase::promoting;
+    if (opened != nullptr && is_through && entry.wave == opened->wave) {
+      const int64_t turns = turns_of(entry.wave);
+      if (turns > 0 && entry.at > opened->at) times.push_back((entry.at - opened->at) / turns);
+    }
+    opened = entry.phase == Phase::upgrading && entry.reason == "WaveOpen" ? &entry : nullptr;
+  }
+  if (times.empty()) return std::nullopt;
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
 std::optional<Duration> bake_left(const BakeSpec& spec, const BakeVerdict& seen) {
   if (seen.outcome != BakeOutcome::going_on) return std::nullopt;
   Duration left = std::max(spec.duration - seen.passed, Duration::zero());

@@ -3,17 +3,26 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "rollout/bake.h"
 #include "rollout/rollout_spec.h"
+#include "rollout/rollout_status.h"
 
 namespace lockstep::rollout {
 
 // `ages`: how long ago each node came to its end. Nothing where there are too few to tell.
 std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left);
+
+// How long a node took in the waves of before: the time from a wave's opening to its last node,
+// divided by how many turns it had, in the median. Nothing: no wave has come through yet.
+std::optional<Duration> node_time_by_history(
+    const std::vector<HistoryEntry>& history,
+    const std::function<int64_t(const std::string& wave)>& turns_of);
 
 // Until a bake that goes on can pass: its time, and its GPU-hours at the rate so far. Never beyond
 // the end at which it is judged anyway. Nothing where GPU-hours are asked for and none have come.

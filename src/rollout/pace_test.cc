@@ -45,6 +45,24 @@ TEST(BakeLeft, IsLongerWhereGpuHoursComeSlowly) {
   EXPECT_FALSE(bake_left(bake.spec, bake.seen));
 }
 
+TEST(NodeTimeByHistory, IsTheWavesTimeByItsTurns) {
+  const Time start = Time::from_unix(1'800'000'000);
+  auto turns = [](const std::string& wave) { return wave == "canary" ? 1 : 10; };
+  std::vector<HistoryEntry> history = {
+      {start, Phase::upgrading, "canary", "WaveOpen", "", ""},
+      {start + minutes(8), Phase::gating, "canary", "Gating", "", ""},
+      {start + hours(60), Phase::promoting, "canary", "WavePassed", "", ""},
+      {start + hours(61), Phase::upgrading, "rest", "WaveOpen", "", ""},
+      {start + hours(62), Phase::promoting, "rest", "WavePassed", "", ""}};
+  EXPECT_EQ(node_time_by_history(history, turns), minutes(8)) << "of 6 and 8 minutes";
+  history.resize(2);
+  EXPECT_EQ(node_time_by_history(history, turns), minutes(8));
+  // A wave that failed tells of its trouble, not of a node's time.
+  history[1] = {start + minutes(40), Phase::rolling_back, "canary", "NodesFailed", "", ""};
+  EXPECT_FALSE(node_time_by_history(history, turns));
+  EXPECT_FALSE(node_time_by_history({}, turns));
+}
+
 TEST(BakeLeft, IsNothingOnceItIsOver) {
   Baking bake;
   bake.seen.outcome = BakeOutcome::passed;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/sha256.h"
 #include "base/strings.h"
 #include "rollout/decide_rollout.h"
 
@@ -122,7 +123,9 @@ std::optional<Command> Command::parse(std::string_view annotation) {
   command.wave = std::string(text_at(*json, "wave"));
   command.by = std::string(text_at(*json, "by"));
   if (auto at = parse_rfc3339(text_at(*json, "at"))) command.at = *at;
-  command.text = std::string(annotation);
+  // It is remembered in the status as a whole.
+  constexpr size_t longest = 300;
+  command.text = annotation.size() <= longest ? std::string(annotation) : sha256_hex(annotation);
   if (command.verb.empty()) return std::nullopt;
   return command;
 }

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
+
 namespace lockstep::rollout {
 
 namespace {
@@ -30,15 +32,27 @@ constexpr std::array<std::pair<Outcome, std::string_view>, 5> outcomes = {{
     {Outcome::error, "Error"},
 }};
 
-// A status is read by people and kept by etcd: one long message must not fill it.
-constexpr size_t most_text = 500;
+// A status is read by people and kept by etcd: one long message must not fill it, nor must fifty
+// waves with all their gates. As much is told as has room.
+constexpr size_t most_bytes = size_t{60} * 1024;
+struct Detail {
+  size_t longest_text;
+  bool all_gates;  // or those of the current wave alone
+};
+constexpr std::array<Detail, 4> details = {{{500, true}, {500, false}, {150, false}, {40, false}}};
+// What is compared later is never cut.
+constexpr size_t whole = std::string_view::npos;
 
-std::string bounded(const std::string& text) {
-  return text.size() <= most_text ? text : text.substr(0, most_text) + "…";
+// Not in the middle of a letter.
+std::string bounded(const std::string& text, size_t most) {
+  if (text.size() <= most) return text;
+  std::string_view kept = std::string_view(text).substr(0, most);
+  while (!kept.empty() && !is_valid_utf8(kept)) kept.remove_suffix(1);
+  return std::string(kept) + "…";
 }
 
-void put(JsonObject& into, std::string_view key, const std::string& text) {
-  if (!text.empty()) into[key] = bounded(text);
+void put(JsonObject& into, std::string_view key, const std::string& text, size_t most) {
+  if (!text.empty()) into[key] = bounded(text, most);
 }
 void put(JsonObject& into, std::string_view key, Time time) {
   if (time.is_set()) into[key] = format_rfc3339(time);
@@ -56,7 +70,7 @@ Json revision_to_json(const DriverRevision& revision) {
   JsonObject revisions;
   for (const auto& [set, hash] : revision.revisions) revisions[set] = hash;
   JsonObject json{{"revisions", std::move(revisions)}};
-  put(json, "version", revision.version);
+  put(json, "version", revision.version, whole);
   return json;
 }
 
@@ -87,23 +101,23 @@ std::map<std::string, int64_t> read_counts(const Json* json) {
   return counts;
 }
 
-Json wave_to_json(const WaveStatus& wave) {
+Json wave_to_json(const WaveStatus& wave, size_t most, bool with_gates) {
   JsonObject json{{"name", wave.name},
                   {"nodes", wave.nodes},
                   {"done", wave.done},
                   {"failed", wave.failed},
                   {"verdict", to_string(wave.verdict)}};
-  put(json, "verdictText", wave.verdict_text);
+  put(json, "verdictText", wave.verdict_text, most);
   put(json, "opened", wave.opened);
   put(json, "bakeBegan", wave.bake_began);
-  put(json, "bake", wave.bake);
-  put(json, "detectable", wave.detectable);
-  put(json, "approvedBy", wave.approved_by);
+  put(json, "bake", wave.bake, most);
+  put(json, "detectable", wave.detectable, most);
+  put(json, "approvedBy", wave.approved_by, most);
   put(json, "approvedAt", wave.approved_at);
   JsonArray gates;
-  for (const Verdict& gate : wave.gates) {
+  for (const Verdict& gate : with_gates ? wave.gates : std::vector<Verdict>{}) {
     JsonObject entry{{"name", gate.name}, {"outcome", to_string(gate.outcome)}};
-    put(entry, "text", gate.text);
+    put(entry, "text", gate.text, most);
     if (gate.dry_run) entry["dryRun"] = true;
     gates.push_back(std::move(entry));
   }
@@ -136,24 +150,26 @@ WaveStatus read_wave(const Json& json) {
   return wave;
 }
 
-Json history_to_json(const HistoryEntry& entry) {
+Json history_to_json(const HistoryEntry& entry, size_t most) {
   JsonObject json{{"at", format_rfc3339(entry.at)}, {"phase", to_string(entry.phase)}};
-  put(json, "wave", entry.wave);
-  put(json, "reason", entry.reason);
-  put(json, "text", entry.text);
-  put(json, "by", entry.by);
+  put(json, "wave", entry.wave, whole);
+  put(json, "reason", entry.reason, whole);
+  put(json, "text", entry.text, most);
+  put(json, "by", entry.by, most);
   return json;
 }
 
-Json condition(std::string_view type, bool holds, const RolloutStatus& status) {
+Json condition(std::string_view type, bool holds, const RolloutStatus& status, size_t most) {
   JsonObject json{{"type", type},
                   {"status", holds ? "True" : "False"},
                   {"reason", status.reason.empty() ? "Pending" : status.reason},
-                  {"message", bounded(status.message)}};
+                  {"message", bounded(status.message, most)}};
   json["lastTransitionTime"] =
       format_rfc3339(status.phase_since.is_set() ? status.phase_since : Time::from_unix(0));
   return json;
 }
+
+Json to_json(const RolloutStatus& status, const Detail& detail);
 
 }  // namespace
 
@@ -225,17 +241,29 @@ RolloutStatus read_rollout_status(const Json& object) {
 }
 
 Json rollout_status_to_json(const RolloutStatus& status) {
+  Json json;
+  for (const Detail& detail : details) {
+    json = to_json(status, detail);
+    if (print_json(json).size() <= most_bytes) break;
+  }
+  return json;
+}
+
+namespace {
+
+Json to_json(const RolloutStatus& status, const Detail& detail) {
+  const size_t most = detail.longest_text;
   JsonObject json{
       {"phase", to_string(status.phase)},        {"observedGeneration", status.generation},
       {"openWaves", status.open_waves},          {"closed", status.closed},
       {"wavesToReturn", status.waves_to_return}, {"total", status.total}};
   put(json, "phaseSince", status.phase_since);
-  put(json, "reason", status.reason);
-  put(json, "message", status.message);
+  put(json, "reason", status.reason, whole);
+  put(json, "message", status.message, most);
   put(json, "started", status.started);
-  put(json, "promoteCommit", status.promote_commit);
-  put(json, "revertCommit", status.revert_commit);
-  put(json, "lastCommand", status.last_command);
+  put(json, "promoteCommit", status.promote_commit, whole);
+  put(json, "revertCommit", status.revert_commit, whole);
+  put(json, "lastCommand", status.last_command, whole);
   json["stable"] = revision_to_json(status.stable);
   json["from"] = revision_to_json(status.from);
   json["to"] = revision_to_json(status.to);
@@ -244,29 +272,32 @@ Json rollout_status_to_json(const RolloutStatus& status) {
   json["nodesByReason"] = counts_to_json(status.by_reason);
   JsonArray waves;
   int64_t done = 0;
+  int64_t current = status.current_wave();
   for (const WaveStatus& wave : status.waves) {
-    waves.push_back(wave_to_json(wave));
+    bool is_current = static_cast<int64_t>(waves.size()) == current;
+    waves.push_back(wave_to_json(wave, most, detail.all_gates || is_current));
     done += wave.done;
   }
   json["waves"] = std::move(waves);
   json["progress"] = fmt::format("{}/{}", done, status.total);
-  int64_t current = status.current_wave();
   bool has_wave = current >= 0 && current < static_cast<int64_t>(status.waves.size());
   json["wave"] = has_wave ? status.waves[static_cast<size_t>(current)].name : std::string();
   JsonArray history;
   size_t skip = status.history.size() > most_history ? status.history.size() - most_history : 0;
   for (size_t i = skip; i < status.history.size(); ++i) {
-    history.push_back(history_to_json(status.history[i]));
+    history.push_back(history_to_json(status.history[i], most));
   }
   json["history"] = std::move(history);
   bool progresses =
       status.phase != Phase::pending && status.phase != Phase::held && !is_over(status.phase);
   json["conditions"] =
-      JsonArray{condition("Complete", status.phase == Phase::complete, status),
-                condition("Progressing", progresses, status),
-                condition("Held", status.phase == Phase::held, status),
-                condition("RolledBack", status.phase == Phase::rolled_back, status)};
+      JsonArray{condition("Complete", status.phase == Phase::complete, status, most),
+                condition("Progressing", progresses, status, most),
+                condition("Held", status.phase == Phase::held, status, most),
+                condition("RolledBack", status.phase == Phase::rolled_back, status, most)};
   return json;
 }
+
+}  // namespace
 
 }  // namespace lockstep::rollout

@@ -126,7 +126,8 @@ inline constexpr size_t most_history = 30;
 
 // Of a whole DriverRollout. What cannot be read is as if it were not there.
 RolloutStatus read_rollout_status(const Json& object);
-// `status` with conditions and the columns that kubectl prints.
+// `status` with conditions and the columns that kubectl prints. At most 64 KB: where texts or gates
+// are many, they are cut short.
 Json rollout_status_to_json(const RolloutStatus& status);
 
 }  // namespace lockstep::rollout

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
+
 namespace lockstep::rollout {
 namespace {
 
@@ -77,37 +79,55 @@ TEST(RolloutStatus, WhatIsNotThereIsPending) {
   EXPECT_EQ(read_rollout_status(JsonObject{}), RolloutStatus{});
 }
 
-// Whatever the fleet's size, and however much everybody has to say.
-TEST(RolloutStatus, StaysUnder64KiloBytesWithTenThousandNodesAndLongTexts) {
+// Whatever the fleet's size, and however much everybody has to say: 50 waves and 32 gates are the
+// most that the definition allows.
+TEST(RolloutStatus, StaysUnder64KiloBytesWithTheLargestSpecAndLongTexts) {
   const std::string much(5000, 'x');
+  const std::string name(63, 'n');
   RolloutStatus status;
   status.phase = Phase::held;
   status.reason = "GateInconclusive";
   status.message = much;
   status.total = 10'000;
-  status.last_command = much;
+  status.last_command = std::string(300, 'c');
+  status.open_waves = 50;
   for (int i = 0; i < 13; ++i) status.by_state["state-" + std::to_string(i)] = 10'000;
-  for (int i = 0; i < 30; ++i) status.by_reason["Reason" + std::to_string(i)] = 10'000;
+  for (int i = 0; i < 60; ++i) status.by_reason["Reason" + std::to_string(i)] = 10'000;
   for (DriverRevision* revision : {&status.stable, &status.from, &status.to, &status.open_for}) {
     revision->version = "580.126.20";
     for (int i = 0; i < 4; ++i)
       revision->revisions["gpu-operator/driver-" + std::to_string(i)] = "7d9f8c";
   }
-  for (int i = 0; i < 6; ++i) {
+  const Time at = Time::from_unix(1'800'000'000);
+  for (int i = 0; i < 50; ++i) {
     WaveStatus wave;
-    wave.name = "wave-" + std::to_string(i);
-    wave.nodes = wave.done = 1700;
-    wave.verdict_text = wave.bake = wave.detectable = much;
-    for (int gate = 0; gate < 8; ++gate) {
-      wave.gates.push_back({"gate-" + std::to_string(gate), Outcome::failed, much, false});
-    }
+    wave.name = name;
+    wave.nodes = wave.done = 10'000;
+    wave.opened = wave.bake_began = wave.approved_at = at;
+    wave.verdict_text = wave.bake = wave.detectable = wave.approved_by = much;
+    for (int gate = 0; gate < 32; ++gate) wave.gates.push_back({name, Outcome::failed, much, true});
     status.waves.push_back(wave);
   }
   for (size_t i = 0; i < 2 * most_history; ++i) {
-    status.history.push_back(
-        {Time::from_unix(1'800'000'000), Phase::held, "wave-1", "Held", much, "alice"});
+    status.history.push_back({at, Phase::awaiting_approval, name, "GateInconclusive", much, much});
   }
-  EXPECT_LT(print_json(rollout_status_to_json(status)).size(), 64U * 1024);
+  Json json = rollout_status_to_json(status);
+  EXPECT_LT(print_json(json).size(), 64U * 1024);
+  RolloutStatus read = read_rollout_status(JsonObject{{"status", json}});
+  ASSERT_EQ(read.waves.size(), 50U);
+  EXPECT_EQ(read.waves[49].gates.size(), 32U) << "the current wave says what it is about";
+  EXPECT_EQ(read.last_command, status.last_command) << "it is compared";
+  EXPECT_EQ(read.history.size(), most_history);
+  // What was cut once is not cut again.
+  EXPECT_EQ(read_rollout_status(JsonObject{{"status", rollout_status_to_json(read)}}), read);
+}
+
+TEST(RolloutStatus, CutsNoLetterInTwo) {
+  RolloutStatus status = full_status();
+  for (size_t length = 490; length < 510; ++length) {
+    status.message = std::string(length, 'x') + "äöü→→→";
+    EXPECT_TRUE(is_valid_utf8(text_at(rollout_status_to_json(status), "message"))) << length;
+  }
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ struct Command {
   std::string wave;  // of promote: which one is meant; empty: the current one
   std::string by;
   Time at;
-  std::string text;  // as it was written: what tells one command from the next
+  std::string text;  // as it was written, or its digest: what tells one command from the next
 
   static std::optional<Command> parse(std::string_view annotation);
   Json to_json() const;

@@ -75,6 +75,7 @@ TEST_F(Rollouts, FromTheFileToTheLastWaveWithAnApprovalInBetween) {
   EXPECT_TRUE(says(plan, "then an approval"));
   EXPECT_TRUE(says(plan, "wave rest (the rest): 3 nodes"));
   EXPECT_TRUE(says(plan, "way back: the version is set back"));
+  EXPECT_TRUE(says(plan, "at 5m a node (--node-minutes)"));
 
   cluster.set_version("580.126.20");
   ASSERT_TRUE(cluster.wait([&] { return phase() == "AwaitingApproval"; })) << phase();
@@ -87,10 +88,53 @@ TEST_F(Rollouts, FromTheFileToTheLastWaveWithAnApprovalInBetween) {
   EXPECT_TRUE(says(lockstep("rollout promote driver"), "is asked to go on"));
   ASSERT_TRUE(cluster.wait([&] { return phase() == "Complete"; })) << phase();
   EXPECT_TRUE(cluster.is_everyone("upgrade-done", "580.126.20"));
+  EXPECT_EQ(cluster.sh("kubectl wait --for=condition=Complete driverrollout/driver --timeout=60s")
+                .exit_code,
+            0);
+  EXPECT_TRUE(says(lockstep("plan --assume-change"), "a node (as in its waves before)"));
+  EXPECT_TRUE(
+      says(lockstep("plan --assume-change --node-minutes 7"), "at 7m a node (--node-minutes)"));
+  ProcessOutput columns = cluster.sh("kubectl get driverrollouts | sed 's/ [ ]*/ /g'");
+  EXPECT_TRUE(says(columns, "NAME PHASE WAVE DONE AGE\ndriver Complete rest 4/4 ")) << "columns";
+  EXPECT_TRUE(says(cluster.sh("kubectl get dro -o wide | sed 's/ [ ]*/ /g'"),
+                   "NAME PHASE WAVE DONE REASON AGE\ndriver Complete rest 4/4 Complete "));
   ProcessOutput history = lockstep("rollout history driver");
   EXPECT_TRUE(says(history, "Approved: wave canary approved by"));
   EXPECT_TRUE(says(history, "every wave has passed: 580.126.20"));
   EXPECT_EQ(lockstep("why nobody").exit_code, 3);
+}
+
+// Of the way back: a step of the matrix that leads only forward is said before anything begins.
+TEST_F(Rollouts, PlanSaysThatFirmwareLeadsOnlyForward) {
+  const std::string matrix = R"(versions:
+  current: {driver: "580.105.08", firmware: "28.43"}
+  canary: {driver: "580.126.20", firmware: "28.45", firmware_one_way: "true"}
+)";
+  file("gpu-version-matrix.yaml", matrix);
+  ProcessOutput made =
+      cluster.sh("cd " + cluster.directory() +
+                 " && git init -q -b main matrix && mv gpu-version-matrix.yaml matrix/ && cd "
+                 "matrix && git add . && "
+                 "git -c user.name=Ada -c user.email=ada@example.com commit -qm first");
+  ASSERT_EQ(made.exit_code, 0) << made.error;
+  std::string text = rollout_file;
+  text += "  matrix: {repo: \"file://" + cluster.directory() + "/matrix\"}\n";
+  ASSERT_TRUE(says(lockstep("rollout create -f " + file("rollout.yaml", text)), "created"));
+  ProcessOutput plan = lockstep("plan --assume-change");
+  EXPECT_TRUE(says(plan, "way back: a revert of the commit in file://"));
+  EXPECT_TRUE(says(plan,
+                   "WOULD NOT BEGIN: NoWayBack: firmware 28.45 comes with driver 580.126.20, "
+                   "and nothing leads back from it to 28.43"));
+  // It reads only: nothing was committed, and a matrix that is not there refuses nothing.
+  EXPECT_TRUE(
+      says(cluster.sh("git -C " + cluster.directory() + "/matrix rev-list --count main"), "1"));
+  ASSERT_EQ(cluster.sh("mv " + cluster.directory() + "/matrix " + cluster.directory() + "/gone")
+                .exit_code,
+            0);
+  plan = lockstep("plan --assume-change");
+  EXPECT_EQ(plan.exit_code, 0);
+  EXPECT_TRUE(says(plan, "not looked at from here"));
+  EXPECT_EQ(plan.output.find("firmware 28.45"), std::string::npos);
 }
 
 TEST(Replay, ARecordedBakeIsJudgedAgain) {
