@@ -44,7 +44,7 @@ test: packages tools page definitions
 real: packages tools
 	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@scripts/real-cluster build & cluster=$$!; \
-	  cmake --build --preset release -j $(JOBS) --target real_test; built=$$?; wait $$cluster && exit $$built
+	  cmake --build --preset release -j $(JOBS) --target real_test real_dra_server_test; built=$$?; wait $$cluster && exit $$built
 	@ctest --preset real -j 4 --repeat until-pass:2
 
 demo: build tools

@@ -52,10 +52,12 @@ void write(const std::string& path, const std::string& content) {
   }
 }
 
-std::string device_taint_gates(const ControlPlaneOptions& options) {
-  return options.without_device_taints
-             ? "--feature-gates=DRADeviceTaints=false,DRADeviceTaintRules=false"
-             : "--feature-gates=DRADeviceTaintRules=true";
+std::vector<std::string> device_taint_flags(const ControlPlaneOptions& options) {
+  if (options.without_device_taints)
+    return {"--feature-gates=DRADeviceTaints=false,DRADeviceTaintRules=false"};
+  if (!options.apiserver.empty()) return {};
+  return {"--feature-gates=DRADeviceTaintRules=true",
+          "--runtime-config=resource.k8s.io/v1beta2=true"};
 }
 
 std::string last_lines(const std::string& text, size_t bytes) {
@@ -89,9 +91,11 @@ int ControlPlane::free_port() {
   throw std::runtime_error("no free port on loopback");
 }
 
-std::string ControlPlane::missing() {
-  for (const PartWords& words : parts) {
-    const std::string path = program(words.program);
+std::string ControlPlane::missing(const std::string& apiserver) {
+  std::vector<std::string> paths;
+  for (const PartWords& words : parts) paths.push_back(program(words.program));
+  if (!apiserver.empty()) paths.push_back(apiserver);
+  for (const std::string& path : paths) {
     if (access(path.c_str(), X_OK) != 0) {
       return fmt::format("there is no {}: scripts/real-cluster builds it (make real)", path);
     }
@@ -123,6 +127,7 @@ void ControlPlane::start() {
   start(Part::etcd);
   start(Part::apiserver);
   wait_until_ready();
+  if (!options_.apiserver.empty()) return;
   start(Part::controller_manager);
   if (options_.like_embedded) return;
   start(Part::scheduler);
@@ -224,7 +229,8 @@ rules:
 std::vector<std::string> ControlPlane::command(Part part) const {
   const std::string etcd = fmt::format("http://127.0.0.1:{}", etcd_port_);
   const std::string peer = fmt::format("http://127.0.0.1:{}", peer_port_);
-  std::vector<std::string> words{program(program_of(part))};
+  bool is_another = part == Part::apiserver && !options_.apiserver.empty();
+  std::vector<std::string> words{is_another ? options_.apiserver : program(program_of(part))};
   auto add = [&words](std::vector<std::string> more) {
     words.insert(words.end(), more.begin(), more.end());
   };
@@ -249,8 +255,8 @@ std::vector<std::string> ControlPlane::command(Part part) const {
            "--service-account-key-file=" + file("accounts.crt"),
            "--service-account-signing-key-file=" + file("accounts.key"),
            "--audit-policy-file=" + file("audit.yaml"), "--audit-log-path=" + audit_log(),
-           "--audit-log-maxsize=4000", device_taint_gates(options_),
-           "--runtime-config=resource.k8s.io/v1beta2=true", "--profiling=false"});
+           "--audit-log-maxsize=4000", "--profiling=false"});
+      add(device_taint_flags(options_));
       if (options_.like_embedded)
         add({"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"});
       break;

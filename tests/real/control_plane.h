@@ -37,12 +37,15 @@ struct ControlPlaneOptions {
   bool like_embedded = false;
   // An API server that drops the taints of devices, as those do that are older than them.
   bool without_device_taints = false;
+  // The path of another API server, which then has no features but those that it comes with. It
+  // runs alone with etcd: the other parts may be newer than it, as they never are in a cluster.
+  std::string apiserver = {};
 };
 
 class ControlPlane {
  public:
-  // Why there can be none here; empty: there can.
-  static std::string missing();
+  // Why there can be none here; empty: there can. `apiserver`: as in the options.
+  static std::string missing(const std::string& apiserver = {});
   // The path of a program that scripts/real-cluster built; of "" the folder of all.
   static std::string program(const std::string& name);
   // One on loopback that nobody uses now.

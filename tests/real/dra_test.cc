@@ -7,10 +7,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/strings.h"
-#include "data/yaml.h"
 #include "fake_machine.h"
 #include "kubelet_node.h"
+#include "plugin_rights.h"
 #include "real_cluster.h"
 
 namespace lockstep::real {
@@ -53,20 +52,8 @@ class RealDra : public ::testing::Test {
                                                  dra::FakeMachine::Devices::genuine);
     node->start();
     node->add_image(image, {"/gpu-user", node->compile("gpu-user", std::string(user_source))});
-    ASSERT_EQ(cluster->sh("kubectl create namespace lockstep-system").exit_code, 0);
-    auto manifests = parse_yaml_stream(
-        commands::run_lockstep({"install", "--dry-run", "--set", "draPlugin.enabled=true"}).output);
-    ASSERT_TRUE(manifests) << manifests.error().text();
-    for (const Json& object : *manifests) {
-      const std::string_view kind = text_at(object, "kind");
-      bool is_of_the_plugin =
-          text_at(object, "metadata", "name").find("dra-plugin") != std::string_view::npos;
-      if (kind == "DeviceClass" || (is_of_the_plugin && kind != "DaemonSet")) {
-        apply(print_json(object));
-      }
-    }
+    plugin_kubeconfig = log_in_as_plugin(*cluster, KubeletNode::name());
     apply(claim_template("gpu", ""));
-    log_in();
   }
   void TearDown() override {
     if (HasFailure() && plugin != nullptr) {
@@ -76,21 +63,6 @@ class RealDra : public ::testing::Test {
       fmt::print("--- plugin\n{}\n{}\n", plugin->output(), shown.output);
     }
     plugin.reset();
-  }
-  // As the chart's service account, on this node, with the rights that the chart gives it.
-  void log_in() {
-    ProcessOutput token = cluster->sh(fmt::format(
-        "kubectl create token lockstep-dra-plugin -n lockstep-system --bound-object-kind Node "
-        "--bound-object-name {} --bound-object-uid $(kubectl get node {} -o "
-        "jsonpath='{{.metadata.uid}}')",
-        KubeletNode::name(), KubeletNode::name()));
-    ASSERT_EQ(token.exit_code, 0) << token.error;
-    std::string text = SystemFiles().read(cluster->plane.kubeconfig("admin")).value_or("");
-    const std::string before = "token: \"";
-    const size_t at = text.find(before) + before.size();
-    text.replace(at, text.find('"', at) - at, trim(token.output));
-    plugin_kubeconfig = cluster->directory() + "/plugin.kubeconfig";
-    ASSERT_TRUE(SystemFiles().write(plugin_kubeconfig, text));
   }
   static std::string claim_template(const std::string& name, const std::string& config) {
     return fmt::format(
@@ -247,36 +219,6 @@ TEST_F(RealDra, PodsGetTheirGpusThroughADriverUpgradeABrokenDeviceAndAKill) {
   EXPECT_NE(slice_text().find("NoExecute"), std::string::npos);
   machine->set_scenario("");
   EXPECT_TRUE(slices_do_not_say("unhealthy"));
-}
-
-TEST(RealDraServer, AnApiServerThatDropsTaintsIsNoticedOnceAndNotWrittenToForEver) {
-  if (std::string why = ControlPlane::missing(); !why.empty()) GTEST_SKIP() << why;
-  RealCluster cluster({.like_embedded = true, .without_device_taints = true});
-  dra::FakeMachine machine(cluster.directory() + "/machine", 1);
-  ProcessOutput made = cluster.sh(
-      "echo '{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}' | "
-      "kubectl create -f -");
-  ASSERT_EQ(made.exit_code, 0) << made.error;
-  commands::Child plugin(
-      {commands::lockstep_program(), "dra-plugin", "--kubeconfig",
-       cluster.plane.kubeconfig("admin"), "--node-name", "n", "--kubelet-dir",
-       cluster.directory() + "/kubelet", "--cdi-dir", cluster.directory() + "/cdi", "--root",
-       machine.root(), "--listen", "127.0.0.1:0", "--health-interval", "300ms"},
-      {{"LOCKSTEP_FAKE_GPU", machine.scenario()}}, cluster.directory() + "/plugin.log");
-  auto slice = [&] {
-    auto all = cluster.list(resource::resource_slices);
-    return all.size() == 1 ? all[0] : Json(JsonObject{});
-  };
-  auto version = [&] { return std::string(text_at(slice(), "metadata", "resourceVersion")); };
-  ASSERT_TRUE(cluster.wait([&] { return !version().empty(); })) << plugin.output();
-  machine.set_scenario("0.recovery_action 1\n");
-  ASSERT_TRUE(cluster.wait([&] {
-    return cluster.sh("kubectl get events -A").output.find("DeviceTaintsDropped") !=
-           std::string::npos;
-  })) << plugin.output();
-  EXPECT_EQ(print_json(slice()).find("taints"), std::string::npos);
-  std::string before = version();
-  EXPECT_TRUE(cluster.stays([&] { return version() == before; }, seconds(5)));
 }
 
 }  // namespace
