@@ -104,28 +104,24 @@ std::string config_error(const Json& claim) {
   return {};
 }
 
-Result<void> prepare_claim(const Machine& machine, const NvmlHandle* plugin,
-                           const ResourceClaim& claim) {
-  auto cannot = [&](std::string_view why) {
-    return failf(ErrorKind::internal,
-                 "Failed to prepare dynamic resources: NodePrepareResources failed for "
-                 "ResourceClaim {}: {}",
-                 claim.meta.name.view(), why);
-  };
+bool needs_plugin(const ResourceClaim& claim) {
+  return std::any_of(
+      claim.devices.begin(), claim.devices.end(),
+      [](const ResourceClaim::Device& device) { return device.driver == dra_driver_name; });
+}
+
+PrepareAnswer prepare_claim(const Machine& machine, const NvmlHandle* plugin,
+                            const ResourceClaim& claim, const Json& document) {
   for (const ResourceClaim::Device& device : claim.devices) {
     if (device.driver != dra_driver_name) continue;
-    if (plugin == nullptr) {
-      return failf(ErrorKind::internal,
-                   "Failed to prepare dynamic resources: prepare dynamic resources: DRA driver {} "
-                   "is not registered",
-                   dra_driver_name);
-    }
     std::string_view name = device.device;
     auto index = parse_integer(name.substr(std::min(name.size(), name.rfind('-') + 1)));
     auto prepared = machine.prepare(*plugin, claim.meta.uid, static_cast<int>(index.value_or(0)));
-    if (!prepared) return cannot(prepared.error().message);
+    if (!prepared) return {prepared.error().message, false};
   }
-  return {};
+  std::string wrong = config_error(document);
+  bool is_wrong = !wrong.empty();
+  return {std::move(wrong), is_wrong};
 }
 
 }  // namespace lockstep::sim

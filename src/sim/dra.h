@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "base/time.h"
 #include "data/json.h"
 #include "objects/resource_claim.h"
+#include "sim/claim_book.h"
 #include "sim/machine.h"
 
 namespace lockstep::sim {
@@ -52,9 +52,11 @@ Json slice_object(const Machine& machine, const NvmlHandle& handle, std::string_
 // What a strict driver says of a claim's opaque parameters; empty: it can read them.
 std::string config_error(const Json& claim);
 
-// Prepares every device of the claim that is this driver's. `plugin` null: none runs on the node.
-// The message is that of the event FailedPrepareDynamicResources.
-Result<void> prepare_claim(const Machine& machine, const NvmlHandle* plugin,
-                           const ResourceClaim& claim);
+// Whether a device of the claim is this driver's.
+bool needs_plugin(const ResourceClaim& claim);
+// The plugin's answer: it prepares every device that is this driver's. `plugin` may be null where
+// none is. Parameters that cannot be read are a permanent failure.
+PrepareAnswer prepare_claim(const Machine& machine, const NvmlHandle* plugin,
+                            const ResourceClaim& claim, const Json& document);
 
 }  // namespace lockstep::sim

@@ -17,29 +17,40 @@ TEST(DraTest, AFailureCarriesTheSeedsMessage) {
   Machine machine("gpu-1", 8);
   machine.finish_load("1", "", Time::from_unix(1));
   NvmlHandle handle = machine.open_nvml();
-  EXPECT_TRUE(prepare_claim(machine, &handle, claim_on("gpu-2")));
+  const Json document = JsonObject{};
+  EXPECT_EQ(prepare_claim(machine, &handle, claim_on("gpu-2"), document).error, "");
   machine.finish_load("2", "", Time::from_unix(2));
-  auto stale = prepare_claim(machine, &handle, claim_on("gpu-2"));
-  ASSERT_FALSE(stale);
-  EXPECT_EQ(stale.error().message,
-            "Failed to prepare dynamic resources: NodePrepareResources failed for ResourceClaim "
-            "work-gpu-1: unable to create CDI spec file for claim: 8f3e: failed to initialize "
-            "NVML: Driver/library version mismatch");
+  PrepareAnswer stale = prepare_claim(machine, &handle, claim_on("gpu-2"), document);
+  EXPECT_EQ(stale.error,
+            "unable to create CDI spec file for claim: 8f3e: failed to initialize NVML: "
+            "Driver/library version mismatch");
+  EXPECT_FALSE(stale.permanent);
   handle.opened_in_migration = true;
-  auto raced = prepare_claim(machine, &handle, claim_on("gpu-2"));
-  ASSERT_FALSE(raced);
-  EXPECT_NE(raced.error().message.find(
-                "invalid CDI Spec: failed add device \"8f3e-gpu-2\": empty device edits"),
-            std::string::npos);
+  PrepareAnswer raced = prepare_claim(machine, &handle, claim_on("gpu-2"), document);
+  EXPECT_NE(
+      raced.error.find("invalid CDI Spec: failed add device \"8f3e-gpu-2\": empty device edits"),
+      std::string::npos);
 }
 
-TEST(DraTest, WithoutAPluginNothingIsPrepared) {
+TEST(DraTest, OnlyThisDriversDevicesNeedItsPlugin) {
   Machine machine("gpu-1", 8);
-  machine.finish_load("1", "", Time::from_unix(1));
-  EXPECT_FALSE(prepare_claim(machine, nullptr, claim_on("gpu-2")));
+  EXPECT_TRUE(needs_plugin(claim_on("gpu-2")));
   ResourceClaim other = claim_on("nic-1");
   other.devices[0].driver = "nic.example.com";
-  EXPECT_TRUE(prepare_claim(machine, nullptr, other));
+  EXPECT_FALSE(needs_plugin(other));
+  EXPECT_EQ(prepare_claim(machine, nullptr, other, JsonObject{}).error, "");
+}
+
+TEST(DraTest, ParametersThatCannotBeReadAreAPermanentFailure) {
+  Machine machine("gpu-1", 8);
+  machine.finish_load("1", "", Time::from_unix(1));
+  NvmlHandle handle = machine.open_nvml();
+  auto document = parse_json(R"({"spec":{"devices":{"config":[{"opaque":{"driver":"gpu.nvidia.com",
+      "parameters":{"kind":"GpuConfig","sharring":"x"}}}]}}})");
+  ASSERT_TRUE(document);
+  PrepareAnswer wrong = prepare_claim(machine, &handle, claim_on("gpu-2"), *document);
+  EXPECT_TRUE(wrong.permanent);
+  EXPECT_NE(wrong.error.find("unknown field \"sharring\""), std::string::npos) << wrong.error;
 }
 
 TEST(DraTest, ASliceTellsWhatThePluginSaw) {

@@ -14,6 +14,7 @@ void Kubelets::switch_off(const std::string& node) {
   if (state.gone || state.off) return;
   state.off = true;
   state.machine.switch_off();
+  state.claims.restart();
   for (const auto& [key, run] : state.runs) {
     parts_.loop.cancel(run->timer);
     run->timer = 0;
@@ -56,6 +57,7 @@ void Kubelets::start_anew(const Run& run) {
   if (has_begun && !run->restarts) {
     run->phase = PodPhase::failed;
     run->step = Step::finished;
+    end_claims(nodes_.at(run->node()), run);
     return publish(run);
   }
   run->init = 0;
@@ -72,6 +74,7 @@ void Kubelets::take_away(const std::string& node) {
   NodeState& state = nodes_.at(node);
   state.gone = true;
   state.runs.clear();
+  state.claims = ClaimBook(options_.knows_error_type);
   state.driver_uid.clear();
   state.images.clear();
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "objects/decode.h"
 #include "sim/kubelets.h"
 
 namespace lockstep::sim {
@@ -85,41 +84,6 @@ void Kubelets::enter(const Run& run) {
     case Step::stop:
       return;
   }
-}
-
-void Kubelets::prepare(NodeState& node, const Run& run) {
-  if (run->has_claims) {
-    PodClaims claims = claims_of(run->pod);
-    if (claims.unresolved > 0) return;
-    for (const Text& name : claims.names) {
-      Object object = view_.of(resource::resource_claims).find({run->key.ns, name});
-      // Comes again with the claim's change.
-      if (!object) return;
-      auto claim = decode_object<ResourceClaim>(*object->document, context_);
-      if (!claim || !claim->allocated || !claim->is_reserved_for(run->uid())) return;
-      auto prepared = prepare_claim(node.machine, plugin_of(node), *claim);
-      if (std::string wrong = config_error(*object->document); prepared && !wrong.empty()) {
-        prepared = failf(ErrorKind::invalid,
-                         "Failed to prepare dynamic resources: NodePrepareResources failed for "
-                         "ResourceClaim {}: {}",
-                         name.view(), wrong);
-      }
-      preparations_.add({run->node(), run->key, name.str(), parts_.loop.now(),
-                         prepared ? std::string() : prepared.error().message});
-      if (prepared) continue;
-      ObjectReference about;
-      about.api_version = "v1";
-      about.kind = "Pod";
-      about.ns = run->key.ns;
-      about.name = run->key.name;
-      about.uid = run->pod.meta.uid;
-      events_.record(about, kube::EventType::warning, "FailedPrepareDynamicResources",
-                     prepared.error().message);
-      return go_to(run, Step::prepare, draw(node, options_.latencies.prepare_retry));
-    }
-  }
-  if (run->init_containers.empty()) return enter_again(run, Step::pull);
-  go_to(run, Step::init_run, draw(node, options_.latencies.init_container));
 }
 
 void Kubelets::begin_init(NodeState& node, const Run& run) {
@@ -282,6 +246,7 @@ void Kubelets::finish(NodeState& node, const Run& run) {
   run->phase = fails ? PodPhase::failed : PodPhase::succeeded;
   run->step = Step::finished;
   publish(run);
+  end_claims(node, run);
 }
 
 void Kubelets::remove_stopped(NodeState& node, const Run& run) {
@@ -290,6 +255,7 @@ void Kubelets::remove_stopped(NodeState& node, const Run& run) {
     if (container.state == ContainerRun::State::running) run->end(container, now, 0);
   }
   leave_driver(node, run);
+  end_claims(node, run);
   writer_.send(remove_exactly(resource::pods, run->key, run->uid(), 0));
 }
 

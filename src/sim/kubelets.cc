@@ -45,6 +45,7 @@ void Kubelets::add_node(Json node) {
   auto gpus = parse_integer(text_at(node, "status", "capacity", "nvidia.com/gpu"));
   NodeState& state = nodes_[name];
   state.machine = Machine(name, static_cast<int>(gpus.value_or(0)));
+  state.claims = ClaimBook(options_.knows_error_type);
   if (auto at = options_.behaviours.find(name); at != options_.behaviours.end()) {
     state.machine.behaviour = at->second;
   }
@@ -126,6 +127,7 @@ void Kubelets::on_pod(const ObjectCache::Change& change) {
     parts_.loop.cancel(run->timer);
     node.runs.erase(found);
     leave_driver(node, run);
+    end_claims(node, run);
     found = node.runs.end();
   }
   if (!change.after) return;

@@ -13,6 +13,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 
 #include "base/indexed_map.h"
 #include "kube/events.h"
+#include "sim/claim_book.h"
 #include "sim/dra.h"
 #include "sim/machine.h"
 #include "sim/node_agent.h"
@@ -35,6 +37,8 @@ struct KubeletOptions {
   // Zero: no leases (virtual time). Real kubelets: 10 s.
   Duration lease_interval{0};
   std::map<std::string, NodeBehaviour> behaviours;  // by node
+  // Kubelets of KEP-5322: a pod whose claim can never be prepared has failed.
+  bool knows_error_type = false;
 };
 
 // The driver's module was taken away under a pod that used it.
@@ -65,6 +69,7 @@ class Kubelets {
   bool has_node(const std::string& name) const { return nodes_.contains(name); }
   const std::vector<Accident>& accidents() const { return accidents_; }
   const Preparations& preparations() const { return preparations_; }
+  const ClaimBook& claims(const std::string& node) const { return nodes_.at(node).claims; }
   // Null when this node's kubelet does not have it.
   const PodRun* find_run(const std::string& node, const ObjectKey& pod) const;
   // A container of somebody's work uses the node's GPUs now.
@@ -101,6 +106,7 @@ class Kubelets {
     std::set<Text> images;               // that are on its disk
     std::map<std::string, int> crashes;  // of driver containers, by version
     int64_t slice_generation = 0;
+    ClaimBook claims;
     // The driver pod that has loaded the module, or is about to. A second one on the same machine
     // waits until it is gone: they would take the module away from each other.
     std::string driver_uid;
@@ -120,7 +126,6 @@ class Kubelets {
   // The steps of a pod (kubelet_steps.cc).
   void enter(const Run& run);
   void enter_again(const Run& run, Step step);
-  void prepare(NodeState& node, const Run& run);
   void begin_init(NodeState& node, const Run& run);
   void manage_driver(NodeState& node, const Run& run);
   void wait_init(NodeState& node, const Run& run);
@@ -135,6 +140,18 @@ class Kubelets {
   Duration draw(const NodeState& node, const Range& range);
   Duration scaled(const NodeState& node, Duration duration) const;
   Duration back_off(const NodeState& node, int failures) const;
+
+  // Their claims (kubelet_claims.cc).
+  struct Claim {
+    ResourceClaim value;
+    Object object;
+  };
+  void prepare(NodeState& node, const Run& run);
+  std::optional<std::vector<Claim>> find_claims(const PodRun& run);
+  // False: the pod waits, or has failed.
+  bool prepare_claims(NodeState& node, const Run& run);
+  void fail_pod(NodeState& node, const Run& run, const std::string& why);
+  void end_claims(NodeState& node, const Run& run);
 
   // What pods do to the machine (kubelet_roles.cc).
   void unload_module(NodeState& node, bool by_new_pod);

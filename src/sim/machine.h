@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "sim/claim_book.h"
 #include "world/random.h"
 
 namespace lockstep::sim {
@@ -34,7 +35,7 @@ struct Latencies {
   Range validator_run{seconds(5), seconds(15)};
   Range workload_start{seconds(1), seconds(3)};
   Range pod_stop{seconds(1), seconds(4)};
-  Range prepare_retry{seconds(60), seconds(90)};
+  Range prepare_retry{prepare_retry_least, prepare_retry_most};
   // Back-off of image pulls and of crashed containers: doubles from the first to the last.
   Range back_off{seconds(10), seconds(300)};
   double speed = 1.0;

@@ -204,6 +204,8 @@ Json status_of(const PodRun& run, std::string_view host_ip) {
     }
     status["initContainerStatuses"] = std::move(statuses);
   }
+  if (!run.phase_reason.empty()) status["reason"] = run.phase_reason;
+  if (!run.phase_message.empty()) status["message"] = run.phase_message;
   if (host_ip.empty()) status.erase("hostIP");
   return status;
 }

@@ -79,9 +79,11 @@ struct PodRun {
   Step step = Step::prepare;
   size_t init = 0;
   PodPhase phase = PodPhase::pending;
-  Time started;      // status.startTime
-  Time initialized;  // when the init containers were through
-  Time ready_since;  // when ready last changed
+  std::string phase_reason;   // mostly there is none
+  std::string phase_message;  // likewise
+  Time started;               // status.startTime
+  Time initialized;           // when the init containers were through
+  Time ready_since;           // when ready last changed
   bool ready = false;
   int pull_failures = 0;
   int crashes = 0;

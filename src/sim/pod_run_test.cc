@@ -91,6 +91,14 @@ TEST(PodRunTest, TheStatusIsThatOfARealKubelet) {
   EXPECT_EQ(crashed.container_statuses[0].waiting_reason, "CrashLoopBackOff");
   EXPECT_EQ(crashed.container_statuses[0].restarts, 1);
   EXPECT_EQ(crashed.container_statuses[0].exit_code, 1);
+  EXPECT_EQ(find(status_of(run, ""), "reason"), nullptr);
+
+  run.phase = PodPhase::failed;
+  run.phase_reason = "Evicted";
+  run.phase_message = "the node was low on disk";
+  const Json failed = status_of(run, "");
+  EXPECT_EQ(text_at(failed, "reason"), "Evicted");
+  EXPECT_EQ(text_at(failed, "message"), "the node was low on disk");
 }
 
 }  // namespace

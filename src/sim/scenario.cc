@@ -311,6 +311,7 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.flag("rerollClients", scenario.reroll_clients);
   reader.flag("healPlugins", scenario.heal_plugins);
   reader.flag("failBadConfigs", scenario.fail_bad_configs);
+  reader.flag("permanentFailures", scenario.permanent_failures);
   reader.flag("annotateDra", scenario.gpu_operator.annotate_dra);
   reader.flag("hook", scenario.gpu_operator.restart_dra_after_upgrade);
   reader.flag("dra", scenario.fleet.dra);

@@ -111,6 +111,8 @@ struct Scenario {
   // The failure controller runs too, and does this with pods whose request is wrong.
   bool heal_plugins = false;
   bool fail_bad_configs = false;
+  // Kubelets of KEP-5322: a pod whose claim can never be prepared has failed.
+  bool permanent_failures = false;
   // The spec of a DriverRollout that is there before the version changes; null: none.
   Json rollout;
   // The nodes' steps are another controller's, which knows nothing of waves: they are kept back by

@@ -38,6 +38,7 @@ ClusterOptions cluster_options(const Scenario& scenario, const RunOptions& optio
   cluster.simulated.fleet.workloads = workloads_of(scenario, nodes);
   cluster.simulated.gpu_operator = scenario.gpu_operator;
   cluster.simulated.kubelets.latencies = scenario.latencies;
+  cluster.simulated.kubelets.knows_error_type = scenario.permanent_failures;
   for (const auto& [choice, labels] : scenario.labels) {
     for (const std::string& name : choice.names(nodes)) {
       for (const auto& [key, value] : labels) {

@@ -99,7 +99,7 @@ TEST_F(Conformance, Unprepare) {
 TEST_F(Conformance, Reuse) {
   KubeletClaim first = node.claim("a", "gpu-0");
   ASSERT_EQ(node.kubelet().start_pod({first}).phase, PodPhase::running);
-  ASSERT_TRUE(node.kubelet().unprepare({first}));
+  ASSERT_TRUE(node.kubelet().end_pod({first}));
   node.remove_claim("a");
   KubeletClaim second = node.claim("b", "gpu-0");
   PodRun pod = node.kubelet().start_pod({second});

@@ -66,9 +66,8 @@ TEST_F(PermanentFailure, APodWithAPermanentErrorIsDeletedByAnotherInstance) {
   node.kill_plugin();
   node.start_plugin("another", {"--pod-uid", "uid-2"});
   ASSERT_TRUE(node.wait([&] { return node.kubelet().endpoints().size() == 2; }));
-  auto answer = node.kubelet().unprepare({bad});
-  ASSERT_TRUE(answer) << answer.error().text();
-  EXPECT_EQ(answer->at(bad.uid), "");
+  auto ended = node.kubelet().end_pod({bad});
+  EXPECT_TRUE(ended) << ended.error().text();
 }
 
 TEST_F(PermanentFailure, NothingLeaksUnderManyFailures) {
@@ -126,8 +125,10 @@ TEST_F(DriverChange, EverythingFollowsTheDriver) {
   EXPECT_TRUE(node.wait([&] { return node.kubelet().health("gpu-0") == "HEALTHY"; }));
   // The container of the claim that was prepared before: it starts again, and is not prepared
   // again.
-  PodRun pod = node.kubelet().start_pod({claim});
-  EXPECT_EQ(pod.environment["LOCKSTEP_DRIVER_VERSION"], new_driver);
+  EXPECT_TRUE(node.wait([&] {
+    PodRun pod = node.kubelet().start_pod({claim});
+    return pod.environment["LOCKSTEP_DRIVER_VERSION"] == new_driver;
+  }));
   EXPECT_TRUE(node.wait([&] { return node.has_event("DriverUsable"); }));
 }
 
@@ -136,11 +137,12 @@ TEST_F(DriverChange, NoPrepareFailsForStalenessAfterASwap) {
   for (int i = 0; i < 4; ++i) {
     node.load_driver(i % 2 == 0 ? new_driver : old_driver);
     std::string name = fmt::format("c-{}", i);
-    PodRun pod = node.kubelet().start_pod({node.claim(name, "gpu-0")});
+    KubeletClaim claim = node.claim(name, "gpu-0");
+    PodRun pod = node.kubelet().start_pod({claim});
     EXPECT_EQ(pod.phase, PodPhase::running) << pod.message;
     EXPECT_EQ(pod.environment["LOCKSTEP_DRIVER_VERSION"], i % 2 == 0 ? new_driver : old_driver);
-    Json claim = node.must(kube::get(resource::resource_claims, {"default", name}));
-    node.kubelet().unprepare({{"default", std::string(text_at(claim, "metadata", "uid")), name}});
+    auto ended = node.kubelet().end_pod({claim});
+    EXPECT_TRUE(ended) << ended.error().text();
     node.remove_claim(name);
   }
 }
@@ -166,9 +168,8 @@ TEST_F(DriverChange, ANvmlThatHangsIsEndedAndTheRestGoesOn) {
   ASSERT_EQ(node.kubelet().start_pod({claim}).phase, PodPhase::running);
   node.set_scenario("hang nvmlInit_v2\n");
   EXPECT_TRUE(node.wait([&] { return node.taints().size() == 2; }));
-  auto answer = node.kubelet().unprepare({claim});
-  ASSERT_TRUE(answer) << answer.error().text();
-  EXPECT_EQ(answer->at(claim.uid), "");
+  auto ended = node.kubelet().end_pod({claim});
+  EXPECT_TRUE(ended) << ended.error().text();
   node.set_scenario("");
   EXPECT_TRUE(node.wait([&] { return node.taints().empty(); }));
 }
@@ -204,7 +205,7 @@ TEST_F(DriverChange, ATimeSliceIsSetByTheDriversNvidiaSmiAndAgainForTheNextDrive
   EXPECT_EQ(said(), to_short);
   node.load_driver(new_driver);
   EXPECT_TRUE(node.wait([&] { return said() == to_short + to_short; })) << said();
-  ASSERT_TRUE(node.kubelet().unprepare({claim}));
+  ASSERT_TRUE(node.kubelet().end_pod({claim}));
   EXPECT_TRUE(node.wait([&] { return said().ends_with("--set-timeslice 0\n"); })) << said();
 }
 
@@ -229,9 +230,8 @@ TEST_F(PluginLife, TwoInstancesInARollingUpdateShareWhatTheyRemember) {
   node.wait([&] { return node.kubelet().endpoints().size() == 1; });
   EXPECT_EQ(node.kubelet().endpoints().size(), 1u);
   EXPECT_EQ(node.slices().size(), 1u);
-  auto undone = node.kubelet().unprepare({first});
-  ASSERT_TRUE(undone) << undone.error().text();
-  EXPECT_EQ(undone->at(first.uid), "");
+  auto ended = node.kubelet().end_pod({first});
+  EXPECT_TRUE(ended) << ended.error().text();
   EXPECT_TRUE(node.files_in("cdi").empty());
 }
 
@@ -246,12 +246,11 @@ TEST_F(PluginLife, UnprepareNeedsNeitherDriverNorNvmlNorApiServer) {
   node.lose_api_server();
   node.start_plugin();
   // The socket of the one that was killed is there until the next takes its place.
-  Result<std::map<std::string, std::string>> undone = fail(ErrorKind::unreachable, "not yet");
-  ASSERT_TRUE(node.wait([&] {
-    undone = node.kubelet().unprepare({claim});
-    return undone.has_value();
-  })) << undone.error().text();
-  EXPECT_EQ(undone->at(claim.uid), "");
+  Result<void> ended = fail(ErrorKind::unreachable, "not yet");
+  EXPECT_TRUE(node.wait([&] {
+    ended = node.kubelet().end_pod({claim});
+    return ended.has_value();
+  })) << ended.error().text();
   EXPECT_TRUE(node.files_in("cdi").empty());
 }
 
@@ -268,6 +267,8 @@ TEST_F(PluginLife, ACheckpointThatIsTornOrForeignCostsNoMoreThanItsClaims) {
   size_t at = text.find(torn.uid);
   text[at] = text[at] == '0' ? '1' : '0';
   ASSERT_TRUE(SystemFiles().write(path, text));
+  // With the kubelet, which otherwise has no reason to prepare again what it saw prepared.
+  node.kubelet().restart();
   node.start_plugin();
   node.wait_ready();
   EXPECT_NE(node.said().find("set aside"), std::string::npos);
@@ -275,6 +276,7 @@ TEST_F(PluginLife, ACheckpointThatIsTornOrForeignCostsNoMoreThanItsClaims) {
   EXPECT_EQ(node.kubelet().start_pod({torn}).phase, PodPhase::running) << "prepared anew";
   node.kill_plugin();
   ASSERT_TRUE(SystemFiles().write(path, "another program's file\n"));
+  node.kubelet().restart();
   node.start_plugin();
   node.wait_ready();
   EXPECT_EQ(node.kubelet().start_pod({good}).phase, PodPhase::running);

@@ -23,9 +23,8 @@ struct SeedBugs : ::testing::Test {
       PodRun pod = node.kubelet().start_pod({claim});
       EXPECT_EQ(pod.phase, PodPhase::running) << pod.message;
       EXPECT_EQ(pod.environment["LOCKSTEP_DRIVER_VERSION"], version);
-      auto undone = node.kubelet().unprepare({claim});
-      ASSERT_TRUE(undone) << undone.error().text();
-      EXPECT_EQ(undone->at(claim.uid), "");
+      auto ended = node.kubelet().end_pod({claim});
+      ASSERT_TRUE(ended) << ended.error().text();
       node.remove_claim(name);
     }
   }

@@ -121,6 +121,22 @@ std::string_view health_word(int status) {
   return status == healthy ? "HEALTHY" : status == unhealthy ? "UNHEALTHY" : "UNKNOWN";
 }
 
+sim::ClaimRefs refs_to(const std::vector<KubeletClaim>& claims) {
+  sim::ClaimRefs refs;
+  for (const KubeletClaim& claim : claims) refs.push_back({claim.uid, claim.name});
+  return refs;
+}
+
+std::vector<KubeletClaim> only(const std::vector<KubeletClaim>& claims,
+                               const sim::ClaimRefs& wanted) {
+  std::vector<KubeletClaim> some;
+  for (const KubeletClaim& claim : claims) {
+    const sim::ClaimRef ref{claim.uid, claim.name};
+    if (std::find(wanted.begin(), wanted.end(), ref) != wanted.end()) some.push_back(claim);
+  }
+  return some;
+}
+
 // What a container runtime does with a CDI id; false: no spec has it.
 bool apply_cdi(const std::string& folder, const std::string& id, PodRun& pod) {
   auto names = list_directory(folder);
@@ -167,7 +183,8 @@ struct TestKubelet::Plugin {
   std::unique_ptr<grpc::ClientContext> stream = std::make_unique<grpc::ClientContext>();
 };
 
-TestKubelet::TestKubelet(KubeletOptions options) : options_(std::move(options)) {}
+TestKubelet::TestKubelet(KubeletOptions options)
+    : options_(std::move(options)), book_(options_.knows_error_type) {}
 TestKubelet::~TestKubelet() { stop_listening(); }
 
 std::vector<std::string> TestKubelet::look() {
@@ -237,6 +254,7 @@ void TestKubelet::restart() {
   stop_listening();
   known_.clear();
   order_.clear();
+  book_.restart();
 }
 
 void TestKubelet::stop_listening() {
@@ -296,24 +314,29 @@ Result<std::map<std::string, std::string>> TestKubelet::unprepare(
 
 PodRun TestKubelet::start_pod(const std::vector<KubeletClaim>& claims) {
   PodRun pod;
-  auto answers = prepare(claims);
-  if (!answers) {
-    pod.message = answers.error().text();
+  if (order_.empty()) {
+    pod.message = "DRA driver is not registered";
+    return pod;
+  }
+  const sim::ClaimRefs asked = book_.begin(claims.front().uid, refs_to(claims));
+  Result<sim::PrepareAnswers> heard = sim::PrepareAnswers{};
+  if (!asked.empty()) {
+    auto answers = prepare(only(claims, asked));
+    if (!answers) heard = fail(answers.error());
+    for (const auto& [uid, answer] : answers.value_or(std::map<std::string, ClaimAnswer>())) {
+      (*heard)[uid] = {answer.error, answer.permanent};
+      prepared_[uid] = answer.devices;
+    }
+  }
+  const sim::PrepareVerdict verdict = book_.take(asked, heard);
+  if (verdict.pod != sim::PrepareVerdict::Pod::runs) {
+    bool ends = verdict.pod == sim::PrepareVerdict::Pod::fails;
+    pod.phase = ends ? PodPhase::failed : PodPhase::pending;
+    pod.message = verdict.message;
     return pod;
   }
   for (const KubeletClaim& claim : claims) {
-    auto answer = answers->find(claim.uid);
-    if (answer == answers->end()) {
-      pod.message = "the plugin left the claim out of its answer";
-      return pod;
-    }
-    if (!answer->second.error.empty()) {
-      pod.message = answer->second.error;
-      bool ends = options_.knows_error_type && answer->second.permanent;
-      pod.phase = ends ? PodPhase::failed : PodPhase::pending;
-      return pod;
-    }
-    for (const PreparedByPlugin& device : answer->second.devices) {
+    for (const PreparedByPlugin& device : prepared_[claim.uid]) {
       for (const std::string& id : device.cdi_ids) {
         if (apply_cdi(options_.cdi_folder, id, pod)) continue;
         pod.message = "unresolvable CDI device " + id;
@@ -323,6 +346,12 @@ PodRun TestKubelet::start_pod(const std::vector<KubeletClaim>& claims) {
   }
   pod.phase = PodPhase::running;
   return pod;
+}
+
+Result<void> TestKubelet::end_pod(const std::vector<KubeletClaim>& claims) {
+  const sim::ClaimRefs asked = book_.end(claims.front().uid);
+  if (asked.empty()) return {};
+  return book_.take_end(asked, unprepare(only(claims, asked)));
 }
 
 std::string TestKubelet::health(const std::string& device) const {

@@ -1,7 +1,7 @@
 // A kubelet as a DRA plugin meets it, over the genuine gRPC: finds plugins by their sockets,
 // registers them, has claims prepared before a pod runs and unprepared after it, and listens to
-// their health. With `knows_error_type` it is the kubelet of KEP-5322: a permanent failure ends the
-// pod.
+// their health. What it does about claims is sim/claim_book.h, which the simulated kubelets use
+// too. With `knows_error_type` it is the kubelet of KEP-5322: a permanent failure ends the pod.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "data/json.h"
+#include "sim/claim_book.h"
 
 namespace lockstep::dra {
 
@@ -67,14 +68,18 @@ class TestKubelet {
   std::vector<std::string> look();
   // Endpoints in the order in which they registered; calls go to the last.
   std::vector<std::string> endpoints() const;
-  // Forgets everything, as a restart does, but for the pods' claims, which are on its disk.
+  // Forgets everything, as a restart does, but for the pods' claims, which are on its disk. They
+  // are prepared again when their pods are started again.
   void restart();
 
-  // By uid. An error: the call itself failed.
+  // The bare calls, which it does not remember. By uid. An error: the call itself failed.
   Result<std::map<std::string, ClaimAnswer>> prepare(const std::vector<KubeletClaim>& claims);
   Result<std::map<std::string, std::string>> unprepare(const std::vector<KubeletClaim>& claims);
-  // One try to start a pod: all its claims prepared, then its container's edits by CDI.
+  // One try to start a pod: those of its claims prepared that are not yet, then its container's
+  // edits by CDI. A pod is told from others by its first claim.
   PodRun start_pod(const std::vector<KubeletClaim>& claims);
+  // Its end, as often as it takes until there is no error.
+  Result<void> end_pod(const std::vector<KubeletClaim>& claims);
 
   // "HEALTHY", "UNHEALTHY", "UNKNOWN", "" when the stream has not told; by device.
   std::string health(const std::string& device) const;
@@ -87,7 +92,9 @@ class TestKubelet {
   void stop_listening();
 
   KubeletOptions options_;
-  std::map<std::string, std::shared_ptr<Plugin>> known_;  // by socket
+  sim::ClaimBook book_;
+  std::map<std::string, std::vector<PreparedByPlugin>> prepared_;  // by claim
+  std::map<std::string, std::shared_ptr<Plugin>> known_;           // by socket
   std::vector<std::shared_ptr<Plugin>> order_;
   mutable std::mutex mutex_;
   std::map<std::string, std::pair<std::string, std::string>> health_;

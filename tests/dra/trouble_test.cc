@@ -73,9 +73,8 @@ TEST_F(Trouble, KilledAtEveryWriteTheNextProcessServesTheNextCall) {
     PodRun pod = node.kubelet().start_pod({claim});
     EXPECT_EQ(pod.phase, PodPhase::running) << pod.message;
     EXPECT_EQ(pod.environment["LOCKSTEP_GPU_0"], "GPU-fake-0");
-    auto undone = node.kubelet().unprepare({claim});
-    ASSERT_TRUE(undone) << undone.error().text();
-    EXPECT_EQ(undone->at(claim.uid), "");
+    auto ended = node.kubelet().end_pod({claim});
+    ASSERT_TRUE(ended) << ended.error().text();
     EXPECT_TRUE(node.files_in("cdi").empty());
     node.kill_plugin();
     node.remove_claim("c");
@@ -113,13 +112,13 @@ TEST_F(Trouble, AReadOnlyCdiFolderIsSaidAndOver) {
   KubeletClaim first = node.claim("a", "gpu-0");
   ASSERT_EQ(node.kubelet().start_pod({first}).phase, PodPhase::running);
   ASSERT_TRUE(SystemFiles().write(node.path("refuse"), std::to_string(EROFS)));
-  auto undone = node.kubelet().unprepare({first});
-  ASSERT_TRUE(undone) << undone.error().text();
-  EXPECT_NE(undone->at(first.uid).find("cannot be removed"), std::string::npos);
+  auto ended = node.kubelet().end_pod({first});
+  ASSERT_FALSE(ended);
+  EXPECT_NE(ended.error().message.find("cannot be removed"), std::string::npos)
+      << ended.error().message;
   ASSERT_TRUE(SystemFiles().remove(node.path("refuse")));
-  undone = node.kubelet().unprepare({first});
-  ASSERT_TRUE(undone);
-  EXPECT_EQ(undone->at(first.uid), "");
+  ended = node.kubelet().end_pod({first});
+  ASSERT_TRUE(ended) << ended.error().text();
   ASSERT_TRUE(SystemFiles().write(node.path("refuse"), std::to_string(EROFS)));
   PodRun pod = node.kubelet().start_pod({first});
   EXPECT_NE(pod.message.find("the CDI spec cannot be written"), std::string::npos) << pod.message;
