@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 TOOLS := tests/tools/node_modules/.ready-with-helm
 
-.PHONY: all build test demo image bench fuzz lint format debug clang clean soak mutants packages tools page definitions real-tools real bench-upstream
+.PHONY: all build test demo image bench fuzz lint format debug clang clean soak mutants packages tools page definitions real-tools real real-1.34 bench-upstream
 
 all: build
 
@@ -46,6 +46,12 @@ real: packages tools
 	@scripts/real-cluster build & cluster=$$!; \
 	  cmake --build --preset release -j $(JOBS) --target real_test real_dra_server_test; built=$$?; wait $$cluster && exit $$built
 	@ctest --preset real -j 4 --repeat until-pass:2
+
+# The DRA plugin with an API server of Kubernetes 1.34 too, which takes some minutes more to build, once: make real skips
+# that test until then.
+real-1.34: real
+	@scripts/real-cluster build-1.34
+	@ctest --preset real -R 1.34
 
 demo: build tools
 	@build/lockstep demo --kubectl tests/tools/bin/kubectl-1.36
