@@ -78,24 +78,31 @@ bool has_news(const rollout::BakeStep& step) {
   });
 }
 
+// What happened in either, as one.
+void merge(rollout::BakeStep& into, const rollout::BakeStep& step) {
+  into.at = step.at;
+  for (const rollout::ModelStep& model : step.models) {
+    auto at = std::find_if(into.models.begin(), into.models.end(),
+                           [&](const auto& each) { return each.model == model.model; });
+    if (at == into.models.end()) {
+      into.models.push_back(model);
+      continue;
+    }
+    at->upgraded_hours += model.upgraded_hours;
+    at->control_hours += model.control_hours;
+    for (const auto& [kind, events] : model.upgraded_events) at->upgraded_events[kind] += events;
+    for (const auto& [kind, events] : model.control_events) at->control_events[kind] += events;
+  }
+}
+
 // Steps in which nothing happened only add exposure: they are kept as one.
 void append(rollout::BakeRecord& record, rollout::BakeStep step) {
-  bool merges = !has_news(step) && !record.steps.empty() && !has_news(record.steps.back());
-  if (!merges) {
+  bool merges = !has_news(step) && !record.steps.empty() && !record.steps.back().earlier &&
+                !has_news(record.steps.back());
+  if (merges) {
+    merge(record.steps.back(), step);
+  } else {
     record.steps.push_back(std::move(step));
-    return;
-  }
-  rollout::BakeStep& last = record.steps.back();
-  last.at = step.at;
-  for (const rollout::ModelStep& model : step.models) {
-    auto at = std::find_if(last.models.begin(), last.models.end(),
-                           [&](const auto& each) { return each.model == model.model; });
-    if (at == last.models.end()) {
-      last.models.push_back(model);
-    } else {
-      at->upgraded_hours += model.upgraded_hours;
-      at->control_hours += model.control_hours;
-    }
   }
 }
 
@@ -222,6 +229,22 @@ void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now,
   for (auto& [name, model] : models) step.models.push_back(std::move(model));
   kept.until = now;
   append(kept.record, std::move(step));
+}
+
+std::vector<rollout::BakeStep> earlier_steps(const KeptBake& before) {
+  std::vector<rollout::BakeStep> steps;
+  if (judge_bake(before, before.until).outcome == rollout::Outcome::failed) return steps;
+  rollout::BakeStep own;
+  for (const rollout::BakeStep& step : before.record.steps) {
+    if (step.earlier) {
+      steps.push_back(step);
+    } else {
+      merge(own, step);
+    }
+  }
+  own.earlier = true;
+  steps.push_back(std::move(own));
+  return steps;
 }
 
 rollout::BakeView judge_bake(const KeptBake& kept, Time now) {

@@ -57,6 +57,11 @@ using HealthMemory = std::unordered_map<std::string, ReadHealth>;
 void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now,
                   HealthMemory* memory = nullptr);
 
+// The bakes of the waves before, as one step each: what `before` has of its own, and what it was
+// given itself. Nothing where that was a finding: a person went on all the same, for reasons that
+// are not in it.
+std::vector<rollout::BakeStep> earlier_steps(const KeptBake& before);
+
 // The judge's word on what was kept.
 rollout::BakeView judge_bake(const KeptBake& kept, Time now);
 

@@ -122,6 +122,40 @@ TEST(BakeKeeper, ComesBackFromItsConfigMapAndGoesOn) {
   EXPECT_EQ(read->seen, kept.seen);
 }
 
+TEST(BakeKeeper, TheNextWaveIsGivenOneStepForEachWaveBefore) {
+  KeptBake first = fresh();
+  std::vector<BakeNode> nodes{node("a", true, true, "{}"), node("c", false, true, "{}")};
+  look_at_bake(first, nodes, began);
+  nodes[0] = node("a", true, true, "{\"FatalXid\":1}");
+  look_at_bake(first, nodes, began + hours(1));
+  look_at_bake(first, nodes, began + hours(2));
+  KeptBake second = fresh();
+  second.record.steps = earlier_steps(first);
+  look_at_bake(second, nodes, began + hours(3));
+  look_at_bake(second, nodes, began + hours(4));
+  KeptBake third = fresh();
+  third.record.steps = earlier_steps(second);
+  ASSERT_EQ(third.record.steps.size(), 2U);
+  for (const auto& step : third.record.steps) EXPECT_TRUE(step.earlier);
+  const rollout::BakeStep& of_first = third.record.steps[0];
+  EXPECT_EQ(of_first.at, began + hours(2));
+  ASSERT_EQ(of_first.models.size(), 1U);
+  EXPECT_EQ(of_first.models[0].upgraded_hours, 16);
+  EXPECT_EQ(of_first.models[0].upgraded_events, (std::map<std::string, int64_t>{{"FatalXid", 1}}));
+  EXPECT_EQ(third.record.steps[1].models[0].upgraded_hours, 8);
+  // And it stays so in the ConfigMap.
+  look_at_bake(third, nodes, began + hours(5));
+  ASSERT_TRUE(KeptBake::from_map(as_map(third)));
+  EXPECT_EQ(KeptBake::from_map(as_map(third))->record.text(), third.record.text());
+}
+
+TEST(BakeKeeper, ABakeThatFoundSomethingIsNotCarriedOn) {
+  KeptBake kept = fresh();
+  look_at_bake(kept, {node("a", true, true, "{\"gpus\":7}")}, began);
+  ASSERT_EQ(judge_bake(kept, began).outcome, rollout::Outcome::failed);
+  EXPECT_TRUE(earlier_steps(kept).empty());
+}
+
 TEST(BakeKeeper, WhatIsNoBakeIsNone) { EXPECT_FALSE(KeptBake::from_map(ConfigMap{})); }
 
 TEST(BakeKeeper, APluginThatTellsOfAnotherDriverThanIsLoadedIsABreach) {

@@ -299,7 +299,11 @@ bool RolloutController::asks_gates(const KnownRollout& known, const rollout::Rol
 }
 
 const KeptBake* RolloutController::kept_bake(const rollout::RolloutView& view) const {
-  auto wave = static_cast<size_t>(view.status.current_wave());
+  return kept_bake(view, static_cast<size_t>(view.status.current_wave()));
+}
+
+const KeptBake* RolloutController::kept_bake(const rollout::RolloutView& view, size_t wave) const {
+  if (wave >= view.status.waves.size()) return nullptr;
   ObjectKey key{watch_.rollouts.options().ns, bake_name(view.name, wave)};
   auto map = watch_.rollouts.waves.cache.find(key);
   if (!map) return nullptr;
@@ -331,6 +335,17 @@ rollout::BakeView RolloutController::judge(const rollout::RolloutView& view,
 }
 
 // What happened since the last look is written down first. True: it is being written.
+// Exposure is pooled over waves: the last one before this that was baked has all of them.
+std::vector<rollout::BakeStep> RolloutController::steps_before(const rollout::RolloutView& view,
+                                                               size_t wave) const {
+  while (wave-- > 0) {
+    if (!view.spec.waves[wave].bake) continue;
+    const KeptBake* before = kept_bake(view, wave);
+    return before == nullptr ? std::vector<rollout::BakeStep>{} : earlier_steps(*before);
+  }
+  return {};
+}
+
 bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::RolloutView& view) {
   if (view.status.phase != rollout::Phase::baking) return false;
   auto wave = static_cast<size_t>(view.status.current_wave());
@@ -353,6 +368,7 @@ bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::Rol
     next.record.rules.max_duration = spec.max_duration;
     next.record.rules.alpha = spec.alpha;
     next.record.rules.speed_margin = spec.speed_margin;
+    next.record.steps = steps_before(view, wave);
   }
   look_at_bake(next, nodes_.bake_nodes(view), now, &health_);
   // How fast the wave's nodes are now is known from its gates.

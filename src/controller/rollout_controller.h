@@ -91,6 +91,8 @@ class RolloutController {
   // True: somebody is being asked.
   bool asks_gates(const KnownRollout& known, const rollout::RolloutView& view);
   const KeptBake* kept_bake(const rollout::RolloutView& view) const;
+  const KeptBake* kept_bake(const rollout::RolloutView& view, size_t wave) const;
+  std::vector<rollout::BakeStep> steps_before(const rollout::RolloutView& view, size_t wave) const;
   bool keeps_bake(const KnownRollout& known, const rollout::RolloutView& view);
   rollout::BakeView judge(const rollout::RolloutView& view, const KeptBake& kept) const;
   void act(const KnownRollout& known, const rollout::RolloutDecision& decision);

@@ -88,6 +88,7 @@ void BakeJudge::decide(BakeOutcome outcome, std::string reason, std::string text
 
 void BakeJudge::add(const BakeStep& step) {
   add_models(step);
+  if (step.earlier) return;
   judge_breaches(step);
   for (const SpeedPair& pair : step.speeds) {
     if (pair.before > 0 && pair.after >= 0)
@@ -106,6 +107,10 @@ void BakeJudge::add_models(const BakeStep& step) {
   for (const ModelStep& model : step.models) {
     upgraded_hours_ += model.upgraded_hours;
     control_hours_ += model.control_hours;
+    if (!step.earlier) {
+      own_hours_ += model.upgraded_hours;
+      own_control_hours_ += model.control_hours;
+    }
     std::map<std::string, RateStep> steps;
     RateStep together{model.upgraded_hours, model.control_hours, 0, 0};
     for (const auto& [kind, events] : model.upgraded_events) steps[kind].upgraded_events += events;
@@ -119,8 +124,9 @@ void BakeJudge::add_models(const BakeStep& step) {
       together.control_events += rates.control_events;
       kind.upgraded_events += rates.upgraded_events;
       kind.control_events += rates.control_events;
-      if (rates.control_events > 0)
-        recent_control_.push_back({step.at, name, rates.control_events});
+      if (step.earlier || rates.control_events == 0) continue;
+      kind.own_control_events += rates.control_events;
+      recent_control_.push_back({step.at, name, rates.control_events});
     }
     pooled_.add(together);
   }
@@ -193,7 +199,7 @@ std::optional<std::string> BakeJudge::control_burst(Time at) const {
   }
   for (const auto& [name, events] : recent) {
     const Kind& kind = kinds_.at(name);
-    int64_t before = kind.control_events - events;
+    int64_t before = kind.own_control_events - events;
     double spent = in_seconds(at - began_);
     double window = in_seconds(rules_.together);
     double expected = std::max(static_cast<double>(before), 0.5) * window / std::max(spent, window);
@@ -246,8 +252,8 @@ std::string BakeJudge::describe_detectable(const std::vector<KindEvidence>& kind
 
 BakeVerdict BakeJudge::verdict(Time now) const {
   BakeVerdict verdict = decided_.value_or(BakeVerdict{});
-  verdict.gpu_hours = upgraded_hours_;
-  verdict.control_gpu_hours = control_hours_;
+  verdict.gpu_hours = own_hours_;
+  verdict.control_gpu_hours = own_control_hours_;
   verdict.passed = std::max(now - began_, Duration::zero());
   verdict.evidence = evidence_of_all();
   verdict.limit = 1 / rules_.alpha;
@@ -261,22 +267,22 @@ BakeVerdict BakeJudge::verdict(Time now) const {
   }
   verdict.detectable = describe_detectable(verdict.kinds);
   if (decided_) return verdict;
-  bool enough = upgraded_hours_ >= rules_.min_gpu_hours;
+  bool enough = own_hours_ >= rules_.min_gpu_hours;
   if (verdict.passed >= rules_.duration && enough) {
     verdict.outcome = BakeOutcome::passed;
     verdict.reason = "Baked";
     verdict.text = fmt::format("{} and {} GPU-hours without a finding",
-                               whole_seconds(verdict.passed), hours_text(upgraded_hours_));
+                               whole_seconds(verdict.passed), hours_text(own_hours_));
   } else if (verdict.passed >= rules_.max_duration) {
     verdict.outcome = BakeOutcome::inconclusive;
     verdict.reason = "TooLittleExposure";
     verdict.text = fmt::format("{} of {} GPU-hours after {}: the nodes were not busy enough",
-                               hours_text(upgraded_hours_), hours_text(rules_.min_gpu_hours),
+                               hours_text(own_hours_), hours_text(rules_.min_gpu_hours),
                                whole_seconds(verdict.passed));
   } else {
     verdict.reason = "Baking";
     verdict.text = fmt::format("{} of {}, {} of {} GPU-hours", human_duration(verdict.passed),
-                               format_duration(rules_.duration), hours_text(upgraded_hours_),
+                               format_duration(rules_.duration), hours_text(own_hours_),
                                hours_text(rules_.min_gpu_hours));
   }
   return verdict;

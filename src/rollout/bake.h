@@ -55,6 +55,9 @@ struct SpeedPair {
 
 struct BakeStep {
   Time at;
+  // Of the bake of a wave before, which was judged by itself: only its rates count on, for exposure
+  // is pooled over waves.
+  bool earlier = false;
   std::vector<ModelStep> models;
   std::vector<Breach> upgraded_breaches;
   std::vector<Breach> control_breaches;
@@ -75,9 +78,9 @@ struct KindEvidence {
 
 struct BakeVerdict {
   BakeOutcome outcome = BakeOutcome::going_on;
-  std::string reason;  // "RateTooHigh"
-  std::string text;    // a sentence with the numbers
-  double gpu_hours = 0;
+  std::string reason;    // "RateTooHigh"
+  std::string text;      // a sentence with the numbers
+  double gpu_hours = 0;  // without those of earlier waves
   double control_gpu_hours = 0;
   Duration passed = Duration::zero();
   double evidence = 1;  // of all kinds together
@@ -99,7 +102,7 @@ class BakeJudge {
     RateEvidence test;
     int64_t upgraded_events = 0;
     int64_t control_events = 0;
-    Time last_on_control;
+    int64_t own_control_events = 0;  // without those of earlier waves
     explicit Kind(double tolerated) : test(tolerated) {}
   };
 
@@ -116,6 +119,8 @@ class BakeJudge {
   Time began_;
   double upgraded_hours_ = 0;
   double control_hours_ = 0;
+  double own_hours_ = 0;  // upgraded, without those of earlier waves
+  double own_control_hours_ = 0;
   // Of all kinds together: a bad driver may show itself in several ways.
   RateEvidence pooled_;
   std::map<std::string, Kind> kinds_;

@@ -66,6 +66,7 @@ std::vector<Breach> breaches_from_json(const Json& json, std::string_view key) {
 
 Json to_json(const BakeStep& step) {
   JsonObject json{{"at", format_rfc3339(step.at)}};
+  if (step.earlier) json["earlier"] = true;
   JsonArray models;
   for (const ModelStep& model : step.models) {
     models.push_back(JsonObject{{"model", model.model},
@@ -95,6 +96,8 @@ Result<BakeStep> step_from_json(const Json& json) {
   auto at = parse_rfc3339(text_at(json, "at"));
   if (!at) return fail(ErrorKind::invalid, "has no time", "at");
   step.at = *at;
+  const Json* earlier = find(json, "earlier");
+  step.earlier = earlier != nullptr && earlier->is_bool() && earlier->get_bool();
   bool negative = false;
   for_each_in(json, "models", [&](const Json& entry) {
     ModelStep model;

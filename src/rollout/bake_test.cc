@@ -31,6 +31,60 @@ TEST(BakeJudge, WithoutEnoughExposureItIsInconclusive) {
   EXPECT_EQ(verdict.reason, "TooLittleExposure");
 }
 
+// Each wave by itself shows nothing; together they do.
+TEST(BakeJudge, ExposureOfEarlierWavesCountsForRates) {
+  auto with_events = [](Duration after, int64_t events) {
+    ModelStep model = hours_of(100, 10'000);
+    if (events > 0) model.upgraded_events["FatalXid"] = events;
+    model.control_events["FatalXid"] = 1;
+    return step_at(after, model);
+  };
+  BakeJudge alone({}, began);
+  alone.add(with_events(hours(1), 1));
+  EXPECT_EQ(alone.verdict(began + hours(1)).outcome, BakeOutcome::going_on);
+  BakeJudge pooled({}, began);
+  for (int wave = 3; wave > 0; --wave) {
+    BakeStep step = with_events(-hours(48 * wave), 1);
+    step.earlier = true;
+    pooled.add(step);
+  }
+  EXPECT_EQ(pooled.verdict(began).outcome, BakeOutcome::going_on)
+      << "they were judged in their own waves";
+  pooled.add(with_events(hours(1), 1));
+  BakeVerdict verdict = pooled.verdict(began + hours(1));
+  EXPECT_EQ(verdict.outcome, BakeOutcome::failed) << verdict.evidence;
+  EXPECT_NE(verdict.text.find("FatalXid: 4 in 400 GPU-hours"), std::string::npos) << verdict.text;
+}
+
+TEST(BakeJudge, EachWaveNeedsItsOwnExposure) {
+  BakeRules rules;
+  rules.min_gpu_hours = 300;
+  BakeJudge judge(rules, began);
+  BakeStep before = step_at(-hours(1), hours_of(1000, 1000));
+  before.earlier = true;
+  judge.add(before);
+  judge.add(step_at(hours(48), hours_of(200, 1000)));
+  BakeVerdict verdict = judge.verdict(began + hours(48));
+  EXPECT_EQ(verdict.outcome, BakeOutcome::going_on);
+  EXPECT_EQ(verdict.gpu_hours, 200);
+  EXPECT_NE(verdict.detectable.find("With 1200 GPU-hours"), std::string::npos)
+      << verdict.detectable;
+  judge.add(step_at(hours(60), hours_of(100, 1000)));
+  EXPECT_EQ(judge.verdict(began + hours(60)).outcome, BakeOutcome::passed);
+}
+
+// What breached a rule then was judged then.
+TEST(BakeJudge, BreachesAndSpeedsOfEarlierWavesAreNotJudgedAgain) {
+  BakeJudge judge({}, began);
+  BakeStep before = step_at(-hours(1), hours_of(1, 1));
+  before.earlier = true;
+  before.upgraded_breaches = {{"GpuMissing", "gpu-1", "7 of 8 GPUs"}};
+  before.speeds = {{"gpu-1", "inference", 100, 10}};
+  judge.add(before);
+  judge.add(step_at(hours(1), hours_of(1, 1)));
+  EXPECT_EQ(judge.verdict(began + hours(1)).outcome, BakeOutcome::going_on);
+}
+
 TEST(BakeJudge, OneBreachOfAHardRuleFails) {
   BakeJudge judge({}, began);
   BakeStep step = step_at(hours(1), hours_of(1, 1));
