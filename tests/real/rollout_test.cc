@@ -174,9 +174,13 @@ TEST_F(RealRollout, IsPromotedByACommitWhenItsGatesHavePassed) {
   EXPECT_EQ(must("kubectl wait --for=condition=Complete driverrollout/driver --timeout=10s"),
             "driverrollout.lockstep.dev/driver condition met\n");
 
-  // Two nodes of the canary with two gates, and the rest with one: genuine Jobs.
+  // Two nodes of the canary with two gates, and the rest with one: genuine Jobs. What ecc counts is
+  // compared with what it counted on the same node before the upgrade.
   auto completed = completed_jobs(cluster->list(resource::jobs, "lockstep-system"));
-  EXPECT_EQ(completed, (std::map<std::string, size_t>{{"driver", 2}, {"nccl", 2}, {"ecc", 6}}));
+  EXPECT_EQ(completed, (std::map<std::string, size_t>{{"driver", 2}, {"nccl", 2}, {"ecc", 12}}));
+  EXPECT_NE(must("kubectl get configmap lockstep-baseline-driver-1 -n lockstep-system -o yaml")
+                .find("gpu-8"),
+            std::string::npos);
 
   // Three commits: the repository's first, the person's, and the promotion, with its evidence.
   std::string subjects = log_of_git("%s");
