@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 namespace lockstep::real {
@@ -68,7 +70,11 @@ size_t RealCluster::running_work() {
   return running;
 }
 
-std::string RealCluster::log() const { return SystemFiles().read(plane.audit_log()).value_or(""); }
+// Of thousands of nodes it is larger than anything that the program itself would read.
+std::string RealCluster::log() const {
+  std::ifstream file(plane.audit_log(), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
 
 std::string RealCluster::table() {
   ProcessOutput shown =
