@@ -5,7 +5,8 @@ set(LOCKSTEP_COMMON_HEADERS <algorithm> <functional> <map> <memory> <optional> <
 
 if(LOCKSTEP_PCH)
   add_compile_options(-Winvalid-pch)
-  file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cc "")
+  # Not written anew by every configuration: it would be compiled again.
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cc CONTENT "")
   foreach(set headers test_headers)
     add_library(precompiled_${set} OBJECT ${PROJECT_BINARY_DIR}/precompiled.cc)
     target_link_libraries(precompiled_${set} PRIVATE fmt::fmt tl::expected Boost::json)
