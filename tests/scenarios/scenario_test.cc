@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
+#include "sim/observed_api.h"
 #include "sim/scenario_run.h"
 
 namespace lockstep::sim {
@@ -110,6 +111,45 @@ expect: {done: all, version: "580.105.08", rolloutPhase: RolledBack, wavesOpened
                                 << join(summary.disappointments, "\n  ");
     }
   }
+}
+
+// What the canary's bake had seen is in the record of the next wave's, and in that of the first is
+// nothing.
+TEST(Scenarios, ABakeGoesOnFromTheWavesBefore) {
+  auto scenario = read_scenario(R"(
+nodes: 4
+to: "580.126.20"
+policy: {autoUpgrade: true, maxParallelUpgrades: 4, maxUnavailable: 4}
+workloads: {deploymentReplicas: "100%", deploymentGpus: 8}
+health: true
+rollout:
+  driver: {kind: ClusterPolicy, name: cluster-policy}
+  waves:
+    - {name: canary, nodes: {count: 1}, bake: {duration: 1h}}
+    - {name: rest, nodes: {rest: true}, bake: {duration: 1h}}
+expect: {done: all, version: "580.126.20", rolloutPhase: Complete, wavesOpened: 2}
+)",
+                                "pooled");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  std::map<std::string, size_t> carried;  // by ConfigMap, in its last record
+  RunOptions options;
+  options.wrap = [&](kube::Api& inner) -> std::unique_ptr<kube::Api> {
+    return std::make_unique<ObservedApi>(inner, [&](const kube::Request& request) {
+      if (request.type.plural != "configmaps" || !request.body) return;
+      std::string name(text_at(*request.body, "metadata", "name"));
+      if (name.find("lockstep-bake-") != 0) return;
+      const std::string record(text_at(*request.body, "data", "record"));
+      size_t& count = carried[name.substr(name.rfind('-') + 1)] = 0;
+      const std::string mark = "\"earlier\":true";
+      for (size_t at = record.find(mark); at != std::string::npos; at = record.find(mark, at + 1)) {
+        ++count;
+      }
+    });
+  };
+  RunSummary summary = run_scenario(*scenario, options);
+  EXPECT_TRUE(summary.ok()) << join(summary.violations, "\n")
+                            << join(summary.disappointments, "\n");
+  EXPECT_EQ(carried, (std::map<std::string, size_t>{{"0", 0}, {"1", 1}}));
 }
 
 // A scenario whose expectation is wrong fails: what the protection does is what makes the
