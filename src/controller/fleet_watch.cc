@@ -445,8 +445,21 @@ bool FleetWatch::is_behind_on_driver(const FreshNode& fresh, const fleet::NodeVi
   }
   const auto& set = view.driver.set;
   if (!set) return false;
-  return !fresh.driver_set || fresh.driver_set->meta.uid != set->meta.uid ||
-         fresh.driver_set->meta.generation != set->meta.generation;
+  if (!fresh.driver_set || fresh.driver_set->meta.uid != set->meta.uid ||
+      fresh.driver_set->meta.generation != set->meta.generation) {
+    return true;
+  }
+  return fresh.has_read_revisions && is_behind_on_revisions(fresh, view.driver);
+}
+
+bool FleetWatch::is_behind_on_revisions(const FreshNode& fresh, const fleet::DriverView& driver) {
+  auto revisions = fresh.revisions;
+  std::erase_if(revisions, [&](const auto& revision) {
+    const OwnerReference* owner = revision->meta.controller();
+    return owner == nullptr || owner->uid != driver.set->meta.uid;
+  });
+  const ControllerRevision* newest = fleet::newest_revision(revisions);
+  return newest != nullptr && newest->hash() != driver.newest_revision;
 }
 
 fleet::NodeView FleetWatch::begin_view(std::shared_ptr<const Node> node) const {

@@ -187,6 +187,7 @@ class FleetWatch {
 
     bool operator==(const Newest&) const = default;
   };
+  static bool is_behind_on_revisions(const FreshNode& fresh, const fleet::DriverView& driver);
   static bool is_of_later_revision(const fleet::DriverView& driver, const Newest& newest);
   std::map<std::string, Newest, std::less<>> newest_;
   std::map<std::string, DriverFacts> driver_facts_;

@@ -41,6 +41,13 @@ void FreshReader::read(const std::string& node, const FreshNeeds& needs, Done do
     ask(reading, kube::get(resource::daemon_sets, *needs.driver_set),
         [this, reading](const kube::Response& response) { take_driver_set(*reading, response); });
   }
+  if (!needs.revisions) return;
+  reading->fresh.has_read_revisions = true;
+  if (!needs.driver_set) return;
+  kube::Request revisions = kube::list(resource::controller_revisions);
+  revisions.ns = needs.driver_set->ns;
+  ask(reading, std::move(revisions),
+      [this, reading](const kube::Response& response) { take_revisions(*reading, response); });
 }
 
 void FreshReader::ask(const Shared& reading, kube::Request request,
@@ -73,6 +80,18 @@ void FreshReader::take_driver_set(Reading& reading, const kube::Response& respon
   auto set = kube::decode_shared<DaemonSet>(response.body, context_);
   if (!set) return reading.fail_with(set.error());
   reading.fresh.driver_set = std::move(*set);
+}
+
+void FreshReader::take_revisions(Reading& reading, const kube::Response& response) {
+  if (!response.ok()) return reading.fail_with(response.error());
+  auto& revisions = reading.fresh.revisions;
+  auto page = kube::decode_list_body<ControllerRevision>(
+      response.body, context_,
+      [&](ControllerRevision&& revision) {
+        revisions.push_back(std::make_shared<const ControllerRevision>(std::move(revision)));
+      },
+      [&](const BadItem& bad) { reading.fail_with(bad.error); });
+  if (!page) reading.fail_with(page.error());
 }
 
 void FreshReader::take_pods(const Shared& reading, const kube::Response& response) {

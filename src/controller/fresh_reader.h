@@ -28,6 +28,7 @@ struct FreshNeeds {
   std::shared_ptr<const Node> node;
   bool driver = true;
   std::optional<ObjectKey> driver_set;  // which one; none: none is known
+  bool revisions = false;               // of that one
 };
 
 struct FreshNode {
@@ -38,6 +39,8 @@ struct FreshNode {
   bool has_read_driver = false;
   std::optional<ObjectKey> asked_driver_set;
   std::shared_ptr<const DaemonSet> driver_set;
+  bool has_read_revisions = false;
+  std::vector<std::shared_ptr<const ControllerRevision>> revisions;  // of its namespace
   // Of those pods, what the watch had not shown as allocated; null: there is no such claim.
   std::map<ObjectKey, std::shared_ptr<const ResourceClaim>> claims;
 };
@@ -52,8 +55,9 @@ class FreshReader {
   FreshReader(kube::Api& api, DecodeContext& context, const kube::Cache<ResourceClaim>& claims)
       : api_(api), context_(context), claims_(claims) {}
 
-  // One list, a get of the node and one of the driver DaemonSet where they are needed, and a get
-  // for each claim of which it is not known whether it is a GPU's.
+  // One list, a get of the node and one of the driver DaemonSet where they are needed, a list of
+  // its namespace's revisions where those are, and a get for each claim of which it is not known
+  // whether it is a GPU's.
   void read(const std::string& node, const FreshNeeds& needs, Done done);
 
  private:
@@ -64,6 +68,7 @@ class FreshReader {
            std::function<void(const kube::Response&)> take);
   void take_node(Reading& reading, const kube::Response& response);
   void take_driver_set(Reading& reading, const kube::Response& response);
+  void take_revisions(Reading& reading, const kube::Response& response);
   void take_pods(const Shared& reading, const kube::Response& response);
   void take_claim(Reading& reading, const ObjectKey& key, const kube::Response& response);
 

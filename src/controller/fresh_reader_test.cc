@@ -99,6 +99,27 @@ TEST_F(ReadsAnew, NoMoreThanIsNeeded) {
   EXPECT_EQ(counts(), "0 1 0");
 }
 
+TEST_F(ReadsAnew, TheRevisionsOfTheDriverWhereTheyAreAskedFor) {
+  FreshNeeds needs;
+  needs.driver_set = ObjectKey{std::string(operator_ns), std::string(driver_set)};
+  needs.revisions = true;
+  Result<FreshNode> outcome = fail(ErrorKind::internal, "no answer");
+  auto read_now = [&] {
+    reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
+    scene_.fleet.loop.run_for(minutes(1));
+  };
+  read_now();
+  ASSERT_TRUE(outcome) << outcome.error().text();
+  EXPECT_TRUE(outcome->has_read_revisions);
+  ASSERT_EQ(outcome->revisions.size(), 1U);
+  EXPECT_EQ(outcome->revisions[0]->meta.controller()->name, driver_set);
+  scene_.one.faults.on_call(
+      kube::ScriptedFaults::calls(kube::Verb::list, resource::controller_revisions),
+      failing(kube::Fault::server_error));
+  read_now();
+  EXPECT_FALSE(outcome);
+}
+
 TEST_F(ReadsAnew, NothingIsConcludedFromHalfAnAnswer) {
   scene_.one.faults.on_call(reads_of_pods(), failing(kube::Fault::server_error));
   EXPECT_FALSE(read("gpu-1"));
@@ -184,6 +205,36 @@ TEST(FreshView, ADaemonSetThatTheWatchHasNotShownKeepsTheDriver) {
   seen.meta.uid = "b";
   fresh.driver_set = std::make_shared<const DaemonSet>(seen);
   EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view)) << "it was created anew";
+}
+
+// A change that does not touch the driver: by the DaemonSet alone nobody can tell that there is a
+// newer revision than the one that was seen.
+TEST(FreshView, ARevisionThatTheWatchHasNotShownKeepsTheNode) {
+  DaemonSet set;
+  set.meta.uid = "a";
+  fleet::NodeView view;
+  view.driver.set = std::make_shared<const DaemonSet>(set);
+  view.driver.newest_revision = "first";
+  FreshNode fresh;
+  fresh.has_read_driver = true;
+  fresh.asked_driver_set = view.driver.set_to_ask();
+  fresh.driver_set = view.driver.set;
+  auto add = [&](const char* owner, const char* hash, int64_t number) {
+    ControllerRevision revision;
+    revision.meta.name = hash;
+    revision.meta.owners.push_back({"apps/v1", "DaemonSet", "driver", Text(owner), true});
+    revision.meta.labels.set(Text(fleet::revision_label), Text(hash));
+    revision.revision = number;
+    fresh.revisions.push_back(std::make_shared<const ControllerRevision>(revision));
+  };
+  add("a", "first", 1);
+  add("b", "another's", 7);
+  fresh.has_read_revisions = true;
+  EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view));
+  add("a", "second", 2);
+  EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view));
+  fresh.has_read_revisions = false;
+  EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view)) << "nobody asked";
 }
 
 // Its DaemonSet was created anew, and only its pods have been seen so far: each of them would be

@@ -18,6 +18,8 @@ constexpr Duration longest_refusal_pause = seconds(30);
 // A cluster's node controller answers a cordon with a taint: a step within these milliseconds would
 // be refused, because there is a newer version of the node.
 constexpr Duration cordon_settles = milliseconds(50);
+// Two of us whose watches are behind would else try it every second for as long as they are.
+constexpr Duration longest_conflict_pause = seconds(16);
 // Their news brings a node up again by itself; this is for the case that there are none.
 constexpr Duration pause_of_watches = seconds(10);
 // What was read may have been wrong itself, a list that was cut off: then the watches never show
@@ -39,6 +41,12 @@ kube::WorkQueueOptions queue_options(const UpgradeOptions& options) {
   kube::WorkQueueOptions queue;
   queue.concurrency = options.parallel_writes;
   return queue;
+}
+
+// Twice as long each time.
+Duration pause_after(uint32_t refusals_before, Duration longest) {
+  return std::min(longest,
+                  first_refusal_pause * (int64_t{1} << std::min<uint32_t>(refusals_before, 5)));
 }
 
 ObjectReference reference_to(const Node& node) {
@@ -224,6 +232,7 @@ void UpgradeController::verify(const fleet::NodeView& view, const upgrade::Decis
   if (decision.patch() != nullptr && !refused_.contains(name)) needs.node = view.node;
   needs.driver = decision.needs_fresh_driver;
   needs.driver_set = view.driver.set_to_ask();
+  needs.revisions = decision.needs_fresh_revisions;
   reader_.read(name, needs,
                [this, name](Result<FreshNode> fresh) { on_verified(name, std::move(fresh)); });
 }
@@ -259,7 +268,8 @@ void UpgradeController::on_verified(const std::string& name, Result<FreshNode> f
 // It was read for another step than the one that it leads to.
 bool UpgradeController::is_enough(const FreshNode& fresh, const upgrade::Decision& decision) {
   const bool node_is_sure = fresh.has_read_node || decision.patch() != nullptr;
-  return node_is_sure && (fresh.has_read_driver || !decision.needs_fresh_driver);
+  return node_is_sure && (fresh.has_read_driver || !decision.needs_fresh_driver) &&
+         (fresh.has_read_revisions || !decision.needs_fresh_revisions);
 }
 
 // What is decided on the cluster's own word is not done: the next decision would again be made on
@@ -358,8 +368,7 @@ void UpgradeController::on_patched(const std::shared_ptr<const Node>& node,
   } else if (reply && (reply->code == 409 || reply->code == 404)) {
     // Somebody else changed it: the watch brings the news. Should it not, we look again anyway.
     ++counts_.conflicts;
-    refused_.insert(name);
-    queue_.add_after(name, seconds(1));
+    queue_.add_after(name, pause_after(refused_[name]++, longest_conflict_pause));
   } else {
     ++counts_.errors;
     Error error = reply ? reply->error() : reply.error();
@@ -418,8 +427,7 @@ void UpgradeController::note_refusal(const upgrade::PodRemoval& removal, const k
   Error error = reply ? reply->error() : reply.error();
   tries.by_budget = is_refused_by_budget(reply);
   tries.message = error.message;
-  Duration pause = first_refusal_pause * (int64_t{1} << std::min<uint32_t>(tries.refusals, 5));
-  pause = std::min(pause, longest_refusal_pause);
+  Duration pause = pause_after(tries.refusals, longest_refusal_pause);
   if (reply && reply->retry_after) {
     pause = std::clamp(*reply->retry_after, pause, longest_refusal_pause);
   }

@@ -118,8 +118,8 @@ class UpgradeController {
     Duration since{0};
   };
   std::map<std::string, HeldBacklog> backlogs_;
-  // Nodes whose last patch was refused, because somebody had changed them.
-  std::set<std::string, std::less<>> refused_;
+  // Nodes whose last patch was refused, because somebody had changed them: how often in a row.
+  std::map<std::string, uint32_t, std::less<>> refused_;
   // Those that we have cordoned only just.
   struct Cordon {
     std::string version;  // of the node, that the cordon made

@@ -262,6 +262,19 @@ TEST(UpgradeController, AfterAConflictTheNodeIsLookedAtAgain) {
   EXPECT_EQ(scene.one.controller->counts().errors, 0U);
 }
 
+// Whose watch is behind sees nothing new: it would be refused every second until it is not.
+TEST(UpgradeController, AConflictThatLastsIsTriedLessAndLessOften) {
+  UpgradeScene scene({1, 1});
+  scene.start();
+  scene.one.faults.on_call(scene.one.faults.calls(kube::Verb::patch, resource::nodes),
+                           failing(kube::Fault::conflict), 1000);
+  scene.upgrade();
+  scene.fleet.loop.run_for(minutes(10));
+  const uint64_t conflicts = scene.one.controller->counts().conflicts;
+  EXPECT_GE(conflicts, 30U) << "every 16 s";
+  EXPECT_LE(conflicts, 50U);
+}
+
 TEST(UpgradeController, ALostReplyIsNoReasonToDoAnythingTwice) {
   UpgradeScene scene({1, 1});
   scene.start();

@@ -10,7 +10,7 @@ void NoAccident::on_pod_end(const PodEnd& end) {
   last = {end.ours, truth().uptime()};
   const NodeTruth* node = truth().node(end.node);
   if (node != nullptr && node->unschedulable) last.cordoned = node->cordon_changed;
-  last.cosmetic = truth().is_configured_as_wanted(end.pod);
+  last.cosmetic = truth().was_just_as_wanted(end.pod);
 }
 
 bool NoAccident::is_ours(const Accident& accident) const {
@@ -24,7 +24,9 @@ bool NoAccident::is_ours(const Accident& accident) const {
   if (pod == pods.end()) return false;
   Duration bound = pod->second.bound;
   if (bound >= end->second.at) return false;
-  bool could_not_be_seen = bound > end->second.cordoned && end->second.at - bound <= time_to_look;
+  // A scheduler that has not heard of a cordon yet sends one more pod.
+  bool could_not_be_seen =
+      bound > end->second.cordoned && end->second.at - bound <= Truth::time_to_look;
   return !could_not_be_seen;
 }
 

@@ -18,10 +18,6 @@ class NoAccident final : public Invariant {
   // Judges the accidents that were not there at the last call; cheap where there is none.
   void look_at_machines();
 
-  // A scheduler that has not heard of a cordon yet sends one more pod. Whoever asks the API itself
-  // just before the restart sees it, unless it came within this time.
-  static constexpr Duration time_to_look = seconds(5);
-
  private:
   // Why the driver of a node was last made to go.
   struct DriverEnd {

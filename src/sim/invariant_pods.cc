@@ -50,7 +50,7 @@ void SafeRestart::on_pod_end(const PodEnd& end) {
   if (!node->unschedulable && !truth().may_be_unknown(node->meddled)) {
     accuse(fmt::format("the driver of {} was restarted while the node was schedulable", end.node));
   }
-  if (truth().is_configured_as_wanted(end.pod)) return;
+  if (truth().was_just_as_wanted(end.pod)) return;
   for (const auto& [key, pod] : truth().pods_on(end.node)) {
     const Json& object = *pod.object;
     if (is_driver_pod(object) || is_of_daemon_set(object) || is_mirror_pod(object)) continue;

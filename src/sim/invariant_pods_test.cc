@@ -67,6 +67,28 @@ TEST_F(PodsTest, SeesADriverRestartedUnderAGpuPod) {
   expect_violation("the driver of gpu-1 was restarted under the GPU pod ml-training/victim");
 }
 
+// The restart was to reload nothing: another driver came while it was on its way.
+TEST_F(PodsTest, ADriverThatWasChangedAMomentAgoIsNotOurFault) {
+  for (bool just_now : {true, false}) {
+    start();
+    add_gpu_pod(*cluster, "victim", "gpu-1");
+    EXPECT_TRUE(cluster->call(merge_patch(
+        cluster_policies, {"", "cluster-policy"},
+        parse_json(R"({"spec": {"daemonsets": {"annotations": {"a/b": "c"}}}})").value())));
+    cluster->loop.run_for(minutes(1));
+    go("gpu-1", {State::required});
+    patch("gpu-1", step(State::pod_restart));
+    EXPECT_TRUE(cluster->set_driver_version(new_version));
+    cluster->loop.run_for(just_now ? seconds(1) : seconds(20));
+    restart_driver("gpu-1");
+    if (just_now) {
+      expect_innocent();
+    } else {
+      expect_violation("the driver of gpu-1 was restarted under the GPU pod ml-training/victim");
+    }
+  }
+}
+
 TEST_F(PodsTest, APodThatCameAMomentAgoIsNotOurFault) {
   start();
   change_driver();

@@ -116,6 +116,11 @@ bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
   if (broken_off_.contains(step.name)) return true;
   // Its driver was restarted and has not been validated since.
   if (has_annotation(*step.before->object, fleet::unvalidated_annotation)) return true;
+  // We took it out of service and have not returned it yet.
+  if (step.before->unschedulable &&
+      annotation_of(*step.before->object, fleet::cordon_annotation) == fleet::our_cordon) {
+    return true;
+  }
   const PodTruth* pod = truth().driver_pod(step.name);
   // While there is none, or it has just changed, the controller may know of another.
   if (pod == nullptr || truth().may_be_unknown(pod->bound)) return true;

@@ -102,6 +102,25 @@ TEST_F(StepsTest, ALabelThatPeopleTookAwayIsACauseUntilTheUpgradeIsOver) {
   expect_violation("gpu-1 went from upgrade-done to upgrade-required for nothing");
 }
 
+// It failed, waits for its next try, and loses its label: we have to return it all the same.
+TEST_F(StepsTest, ACordonOfOursIsACause) {
+  for (bool is_ours : {true, false}) {
+    start();
+    go("gpu-1", {State::done});
+    Json held = annotations(
+        {{fleet::cordon_annotation, is_ours ? fleet::our_cordon : fleet::lifted_cordon}});
+    held.as_object()["spec"] = JsonObject{{"unschedulable", true}};
+    patch("gpu-1", held);
+    meddle("gpu-1", label(State::unknown));
+    go("gpu-1", {State::required});
+    if (is_ours) {
+      expect_innocent();
+    } else {
+      expect_violation("gpu-1 went from unknown to upgrade-required for nothing");
+    }
+  }
+}
+
 TEST_F(StepsTest, ACordonOfOursThatOutlivesALostLabelIsSeen) {
   start();
   change_driver();

@@ -17,6 +17,17 @@ kube::EventRecorderOptions event_options() {
   return options;
 }
 
+// A genuine node controller says of all pods of a node that was silent for a while that they are
+// not ready; and a write of ours that was long on its way may come after a newer one.
+bool is_overwritten(const GenericObject& shown, const PodRun& run) {
+  bool has_ended = run.step == Step::finished;
+  bool agrees = has_ended ? text_at(*shown.document, "status", "phase") == to_string(run.phase)
+                          : !run.ready || is_shown_ready(*shown.document);
+  if (agrees) return false;
+  return run.written.empty() ||
+         compare_versions(shown.meta.resource_version, run.written) == VersionOrder::newer;
+}
+
 }  // namespace
 
 Kubelets::Kubelets(Parts parts, View& view, KubeletOptions options)
@@ -149,9 +160,7 @@ void Kubelets::on_pod(const ObjectCache::Change& change) {
     auto pod = decode_object<Pod>(*change.after->document, context_);
     if (pod) run->pod.resource_claim_statuses = std::move(pod->resource_claim_statuses);
     enter(run);
-  } else if (options_.lease_interval > Duration(0) && run->ready && !run->writing &&
-             !is_shown_ready(*change.after->document)) {
-    // A genuine node controller says so of all pods of a node that was silent for a while.
+  } else if (!run->writing && is_overwritten(*change.after, *run)) {
     publish(run);
   }
 }
@@ -259,6 +268,7 @@ void Kubelets::write_status(const Run& run) {
                  Run alive = weak.lock();
                  if (!alive) return;
                  alive->writing = false;
+                 if (written) alive->written = text_at(**written, "metadata", "resourceVersion");
                  if (!written && written.error().kind != ErrorKind::not_found) {
                    parts_.log.warning(
                        "cannot write a pod's status",

@@ -91,6 +91,27 @@ TEST(KubeletsTest, AShorterGracePeriodCountsWhileAPodStops) {
   EXPECT_TRUE(work_pod(cluster, "slow").meta.name.empty());
 }
 
+// A write that was long on its way comes after a newer one.
+TEST(KubeletsTest, AStatusThatIsOverwrittenIsWrittenAgain) {
+  Cluster cluster(fleet_of(1));
+  ASSERT_TRUE(cluster.start());
+  add_gpu_pod(cluster, "work", "gpu-1");
+  add_gpu_pod(cluster, "job", "gpu-1", {{"sim.lockstep.dev/run-seconds", "60"}});
+  cluster.loop.run_for(minutes(5));
+  ASSERT_TRUE(work_pod(cluster, "work").ready);
+  ASSERT_EQ(work_pod(cluster, "job").phase, PodPhase::succeeded);
+  auto overwrite = [&](const char* name, const char* status) {
+    ASSERT_TRUE(cluster.call(
+        status_patch(resource::pods, {"ml-training", name}, parse_json(status).value())));
+  };
+  overwrite("work", R"({"conditions": [{"type": "Ready", "status": "False"}]})");
+  overwrite("job", R"({"phase": "Running"})");
+  EXPECT_FALSE(work_pod(cluster, "work").ready);
+  cluster.loop.run_for(seconds(1));
+  EXPECT_TRUE(work_pod(cluster, "work").ready);
+  EXPECT_EQ(work_pod(cluster, "job").phase, PodPhase::succeeded);
+}
+
 TEST(KubeletsTest, AKubeletThatHangsDoesNothingUntilItIsBack) {
   Cluster cluster(fleet_of(1));
   ASSERT_TRUE(cluster.start());

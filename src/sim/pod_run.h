@@ -99,6 +99,7 @@ struct PodRun {
   bool deleting = false;
   bool dirty = false;  // the status in the cluster is older
   bool writing = false;
+  std::string written;  // the version of the pod with the status that we wrote last
 
   const std::string& node() const { return node_; }
   std::string_view uid() const { return pod.meta.uid; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -206,8 +207,8 @@ void Truth::take_daemon_set(const apiserver::Change& change) {
   const Json* spec = find(set, "spec", "template", "spec");
   std::string digest(spec == nullptr ? std::string_view() : config_digest(*spec));
   if (digest == driver.digest) return;
-  driver.digest = digest;
-  driver.changed = uptime();
+  driver.digest_before = std::exchange(driver.digest, digest);
+  driver.digest_changed = driver.changed = uptime();
 }
 
 void Truth::take_revision(const apiserver::Change& change) {
@@ -304,6 +305,15 @@ bool Truth::is_configured_as_wanted(const Json& driver_pod) const {
   const Json* spec = find(driver_pod, "spec");
   return driver != nullptr && spec != nullptr && !driver->digest.empty() &&
          config_digest(*spec) == driver->digest;
+}
+
+bool Truth::was_just_as_wanted(const Json& driver_pod) const {
+  if (is_configured_as_wanted(driver_pod)) return true;
+  const DriverTruth* driver = driver_of(driver_pod);
+  const Json* spec = find(driver_pod, "spec");
+  return driver != nullptr && spec != nullptr && !driver->digest_before.empty() &&
+         config_digest(*spec) == driver->digest_before &&
+         uptime() - driver->digest_changed <= time_to_look;
 }
 
 std::vector<const upgrade::Policy*> Truth::policies(const std::string& pool) const {

@@ -61,6 +61,8 @@ struct DriverTruth {
   std::string newest;                  // the hash of its newest revision
   std::string digest;                  // DRIVER_CONFIG_DIGEST of its template
   Duration changed = Duration::min();  // when either last did
+  std::string digest_before;
+  Duration digest_changed = Duration::min();
 };
 
 class Truth {
@@ -90,6 +92,11 @@ class Truth {
   const DriverTruth* driver_of(const Json& pod) const;
   // The driver pod has what its template wants: nothing has to be reloaded.
   bool is_configured_as_wanted(const Json& driver_pod) const;
+  // It has, or had until a moment ago: whoever looked just before, and began to replace it for
+  // something else, could not know.
+  bool was_just_as_wanted(const Json& driver_pod) const;
+  // What is so young cannot be seen even by who asks the API itself right before a step.
+  static constexpr Duration time_to_look = seconds(5);
 
   // The policy in force, and those before it that the controller may still believe in.
   std::vector<const upgrade::Policy*> policies(const std::string& pool) const;

@@ -72,7 +72,7 @@ Decision take_back(const Situation& situation) {
                 ""};
   if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
   Decision decision = leave_upgrade(situation, std::move(reason));
-  decision.needs_fresh_view = situation.is_suspicious_change();
+  decision.needs_fresh_view = decision.needs_fresh_revisions = situation.is_suspicious_change();
   return decision;
 }
 

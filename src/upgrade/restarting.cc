@@ -223,9 +223,14 @@ Decision decide_pod_restart(const Situation& situation) {
     return decision;
   }
   if (driver.is_settled()) {
-    return enter(situation, State::validation,
-                 {"DriverReady",
-                  fmt::format("{} is ready with the newest revision", name_pod(*driver.pod)), ""});
+    Decision decision =
+        enter(situation, State::validation,
+              {"DriverReady",
+               fmt::format("{} is ready with the newest revision", name_pod(*driver.pod)), ""});
+    // Another of us, who knows of a newer revision, may be about to replace it.
+    decision.needs_fresh_view = decision.needs_fresh_revisions =
+        is_from_before(situation, *driver.pod);
+    return decision;
   }
   return await_driver_pod(situation);
 }

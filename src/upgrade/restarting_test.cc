@@ -279,6 +279,19 @@ TEST(Retry, KnowsThePodFromBeforeByItsUidAndNotByTheClock) {
   EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-new"}));
 }
 
+// Nobody has replaced it, and it is as it should be: either the change was taken back, or somebody
+// else knows of a newer revision.
+TEST(Restart, AReadyDriverPodFromBeforeIsNotBelievedWithoutTheRevisionsThemselves) {
+  Scene scene = retrying(make_driver_pod("new"));
+  scene.annotate(std::string(fleet::began_with_annotation), "another");
+  EXPECT_EQ(entered(scene.decide()), State::validation);
+  EXPECT_FALSE(scene.decide().needs_fresh_view);
+  scene.annotate(std::string(fleet::began_with_annotation), scene.driver->meta.uid.str());
+  EXPECT_EQ(entered(scene.decide()), State::validation);
+  EXPECT_TRUE(scene.decide().needs_fresh_view);
+  EXPECT_TRUE(scene.decide().needs_fresh_revisions);
+}
+
 TEST(Retry, DoesNotDeleteAPodThatIsReadyOrJustStarts) {
   EXPECT_EQ(entered(retrying(make_driver_pod("new")).decide()), State::validation);
   EXPECT_FALSE(
