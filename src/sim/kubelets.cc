@@ -103,6 +103,14 @@ void Kubelets::set_ready(const std::string& node, bool ready) {
   resume(state);
 }
 
+bool Kubelets::has_hung_driver(const std::string& node) const {
+  const auto& runs = nodes_.at(node).runs;
+  return std::any_of(runs.begin(), runs.end(), [](const auto& entry) {
+    const PodRun& run = *entry.second;
+    return run.role == Role::driver && run.step == Step::running && !run.ready;
+  });
+}
+
 void Kubelets::crash_driver(const std::string& node) {
   NodeState& state = nodes_.at(node);
   auto runs = state.runs;

@@ -80,6 +80,8 @@ class Kubelets {
   void set_behaviour(const std::string& node, NodeBehaviour behaviour);
   // NotReady, and the kubelet does nothing, until it is ready again.
   void set_ready(const std::string& node, bool ready);
+  // It runs, and nothing more will come of it: whoever repairs the machine has to restart it.
+  bool has_hung_driver(const std::string& node) const;
   // The driver's containers end with an error, and are restarted as any other.
   void crash_driver(const std::string& node);
   // The kubelet does nothing until it is told to go on; its node stays Ready.

@@ -107,9 +107,9 @@ class Run {
     witness_.emplace(cluster_, witness_options(scenario_, disturbances_));
     start_controllers();
     // Every node is known and in sync before anything happens.
-    cluster_.loop.run_for(minutes(1));
+    run_for(minutes(1));
     begin();
-    while (cluster_.loop.uptime() < began_ + scenario_.limit && !at_rest()) {
+    while (cluster_.loop.uptime() < began_ + scenario_.limit && !at_rest() && !is_hopeless()) {
       wait_a_second();
       keep_events_of_violation();
       take_steps();
@@ -120,7 +120,7 @@ class Run {
     busy_ = std::max(witness_->last_node_change() - began_, Duration(0));
     summary_.rested = at_rest();
     uint64_t writes_at_rest = crash_.writes();
-    cluster_.loop.run_for(scenario_.aftermath);
+    run_for(scenario_.aftermath);
     witness_->look_at_machines();
     witness_->check_reasons(reasons());
     look();
@@ -307,7 +307,13 @@ class Run {
       cluster_.loop.run_until([&] { return is_due(i); }, seconds(1));
       return;
     }
-    cluster_.loop.run_for(seconds(1));
+    run_for(seconds(1));
+  }
+
+  // Where nothing takes time, two that undo each other's steps would never let it pass.
+  bool is_hopeless() const { return witness_->violations().size() >= Witness::most_violations; }
+  void run_for(Duration length) {
+    cluster_.loop.run_until([this] { return is_hopeless(); }, length);
   }
 
   bool is_due(size_t i) const {

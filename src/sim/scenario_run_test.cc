@@ -6,6 +6,8 @@
 
 #include "base/strings.h"
 #include "sim/observed_api.h"
+#include "sim/witness.h"
+#include "sim/writer.h"
 
 namespace lockstep::sim {
 namespace {
@@ -66,6 +68,30 @@ TEST(ScenarioRun, WhoeverWrapsTheApiSeesTheControllersCallsAndChangesNothing) {
   RunSummary summary = run_scenario(small_upgrade(), options);
   EXPECT_GE(patches, 3 * 7);
   EXPECT_EQ(summary.digest, run_scenario(small_upgrade(), {}).digest);
+}
+
+// Where nothing takes time, the next second never comes.
+TEST(ScenarioRun, ACommotionWithoutEndEndsTheRun) {
+  RunOptions options;
+  std::function<void()> go_on;
+  bool begun = false;
+  options.wrap = [&](kube::Api& inner) {
+    go_on = [&inner, &go_on, to = false]() mutable {
+      to = !to;
+      Json labels = JsonObject{
+          {fleet::Keys().state, to_string(to ? fleet::State::required : fleet::State::uncordon)}};
+      inner.call(merge_patch(resource::nodes, {"", "gpu-1"},
+                             JsonObject{{"metadata", JsonObject{{"labels", std::move(labels)}}}}),
+                 [&](const kube::Reply&) { go_on(); });
+    };
+    return std::make_unique<ObservedApi>(inner, [&](const kube::Request& request) {
+      if (request.verb != kube::Verb::patch || request.type != resource::nodes) return;
+      if (!std::exchange(begun, true)) go_on();
+    });
+  };
+  RunSummary summary = run_scenario(small_upgrade(), options);
+  EXPECT_EQ(summary.violations.size(), Witness::most_violations);
+  EXPECT_FALSE(summary.ok());
 }
 
 TEST(ScenarioRun, OtherSeedsGiveOtherRuns) {

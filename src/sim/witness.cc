@@ -19,8 +19,6 @@ namespace {
 
 using fleet::State;
 
-constexpr size_t most_violations = 100;
-
 }  // namespace
 
 template <typename Kind, typename... More>

@@ -40,7 +40,8 @@ class Witness {
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
 
-  // In the order in which they were seen, each with its time; at most a hundred are kept.
+  static constexpr size_t most_violations = 100;
+  // In the order in which they were seen, each with its time; at most that many are kept.
   const std::vector<std::string>& violations() const { return violations_; }
   // What the machines did since the last change of an object.
   void look_at_machines();

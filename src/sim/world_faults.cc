@@ -293,11 +293,9 @@ void WorldFaults::calm() {
     if (!kubelets.is_there(node)) continue;
     kubelets.set_hung(node, false);
     kubelets.set_ready(node, true);
-    // A driver that loads for ever would go on doing so: somebody restarts it.
-    const Machine& machine = kubelets.machine(node);
-    bool loads_for_ever = !machine.loaded() && !machine.behaviour.driver_never_ready.empty();
     kubelets.set_behaviour(node, {});
-    if (loads_for_ever) kubelets.crash_driver(node);
+    // A driver that loads for ever would go on doing so: somebody restarts it.
+    if (kubelets.has_hung_driver(node)) kubelets.crash_driver(node);
     if (reloaded_.contains(node)) renew_clients(node);
     if (has_wrong_driver(node)) {
       kubelets.switch_off(node);

@@ -200,6 +200,24 @@ TEST_F(WorldFaultsTest, CalmRebootsAMachineWithAnotherDriverThanItsPodSays) {
   EXPECT_EQ(cluster.kubelets().machine("gpu-2").generation(), loads) << "nothing was wrong with it";
 }
 
+// Also where the machine was repaired before, and nobody restarted what hung there.
+TEST_F(WorldFaultsTest, CalmRestartsADriverThatLoadsForEver) {
+  NodeBehaviour loads_for_ever;
+  loads_for_ever.driver_never_ready = "*";
+  cluster.kubelets().set_behaviour("gpu-2", loads_for_ever);
+  cluster.kubelets().crash_driver("gpu-2");
+  cluster.loop.run_for(minutes(30));
+  EXPECT_TRUE(cluster.kubelets().has_hung_driver("gpu-2"));
+  EXPECT_FALSE(cluster.kubelets().has_hung_driver("gpu-1"));
+  cluster.kubelets().set_behaviour("gpu-2", {});
+  cluster.loop.run_for(minutes(30));
+  EXPECT_TRUE(cluster.kubelets().has_hung_driver("gpu-2"));
+  world.calm();
+  cluster.loop.run_for(minutes(10));
+  EXPECT_FALSE(cluster.kubelets().has_hung_driver("gpu-2"));
+  EXPECT_TRUE(cluster.kubelets().machine("gpu-2").loaded());
+}
+
 TEST_F(WorldFaultsTest, CalmRenewsTheClientsOfADriverThatCrashed) {
   auto fits = [&](const std::string& node) {
     Pod pod = pod_of(cluster, dra_daemon_set_name, node);
