@@ -57,6 +57,10 @@ bool DriverView::is_orphan() const {
   return owner == nullptr || set == nullptr || owner->uid != set->meta.uid;
 }
 
+bool DriverView::is_revision_unknown() const {
+  return set != nullptr && pod != nullptr && !is_orphan() && newest_revision.empty();
+}
+
 std::optional<ObjectKey> DriverView::set_to_ask() const {
   const OwnerReference* owner = pod == nullptr ? nullptr : pod->meta.controller();
   if (owner != nullptr && owner->kind == "DaemonSet") {
@@ -87,7 +91,7 @@ bool is_running_and_ready(const Pod& pod) {
 bool DriverView::is_settled() const { return is_in_sync() && is_running_and_ready(*pod); }
 
 bool DriverView::is_cosmetic_change() const {
-  if (set == nullptr || pod == nullptr || is_orphan()) return false;
+  if (set == nullptr || pod == nullptr || is_orphan() || is_revision_unknown()) return false;
   const Text* running = pod->spec.find_environment("DRIVER_CONFIG_DIGEST");
   const Text* wanted_digest = set->pod_template.spec.find_environment("DRIVER_CONFIG_DIGEST");
   return running != nullptr && wanted_digest != nullptr && !running->empty() &&

@@ -37,6 +37,8 @@ struct DriverView {
   // Whom to ask about the pod: its own DaemonSet, also where it is not known here (it is gone, or
   // so new that it was not seen yet); without a pod, or with one of nobody, the one that wants one.
   std::optional<ObjectKey> set_to_ask() const;
+  // Its DaemonSet is there, and what it wants is not known yet, or not any more.
+  bool is_revision_unknown() const;
   // Of the newest revision.
   bool is_in_sync() const;
   // Known to be of an older revision. Neither this nor in sync while something is missing.

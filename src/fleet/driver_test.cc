@@ -159,6 +159,11 @@ TEST(Driver, AChangeIsCosmeticWhenTheDigestsAreTheSameAndNotEmpty) {
   EXPECT_FALSE(with("none", "abc").is_cosmetic_change());
   EXPECT_FALSE(with("abc", "none").is_cosmetic_change());
   EXPECT_FALSE(with("none", "none").is_cosmetic_change());
+  DriverView unknown = with("abc", "abc");
+  EXPECT_FALSE(unknown.is_revision_unknown());
+  unknown.newest_revision = "";
+  EXPECT_TRUE(unknown.is_revision_unknown());
+  EXPECT_FALSE(unknown.is_cosmetic_change()) << "the template may be an old one";
   DriverView orphan = with("abc", "abc");
   auto pod = std::make_shared<Pod>(*orphan.pod);
   pod->meta.owners.clear();

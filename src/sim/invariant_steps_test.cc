@@ -141,6 +141,26 @@ TEST_F(StepsTest, AStepInTheSecondInWhichItsTimeWasPutRightHasThatTime) {
   expect_innocent();
 }
 
+TEST_F(StepsTest, AClockThatWasSetMayShowTheSecondOfTheLastStepAgain) {
+  for (bool was_set : {true, false}) {
+    start();
+    change_driver();
+    go("gpu-1", {State::required});
+    std::string entered = std::string(
+        annotation_of(*witness->truth().node("gpu-1")->object, fleet::since_annotation));
+    cluster->loop.run_for(minutes(20));
+    if (was_set) witness->see_clock_step();
+    Json next = step(State::cordon);
+    deep_merge(next, annotations({{fleet::since_annotation, entered}}));
+    patch("gpu-1", next);
+    if (was_set) {
+      expect_innocent();
+    } else {
+      expect_violation("without its time of entry in the same patch");
+    }
+  }
+}
+
 TEST_F(StepsTest, ARequestIsACause) {
   start();
   go("gpu-1", {State::done});

@@ -348,6 +348,7 @@ class Run {
   void take(const Interference& step) {
     if (auto taken = world_.take(step, nodes_)) {
       must(*taken);
+      if (step.action == "clockStep") witness_->see_clock_step();
       if (step.action == "heal") {
         crash_.call_off();
         retry_failed();

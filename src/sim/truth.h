@@ -80,6 +80,8 @@ class Truth {
   // How long a change may stay unknown to the controller: nearly nothing on a calm day, minutes
   // where watches lag, break and go silent. What others did since then it cannot be blamed for.
   Duration blindness = minutes(10);
+  // When the controller's clock was last set.
+  Time clock_set;
   bool may_be_unknown(Duration when) const { return when >= uptime() - blindness; }
 
   const std::map<std::string, NodeTruth>& nodes() const { return nodes_.in_order(); }

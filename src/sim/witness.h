@@ -53,6 +53,8 @@ class Witness {
   // What is said of each node, at a time when nothing has changed for a while.
   void check_reasons(const std::map<std::string, upgrade::Reason>& reasons);
   void set_blindness(Duration blindness) { truth_.blindness = blindness; }
+  // The controller's clock was set at this moment.
+  void see_clock_step() { truth_.clock_set = cluster_.loop.now(); }
   const Truth& truth() const { return truth_; }
 
   // Of each node: when it was last given a slot, and when it was last returned to service.

@@ -14,6 +14,8 @@ namespace lockstep::upgrade {
 
 namespace {
 
+constexpr Duration youth_of_orphans = seconds(30);
+
 constexpr std::array<std::string_view, 5> hopeless_waits = {
     "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerConfigError",
     "CreateContainerError"};
@@ -117,6 +119,14 @@ Decision delete_driver_pod(const Situation& situation, Reason reason) {
   return decision;
 }
 
+// A DaemonSet that was created anew: who makes pods may not have heard of it, and would make the
+// next of the old one as often as we delete it. Kubernetes collects such pods by itself.
+std::optional<Duration> left_of_youth(const Situation& situation, const Pod& pod) {
+  const Duration age = situation.now - pod.meta.created;
+  if (age < Duration::zero() || age >= youth_of_orphans) return std::nullopt;
+  return youth_of_orphans - age;
+}
+
 // GPU pods are on the node, and its driver must not be loaded under them.
 Decision send_back_to_evictions(const Situation& situation) {
   // From the wait on: jobs among them have not been waited for, in a restart-only at least.
@@ -181,6 +191,14 @@ Decision decide_pod_restart(const Situation& situation) {
   if (driver.pod->meta.is_deleting()) {
     return wait_for_driver(situation, "DriverPodTerminating",
                            fmt::format("the old driver pod {} is ending", name_pod(*driver.pod)));
+  }
+  if (auto left = driver.is_orphan() ? left_of_youth(situation, *driver.pod) : std::nullopt) {
+    Decision decision = wait_for_driver(
+        situation, "YoungOrphan",
+        fmt::format("the driver pod {} was only just made, and its DaemonSet is not there",
+                    name_pod(*driver.pod)));
+    if (decision.look_again) decision.look_again = std::min(*decision.look_again, *left);
+    return decision;
   }
   bool safe_load = fleet::waits_for_safe_load(situation.node(), keys);
   // Only what failed or was asked for: a pod that waits for us is old too, and not broken.

@@ -23,6 +23,21 @@ TEST(PodRestart, DeletesAPodThatIsOutOfSync) {
   EXPECT_TRUE(decision.needs_fresh_view) << "nothing brings the old driver back";
 }
 
+TEST(PodRestart, WaitsWhetherAnOrphanThatWasOnlyJustMadeGoesByItself) {
+  Scene scene;
+  scene.in(State::pod_restart);
+  scene.set = nullptr;
+  scene.driver = make_driver_pod("new", scene.now - seconds(10));
+  Decision decision = scene.decide();
+  EXPECT_FALSE(decision.writes());
+  EXPECT_EQ(decision.reason.name, "YoungOrphan");
+  EXPECT_EQ(decision.look_again, seconds(20));
+  scene.driver = make_driver_pod("new", scene.now - seconds(30));
+  EXPECT_TRUE(scene.decide().removals());
+  scene.driver = make_driver_pod("new", scene.now + seconds(1));
+  EXPECT_TRUE(scene.decide().removals()) << "by the clock, which is of no use here";
+}
+
 TEST(PodRestart, DeletesAnOrphan) {
   Scene scene = restarting(make_driver_pod("new"));
   scene.driver->meta.owners[0].uid = "uid-of-a-set-that-is-gone";

@@ -175,7 +175,12 @@ Decision decide_idle(const Situation& situation) {
 Decision decide_required(const Situation& situation) {
   // A slot that was given just before a pause is kept, and used after it.
   bool held = held_by_switch(situation.policy()) || situation.view.held_by_rollout;
-  if (situation.view.granted && !held) return begin(situation);
+  if (situation.view.granted && !held) {
+    if (!situation.view.driver.is_revision_unknown()) return begin(situation);
+    // The slot is another's of us, who knows more; what to do with it depends on the change.
+    return hold({"RevisionUnknown",
+                 "the newest revision of the driver DaemonSet is not known at this moment", ""});
+  }
   auto reason = held_back(situation.view, situation.pool, situation.rules);
   if (reason) return hold(*reason);
   return hold({"NextInLine",

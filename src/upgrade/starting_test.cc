@@ -115,6 +115,19 @@ TEST(Idle, AMissingPodOrRevisionIsWaitedFor) {
   EXPECT_EQ(unknown.decide().reason.name, "RevisionUnknown");
 }
 
+// Two of us, and the slot was given by the one that knows the newest revision: to the other every
+// change would look like one that does not touch the driver.
+TEST(Required, BeginsNothingAsLongAsTheNewestRevisionIsNotKnown) {
+  Scene scene;
+  scene.in(State::required);
+  scene.driver = make_driver_pod("old");
+  scene.granted = true;
+  EXPECT_EQ(entered(scene.decide()), State::cordon);
+  scene.newest = "";
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().reason.name, "RevisionUnknown");
+}
+
 TEST(Idle, ANodeThatNoDriverWantsIsNotOurs) {
   Scene scene;
   scene.set = nullptr;
