@@ -11,6 +11,8 @@ namespace lockstep::upgrade {
 
 namespace {
 
+constexpr Duration clients_go_within = minutes(1);
+
 // Its containers started before the driver was ready: what it knows of the driver may be of the old
 // one. Times have seconds: in the same second counts as before, unless it is known to be new.
 bool is_from_before(const fleet::NodeView& view, const Pod& pod, Time driver_ready) {
@@ -137,6 +139,10 @@ Decision decide_validation(const Situation& situation) {
               ""},
              left);
     decision.write = std::move(findings.stale);
+    // Most are restarted as soon as the validation begins. Later the node may be in service again,
+    // by another of us, and its client in use.
+    decision.needs_fresh_view = situation.in_state() > clients_go_within;
+    decision.needs_fresh_driver = false;
     return decision;
   }
   if (!findings.waiting.name.empty()) {

@@ -117,6 +117,15 @@ TEST(Clients, ThatStartedBeforeTheDriverWasReadyAreDeleted) {
   EXPECT_EQ(decision.look_again, seconds(510));
 }
 
+TEST(Clients, AreNotDeletedOnAnOldViewOfTheNode) {
+  for (Duration ago : {seconds(60), seconds(61)}) {
+    Scene scene = validating(ago);
+    scene.add_client("nvidia-dra-driver/plugin", make_daemon_pod("plugin", before));
+    EXPECT_EQ(removed(scene.decide()), (Names{"delete plugin"}));
+    EXPECT_EQ(scene.decide().needs_fresh_view, ago > seconds(60));
+  }
+}
+
 TEST(Clients, ThatStartedInTheSameSecondCountAsBefore) {
   Scene scene = validating();
   scene.add_client("a/b", make_daemon_pod("plugin", driver_ready));
