@@ -145,7 +145,8 @@ void Reflector::take_page(const Response& response) {
     // That of the first page: what changed while the others were read is told again by the watch.
     list_version_ = page->resource_version;
   }
-  note_success();
+  // An answer, and no sight yet: what is held is as old as before until the list is whole.
+  status_.last_success = loop_.now();
   continue_token_ = std::move(page->continue_token);
   if (!continue_token_.empty()) return request_page();
   if (!finish_list()) return retry(Duration::zero(), &Reflector::begin_list);

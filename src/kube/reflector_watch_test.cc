@@ -234,6 +234,9 @@ TEST(ReflectorSees, NothingThatIsNewUntilAListThatTookLongIsCaughtUpWith) {
   looker.faults.on_watch([](const WatchRequest&) { return true; }, expired);
   looker.api.end_outage();
   uint64_t lists = looker.reflector->status().lists;
+  looker.loop.run_for(seconds(100));
+  ASSERT_EQ(looker.reflector->status().lists, lists);
+  EXPECT_TRUE(looker.reflector->is_blind()) << "a page is no list";
   looker.loop.run_until([&] { return looker.reflector->status().lists > lists; }, minutes(10));
   looker.loop.run_until([&] { return looker.reflector->status().watching; }, minutes(1));
   EXPECT_TRUE(looker.reflector->is_blind()) << "the watch has not told yet what happened since";
