@@ -7,6 +7,7 @@
 #include "kube/typed.h"
 #include "upgrade/decide.h"
 #include "upgrade/slots.h"
+#include "upgrade/transition.h"
 
 namespace lockstep::controller {
 
@@ -315,7 +316,15 @@ void UpgradeController::tell_time(fleet::NodeView& view) {
 upgrade::Decision UpgradeController::decide(fleet::NodeView& view, Duration began) {
   tell_time(view);
   renewals_.tell(view);
-  auto decision = upgrade::decide(view, watch_.pool(view.pool), watch_.rules(), loop_.now());
+  const upgrade::PoolView pool = watch_.pool(view.pool);
+  auto decision = upgrade::decide(view, pool, watch_.rules(), loop_.now());
+  if (view.granted && decision.patch() != nullptr && decision.patch()->to) {
+    const upgrade::Situation situation{view, pool, watch_.rules(), loop_.now()};
+    if (auto reason =
+            upgrade::holds_slot(watch_.tally(), view.pool, std::string(view.name()), pool.policy)) {
+      decision = upgrade::return_slot(situation, std::move(*reason));
+    }
+  }
   ++counts_.decisions;
   if (options_.stopwatch) counts_.decision_time += options_.stopwatch() - began;
   return decision;

@@ -32,6 +32,36 @@ TEST(UpgradeSlots, KilledAnywhereAndStartedAgainItGoesOn) {
   }
 }
 
+// Slots that could not be used before a pause, and a limit that is lower after it.
+TEST(UpgradeSlots, ThatWereGivenBeforeAPauseAreNotUsedBeyondTheLimitAfterIt) {
+  UpgradeScene scene({1, 4, R"({"maxUnavailable":"100%","maxParallelUpgrades":3})"});
+  scene.start();
+  bool broken = true;
+  kube::CallPlan fails;
+  fails.fault = kube::Fault::server_error;
+  const std::string state = fleet::Keys().state;
+  scene.one.faults.on_call(
+      [&](const kube::Request& request) {
+        return broken && request.verb == kube::Verb::patch && request.type == resource::nodes &&
+               text_at(*request.body, "metadata", "labels", state) == "cordon-required";
+      },
+      fails, 100000);
+  scene.upgrade();
+  const ObjectKey ledger{"lockstep-system", "lockstep-slots"};
+  ASSERT_TRUE(scene.fleet.run_until(
+      [&] { return scene.fleet.exists(resource::config_maps, ledger); }, minutes(5)));
+  scene.fleet.set_policy(R"({"autoUpgrade":false,"maxUnavailable":"100%"})");
+  scene.fleet.loop.run_for(minutes(1));
+  broken = false;
+  scene.fleet.loop.run_for(minutes(5));
+  ASSERT_TRUE(scene.fleet.all_are("upgrade-required"));
+  LimitWitness witness(scene.fleet, 4, 1);
+  scene.fleet.set_policy(R"({"autoUpgrade":true,"maxUnavailable":"100%","maxParallelUpgrades":1})");
+  EXPECT_TRUE(scene.finish());
+  EXPECT_EQ(witness.violations, std::vector<std::string>{});
+  EXPECT_EQ(witness.peak, 1);
+}
+
 // Two that both believe to lead, with views of different age, while kubelets write to the nodes and
 // so spend slots that were given.
 TEST(UpgradeSlots, TwoAtOnceNeverTakeThePoolBeyondItsLimits) {

@@ -280,4 +280,29 @@ std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::str
   return chosen;
 }
 
+std::optional<Reason> holds_slot(const fleet::Tally& tally, const std::string& pool_name,
+                                 const std::string& node, const Policy& policy) {
+  PoolView pool{pool_name, policy, tally.counts(pool_name), {}};
+  std::vector<std::pair<std::string, Place>> given;
+  for (const std::string& name : tally.reserved()) {
+    const fleet::NodeFacts* facts = tally.facts(name);
+    if (facts == nullptr || facts->pool != pool_name || fleet::is_active(facts->state)) continue;
+    Place place = place_of(*facts);
+    if (facts->state == State::failed) {
+      place = facts->unschedulable ? Place::recovering : Place::recovering_in_service;
+    }
+    given.emplace_back(name, place);
+    --pool.counts.active;
+    if (!facts->unschedulable && facts->ready) --pool.counts.unavailable;
+  }
+  // Who has a slot does not wait for the failures of others: those may wait for a slot themselves.
+  pool.counts.failed = 0;
+  for (const auto& [name, place] : given) {
+    std::optional<Reason> reason = held_by_limits(pool, place);
+    if (name == node) return reason;
+    if (!reason) count_start(pool, place);
+  }
+  return std::nullopt;
+}
+
 }  // namespace lockstep::upgrade

@@ -52,4 +52,10 @@ std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& 
 std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::string& pool,
                                        const Policy& policy);
 
+// Why the slot that this node was given may not be used any more: the limits are others since, or
+// more nodes are away. Those that were given together are looked at by name, so that as many of
+// them are used as the limits allow. Nothing: it may be used, or there is none.
+std::optional<Reason> holds_slot(const fleet::Tally& tally, const std::string& pool,
+                                 const std::string& node, const Policy& policy);
+
 }  // namespace lockstep::upgrade

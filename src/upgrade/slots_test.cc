@@ -208,6 +208,45 @@ TEST(ChooseStarts, CountsReservedNodesWhoseLabelIsOnItsWay) {
   EXPECT_TRUE(choose_starts(tally, "", policy_of(IntOrPercent::count(9), 1)).empty());
 }
 
+// Given under other limits, and not used yet.
+TEST(HoldsSlot, AsManyAreUsedAsTheLimitsAllow) {
+  fleet::Tally tally = tally_of(8);
+  for (const char* node : {"gpu-2", "gpu-3", "gpu-4"}) tally.reserve(node);
+  auto held_of = [&](const char* node, const Policy& policy) {
+    auto reason = holds_slot(tally, "", node, policy);
+    return reason ? reason->name : "";
+  };
+  Policy wide = policy_of(IntOrPercent::count(3), 3);
+  for (const char* node : {"gpu-2", "gpu-3", "gpu-4"}) EXPECT_EQ(held_of(node, wide), "");
+  Policy one = policy_of(IntOrPercent::count(3), 1);
+  EXPECT_EQ(held_of("gpu-2", one), "");
+  EXPECT_EQ(held_of("gpu-3", one), "ParallelLimit");
+  EXPECT_EQ(held_of("gpu-4", one), "ParallelLimit");
+  Policy two_away = policy_of(IntOrPercent::count(2), 0);
+  EXPECT_EQ(held_of("gpu-3", two_away), "");
+  EXPECT_EQ(held_of("gpu-4", two_away), "UnavailableLimit");
+  EXPECT_EQ(held_of("gpu-5", one), "") << "it has none";
+  // One of them has begun.
+  fleet::NodeFacts begun = facts();
+  begun.state = State::cordon;
+  begun.startable = false;
+  tally.update("gpu-2", begun);
+  tally.release("gpu-2");
+  EXPECT_EQ(held_of("gpu-3", one), "ParallelLimit");
+}
+
+// It may be the one that failed that waits for the slot.
+TEST(HoldsSlot, FailuresOfOthersDoNotHoldIt) {
+  fleet::Tally tally = tally_of(4);
+  fleet::NodeFacts failed = facts();
+  failed.state = State::failed;
+  tally.update("gpu-1", failed);
+  tally.reserve("gpu-2");
+  Policy policy = policy_of(IntOrPercent::count(4), 1);
+  policy.max_failures = IntOrPercent::count(1);
+  EXPECT_FALSE(holds_slot(tally, "", "gpu-2", policy));
+}
+
 TEST(ChooseStarts, TakesFewestGpuPodsFirstThenNaturalOrder) {
   fleet::Tally tally;
   for (auto [name, gpu_pods] : {std::pair{"n10", 1}, {"n9", 1}, {"n1", 3}, {"z", 0}}) {

@@ -104,6 +104,7 @@ Decision enter(const Situation& situation, State to, Reason reason) {
     annotate(decision, situation, keys.initially_unschedulable, {});
     annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
   }
+  annotate(decision, situation, std::string(slot_returned_annotation), {});
   // While it waits for another try, it tells that it is one.
   if (to != State::failed && to != State::required) {
     annotate(decision, situation, std::string(fleet::failure_annotation), {});
@@ -129,6 +130,13 @@ Decision fail_node(const Situation& situation, Reason reason) {
   decision.events = {{true, fmt::format("Driver upgrade failed in {}: {}",
                                         fleet::display_name(situation.state()), failure)}};
   decision.needs_fresh_view = true;
+  return decision;
+}
+
+Decision return_slot(const Situation& situation, Reason reason) {
+  Decision decision = hold(std::move(reason));
+  annotate(decision, situation, std::string(slot_returned_annotation),
+           format_rfc3339(situation.now));
   return decision;
 }
 

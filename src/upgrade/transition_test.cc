@@ -156,5 +156,25 @@ TEST(Transition, ATimerThatCannotBeFallsBackToTheTimeInTheState) {
   }
 }
 
+// A slot is good for one version of its node: whatever is written ends it.
+TEST(ReturnSlot, WritesToTheNodeAndIsGoneWithTheNextStep) {
+  Scene scene;
+  scene.driver = make_driver_pod("old");
+  scene.in(State::required);
+  const fleet::NodeView view = scene.view();
+  const PoolView pool = scene.pool();
+  Decision decision = return_slot({view, pool, scene.rules, scene.now}, {"ParallelLimit", "", ""});
+  EXPECT_EQ(decision.reason.name, "ParallelLimit");
+  ASSERT_NE(decision.patch(), nullptr);
+  EXPECT_FALSE(decision.patch()->to);
+  scene.apply(*decision.patch());
+  EXPECT_EQ(scene.annotation(slot_returned_annotation), format_rfc3339(scene.now));
+  scene.granted = true;
+  decision = scene.decide();
+  ASSERT_EQ(entered(decision), State::cordon);
+  scene.apply(*decision.patch());
+  EXPECT_EQ(scene.annotation(slot_returned_annotation), "");
+}
+
 }  // namespace
 }  // namespace lockstep::upgrade
