@@ -45,8 +45,13 @@ bool has_blocking_budget(const Scenario& scenario) {
   return work.deployment_replicas > 0 && work.min_available >= work.deployment_replicas;
 }
 
+bool has_late_slices(const Scenario& scenario) {
+  return std::any_of(scenario.machines.begin(), scenario.machines.end(),
+                     [](const auto& machine) { return machine.second.slices_late > Duration(0); });
+}
+
 using Of = const Scenario&;
-constexpr std::array<FaultKind, 41> kinds = {{
+constexpr std::array<FaultKind, 42> kinds = {{
     {"request lost", has<&Weights::request_lost>},
     {"request late", has<&Weights::request_late>},
     {"reply lost", has<&Weights::reply_lost>},
@@ -88,6 +93,7 @@ constexpr std::array<FaultKind, 41> kinds = {{
     {"wrong driver loads", any_machine<&NodeBehaviour::loads_instead>},
     {"driver crashes later", [](Of of) { return any_step(of, {"crashDriver"}); }},
     {"validation fails", any_machine<&NodeBehaviour::validation_fails>},
+    {"devices published late", has_late_slices},
     {"budget blocks", has_blocking_budget},
     {"user cordons", [](Of of) { return any_step(of, {"cordon"}); }},
     {"user uncordons", [](Of of) { return any_step(of, {"uncordon"}); }},

@@ -293,6 +293,9 @@ std::string line_of(const NodeBehaviour& behaviour) {
   if (behaviour.driver_load > Duration(0)) {
     line += fmt::format(" driverLoad {}", format_duration(behaviour.driver_load));
   }
+  if (behaviour.slices_late > Duration(0)) {
+    line += fmt::format(" slicesLate {}", format_duration(behaviour.slices_late));
+  }
   if (behaviour.slowness != 1.0) line += fmt::format(" slowness {:.2f}", behaviour.slowness);
   return line;
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
+#include "controller/slot_ledger.h"
 #include "sim/invariant.h"
 
 namespace lockstep::sim {
@@ -20,6 +22,18 @@ class MaxUnavailable final : public Invariant {
  private:
   // How much of the nodes' history the controller had seen when it gave the node its slot.
   std::map<std::string, uint64_t> seen_;
+};
+
+// The slots that are given fit beside those that are used already: who is given one that does not
+// fit can only return it, and the fleet spends its day with that.
+class SlotsFit final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+
+ private:
+  void check(const std::string& pool, const controller::Ledger& ledger,
+             const std::set<std::string>& given) const;
 };
 
 class MaxParallel final : public Invariant {

@@ -24,6 +24,11 @@ class LimitsTest : public InvariantTest {
                                ledger.to_json({"default", "lockstep-slots"}, ""))),
               201);
   }
+  // As it is now.
+  std::string version_of(const std::string& node) {
+    const auto stored = cluster->backend.store.shelf("nodes").find({"", node});
+    return std::string(text_at(stored->json(), "metadata", "resourceVersion"));
+  }
   void set_policy(Json policy) {
     EXPECT_TRUE(cluster->call(merge_patch(
         cluster_policies, {"", "cluster-policy"},
@@ -119,6 +124,59 @@ TEST_F(LimitsTest, SeesMoreUpgradesAtOnceThanAllowed) {
   begin("gpu-1");
   begin("gpu-2");
   expect_violation("gpu-2 was begun as number 2 at a time, and maxParallelUpgrades is 1");
+}
+
+TEST_F(LimitsTest, SeesSlotsThatDoNotFitBesideEachOther) {
+  start_with(1, "100%");
+  go("gpu-1", {State::required});
+  go("gpu-2", {State::required});
+  write_ledger({{"gpu-1", version_of("gpu-1")}, {"gpu-2", version_of("gpu-2")}},
+               cluster->backend.store.version());
+  expect_violation("slots for 2 nodes at a time are given, and maxParallelUpgrades is 1");
+}
+
+TEST_F(LimitsTest, SeesASlotThatDoesNotFitBesideAnUpgrade) {
+  start_with(0, 1);
+  begin("gpu-1");
+  go("gpu-2", {State::required});
+  write_ledger({{"gpu-2", version_of("gpu-2")}}, cluster->backend.store.version());
+  expect_violation(
+      "slots to take 2 nodes out of service are given, and maxUnavailable is 1 of 4 nodes");
+}
+
+TEST_F(LimitsTest, ASlotThatIsUsedOrSpentTakesNoPlaceOfItsOwn) {
+  start_with(2, 2);
+  go("gpu-1", {State::required});
+  go("gpu-2", {State::required});
+  go("gpu-3", {State::required});
+  const std::string used = version_of("gpu-1");
+  const std::string spent = version_of("gpu-2");
+  go("gpu-1", {State::cordon});
+  meddle("gpu-2", annotations({{"example.com/note", "x"}}));
+  write_ledger({{"gpu-1", used}, {"gpu-2", spent}, {"gpu-3", version_of("gpu-3")}},
+               cluster->backend.store.version());
+  expect_innocent();
+}
+
+TEST_F(LimitsTest, WhoIsOutAlreadyCostsNothingUnderALowerLimit) {
+  start_with(0, 2);
+  go_to_restart("gpu-1");
+  go_to_restart("gpu-2");
+  patch("gpu-2", step(State::failed, {{fleet::failure_annotation, "DriverStartTimeout: x"}}));
+  set_policy(JsonObject{{"maxUnavailable", 1}});
+  cluster->loop.run_for(minutes(1));
+  const size_t before = witness->violations().size();
+  write_ledger({{"gpu-2", version_of("gpu-2")}}, cluster->backend.store.version());
+  EXPECT_EQ(witness->violations().size(), before);
+}
+
+TEST_F(LimitsTest, ACordonedNodeTakesNoOneMoreOutOfService) {
+  start_with(0, 1);
+  begin("gpu-1");
+  cordon(*cluster, "gpu-2");
+  go("gpu-2", {State::required});
+  write_ledger({{"gpu-2", version_of("gpu-2")}}, cluster->backend.store.version());
+  expect_innocent();
 }
 
 TEST_F(LimitsTest, ANodeThatRecoversFromItsFailureTakesAPlaceToo) {

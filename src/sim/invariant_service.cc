@@ -37,7 +37,8 @@ void FitForService::on_node(const NodeStep& step) {
     return;
   }
   check_driver(step.name);
-  if (clients_) check_clients(step.name);
+  // The slices of a client that is not as it should be are not either.
+  if (clients_ && has_fit_clients(step.name)) check_slices(step.name);
   check_validators(step.name);
 }
 
@@ -45,6 +46,11 @@ void FitForService::on_pod_end(const PodEnd& end) {
   if (!is_driver_pod(end.pod) || end.node.empty()) return;
   restarts_[end.node] = {end.ours, truth().cluster().kubelets().machine(end.node).generation(),
                          truth().cluster().loop.uptime()};
+}
+
+void FitForService::on_change(const std::string& storage, const apiserver::Change& change, bool) {
+  if (storage != resource::resource_slices.full_name()) return;
+  published_[change.object->key().name] = truth().uptime();
 }
 
 void FitForService::check_renewal(const std::string& node) const {
@@ -79,12 +85,12 @@ void FitForService::check_driver(const std::string& node) const {
   accuse(fmt::format("{} is to return to service, and its driver is not ready", node));
 }
 
-void FitForService::check_clients(const std::string& node) const {
+bool FitForService::has_fit_clients(const std::string& node) const {
   const Kubelets& kubelets = truth().cluster().kubelets();
   const apiserver::Store& store = truth().cluster().backend.store;
   if (!store.shelf("daemonsets.apps")
            .find({std::string(dra_namespace), std::string(dra_daemon_set_name)})) {
-    return;
+    return true;
   }
   const Machine& machine = kubelets.machine(node);
   auto entry = generations_.find(node);
@@ -94,15 +100,18 @@ void FitForService::check_clients(const std::string& node) const {
                   (machine.generation() != entry->second && loaded_for <= truth().blindness);
   uint64_t wanted = surprise && entry != generations_.end() ? entry->second : machine.generation();
   bool found = false;
+  bool fit = true;
   for (const auto& [key, pod] : truth().pods_on(node)) {
     if (!is_plugin_pod(key, *pod.object) || is_terminating(*pod.object)) continue;
     found = true;
     const PodRun* run = kubelets.find_run(node, key);
     if (never_ready(node, key, pod)) {
+      fit = false;
       accuse(fmt::format("{} is to return to service, and its client {} is not ready", node,
                          key.text()));
     } else if (run != nullptr &&
                (run->nvml.generation < wanted || (run->nvml.opened_in_migration && !surprise))) {
+      fit = false;
       accuse(fmt::format(
           "{} is to return to service, and its client {} is stale: it opened load "
           "{} of the driver ({}), and the machine is at load {} ({})",
@@ -110,6 +119,30 @@ void FitForService::check_clients(const std::string& node) const {
     }
   }
   if (!found) accuse(fmt::format("{} is to return to service without its client", node));
+  return found && fit;
+}
+
+// Whoever chooses devices by the driver's version would be given another.
+void FitForService::check_slices(const std::string& node) const {
+  const Machine& machine = truth().cluster().kubelets().machine(node);
+  auto entry = generations_.find(node);
+  if (entry == generations_.end() || machine.generation() != entry->second) return;
+  const std::string name = slice_name(node);
+  auto published = published_.find(name);
+  if (published != published_.end() && truth().may_be_unknown(published->second)) return;
+  const apiserver::StoredPtr slice =
+      truth().cluster().backend.store.shelf(resource::resource_slices.full_name()).find({"", name});
+  if (!slice) return;
+  const std::string loaded = semantic_version(machine.version());
+  for (const Json& device : find(slice->json(), "spec", "devices")->get_array()) {
+    std::string_view told = text_at(device, "attributes", "driverVersion", "version");
+    if (told == loaded) continue;
+    accuse(
+        fmt::format("{} is to return to service, and its ResourceSlice says driver version {} "
+                    "where {} is loaded",
+                    node, told, loaded));
+    return;
+  }
 }
 
 void FitForService::check_validators(const std::string& node) const {

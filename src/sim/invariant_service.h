@@ -16,20 +16,23 @@ class AdminCordon final : public Invariant {
   void on_node(const NodeStep& step) override;
 };
 
-// The driver is loaded, no client holds one from before, and the validators are ready. Whichever
-// way a node takes back to service: where we restarted its driver, its clients have been renewed
-// since.
+// The driver is loaded, no client holds one from before, what the node offers is what is loaded,
+// and the validators are ready. Whichever way a node takes back to service: where we restarted its
+// driver, its clients have been renewed since.
 class FitForService final : public Invariant {
  public:
   FitForService(const Truth& truth, Accuse accuse, bool clients)
       : Invariant(truth, std::move(accuse)), clients_(clients) {}
   void on_node(const NodeStep& step) override;
   void on_pod_end(const PodEnd& end) override;
+  void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
 
  private:
   void check_renewal(const std::string& node) const;
   void check_driver(const std::string& node) const;
-  void check_clients(const std::string& node) const;
+  // Where they are not, it has said so.
+  bool has_fit_clients(const std::string& node) const;
+  void check_slices(const std::string& node) const;
   void check_validators(const std::string& node) const;
   // It was never ready, so nobody can have seen it so.
   bool validated_another_load(const std::string& node, const ObjectKey& key) const;
@@ -42,7 +45,8 @@ class FitForService final : public Invariant {
     uint64_t generation = 0;  // that was loaded when the driver pod was made to go
     Duration at{0};
   };
-  std::map<std::string, Restart> restarts_;  // by node, the last
+  std::map<std::string, Restart> restarts_;    // by node, the last
+  std::map<std::string, Duration> published_;  // ResourceSlices, by name, when they last changed
 };
 
 }  // namespace lockstep::sim

@@ -82,6 +82,22 @@ TEST_F(ServiceTest, SeesAClientThatIsNotReady) {
   expect_violation("is not ready");
 }
 
+TEST_F(ServiceTest, SeesDevicesThatTellOfTheDriverBefore) {
+  start();
+  NodeBehaviour slow;
+  slow.slices_late = minutes(30);
+  cluster->kubelets().set_behaviour("gpu-1", slow);
+  go_to_validation("gpu-1");
+  cluster->loop.run_for(seconds(2));
+  restart_client("gpu-1");
+  restart_validator("gpu-1");
+  cluster->loop.run_for(minutes(3));
+  go("gpu-1", {State::uncordon});
+  expect_violation(
+      "gpu-1 is to return to service, and its ResourceSlice says driver version 580.105.8 where "
+      "580.126.20 is loaded");
+}
+
 TEST_F(ServiceTest, SeesAValidatorThatIsMissing) {
   start();
   go_to_validation("gpu-1");

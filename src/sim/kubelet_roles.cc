@@ -92,7 +92,7 @@ void Kubelets::finish_driver(NodeState& node, const Run& run) {
   for (const auto& [key, plugin] : node.runs) {
     if (plugin->role != Role::dra_plugin || !plugin->running()) continue;
     plugin->nvml = node.machine.open_nvml();
-    if (plugin->ready && !plugin->deleting) publish_slice(node, plugin->nvml);
+    if (plugin->ready && !plugin->deleting) publish_slice(node, plugin);
   }
 }
 
@@ -120,7 +120,17 @@ const NvmlHandle* Kubelets::plugin_of(const NodeState& node) const {
   return nullptr;
 }
 
-void Kubelets::publish_slice(NodeState& node, const NvmlHandle& handle) {
+void Kubelets::publish_slice(NodeState& node, const Run& plugin) {
+  const Duration late = scaled(node, node.machine.behaviour.slices_late);
+  if (late == Duration(0)) return write_slice(node, plugin->nvml);
+  parts_.loop.after(late, scope_.bind([this, weak = std::weak_ptr(plugin)] {
+    Run alive = weak.lock();
+    if (!alive || !alive->ready || alive->deleting) return;
+    write_slice(nodes_.at(alive->node()), alive->nvml);
+  }));
+}
+
+void Kubelets::write_slice(NodeState& node, const NvmlHandle& handle) {
   Object object = view_.nodes().find({"", node.machine.name()});
   std::string_view uid = object ? object->meta.uid.view() : std::string_view();
   Json slice = slice_object(node.machine, handle, uid, ++node.slice_generation);

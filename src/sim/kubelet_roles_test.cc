@@ -119,6 +119,23 @@ TEST(KubeletRolesTest, ADriverMayNeverBecomeReady) {
   EXPECT_FALSE(pod.ready);
 }
 
+TEST(KubeletRolesTest, APluginMayPublishItsDevicesLate) {
+  ClusterOptions options = fleet_of(1);
+  options.simulated.kubelets.behaviours["gpu-1"].slices_late = minutes(5);
+  Cluster cluster(options);
+  cluster.fleet.start();
+  auto slice = [&] {
+    return cluster.backend.store.shelf("resourceslices.resource.k8s.io")
+        .find({"", slice_name("gpu-1")});
+  };
+  ASSERT_TRUE(run_until(
+      cluster, [&] { return pod_of(cluster, dra_daemon_set_name, "gpu-1").ready; }, minutes(10)));
+  cluster.loop.run_for(minutes(4));
+  EXPECT_EQ(slice(), nullptr);
+  cluster.loop.run_for(minutes(2));
+  EXPECT_NE(slice(), nullptr);
+}
+
 // Seed 001: the plugin was restarted while the machine was between two drivers.
 TEST(KubeletRolesTest, APluginThatStartsDuringTheMigrationHasEmptyDevices) {
   Cluster cluster(fleet_of(1));

@@ -190,7 +190,7 @@ void Kubelets::become_ready(NodeState& node, const Run& run) {
   publish(run);
   run->step = Step::running;
   if (run->role == Role::driver) wake(node);
-  if (run->role == Role::dra_plugin) publish_slice(node, run->nvml);
+  if (run->role == Role::dra_plugin) publish_slice(node, run);
   if (run->run_time >= Duration(0)) go_to(run, Step::finish, scaled(node, run->run_time));
 }
 

@@ -163,7 +163,8 @@ class Kubelets {
   void leave_driver(NodeState& node, const Run& run);
   bool driver_ready(const NodeState& node) const;
   const NvmlHandle* plugin_of(const NodeState& node) const;
-  void publish_slice(NodeState& node, const NvmlHandle& handle);
+  void publish_slice(NodeState& node, const Run& plugin);
+  void write_slice(NodeState& node, const NvmlHandle& handle);
   void wake(NodeState& node);
 
   void publish(const Run& run);

@@ -32,6 +32,7 @@ class Drawer {
     scenario_.to_version = new_version;
     draw_steps();
     draw_faults();
+    draw_late_slices(seed);
     std::stable_sort(scenario_.steps.begin(), scenario_.steps.end(),
                      [](const auto& left, const auto& right) { return left.at < right.at; });
     add_the_end();
@@ -120,6 +121,21 @@ class Drawer {
     double strength = chance(0.15) ? 0 : 0.05 * (1 + number(20));
     add_faults(scenario_, random_fault_plan(random_, strength, scope));
     if (chance(0.3)) scenario_.controllers = 2;
+  }
+
+  // By lots of its own: what a seed has been so far, it stays.
+  void draw_late_slices(uint64_t seed) {
+    SeededRandom random(seed * 13 + 12);
+    if (random.below(10) != 0) return;
+    NodeChoice choice;
+    NodeBehaviour behaviour;
+    choice.numbers.push_back(1 + static_cast<int>(random.below(static_cast<uint64_t>(nodes()))));
+    behaviour.slices_late = seconds(10 + static_cast<int64_t>(random.below(290)));
+    // One machine has one fault.
+    bool is_taken =
+        std::any_of(scenario_.machines.begin(), scenario_.machines.end(),
+                    [&](const auto& machine) { return machine.first.numbers == choice.numbers; });
+    if (!is_taken) scenario_.machines.emplace_back(std::move(choice), std::move(behaviour));
   }
 
   NodeChoice some_nodes() {

@@ -106,6 +106,7 @@ NodeBehaviour read_behaviour(StrictReader& reader) {
     behaviour.gate_speeds = read_rates(*speeds, reader.path("gateSpeeds"), reader.error());
   }
   reader.duration("driverLoad", behaviour.driver_load);
+  reader.duration("slicesLate", behaviour.slices_late);
   return behaviour;
 }
 

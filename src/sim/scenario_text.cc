@@ -35,6 +35,7 @@ Json json_of(const NodeChoice& choice, const NodeBehaviour& behaviour) {
   if (!speeds.empty()) machine["gateSpeeds"] = std::move(speeds);
   if (behaviour.keeps_operands) machine["keepsOperands"] = true;
   if (behaviour.driver_load > Duration(0)) machine["driverLoad"] = json_of(behaviour.driver_load);
+  if (behaviour.slices_late > Duration(0)) machine["slicesLate"] = json_of(behaviour.slices_late);
   if (behaviour.slowness != 1.0) machine["slowness"] = behaviour.slowness;
   return machine;
 }

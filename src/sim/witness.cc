@@ -42,6 +42,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   last_node_change_ = cluster_.loop.uptime();
   add<MaxUnavailable>();
   add<MaxParallel>();
+  add<SlotsFit>();
   add<NoSkippedState>();
   add<WholeSteps>();
   add<OneUpgradePerCause>();

@@ -173,7 +173,7 @@ Decision decide_idle(const Situation& situation) {
 }
 
 Decision decide_required(const Situation& situation) {
-  // A slot that was given just before a pause is kept, and used after it.
+  // A slot that was given just before a pause is kept, and used after it if it still fits.
   bool held = held_by_switch(situation.policy()) || situation.view.held_by_rollout;
   if (situation.view.granted && !held) {
     if (!situation.view.driver.is_revision_unknown()) return begin(situation);

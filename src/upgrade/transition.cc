@@ -134,7 +134,8 @@ Decision fail_node(const Situation& situation, Reason reason) {
 }
 
 Decision return_slot(const Situation& situation, Reason reason) {
-  Decision decision = hold(std::move(reason));
+  // In the second in which one was returned before, nothing would be written.
+  Decision decision = hold(std::move(reason), seconds(1));
   annotate(decision, situation, std::string(slot_returned_annotation),
            format_rfc3339(situation.now));
   return decision;

@@ -169,6 +169,11 @@ TEST(ReturnSlot, WritesToTheNodeAndIsGoneWithTheNextStep) {
   EXPECT_FALSE(decision.patch()->to);
   scene.apply(*decision.patch());
   EXPECT_EQ(scene.annotation(slot_returned_annotation), format_rfc3339(scene.now));
+  // The same second again: nothing to write, and so nothing that would wake the controller.
+  const fleet::NodeView returned = scene.view();
+  decision = return_slot({returned, pool, scene.rules, scene.now}, {"ParallelLimit", "", ""});
+  EXPECT_EQ(decision.patch(), nullptr);
+  EXPECT_EQ(decision.look_again, seconds(1));
   scene.granted = true;
   decision = scene.decide();
   ASSERT_EQ(entered(decision), State::cordon);
