@@ -453,6 +453,8 @@ bool FleetWatch::is_behind_on_driver(const FreshNode& fresh, const fleet::NodeVi
 }
 
 bool FleetWatch::is_behind_on_revisions(const FreshNode& fresh, const fleet::DriverView& driver) {
+  // Which it is cannot be told at the moment, and who decides something all the same knows that.
+  if (driver.newest_revision.empty()) return false;
   auto revisions = fresh.revisions;
   std::erase_if(revisions, [&](const auto& revision) {
     const OwnerReference* owner = revision->meta.controller();

@@ -233,6 +233,9 @@ TEST(FreshView, ARevisionThatTheWatchHasNotShownKeepsTheNode) {
   EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view));
   add("a", "second", 2);
   EXPECT_TRUE(FleetWatch::is_behind_on_driver(fresh, view));
+  view.driver.newest_revision = "";
+  EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view)) << "not known, and so not wrong";
+  view.driver.newest_revision = "first";
   fresh.has_read_revisions = false;
   EXPECT_FALSE(FleetWatch::is_behind_on_driver(fresh, view)) << "nobody asked";
 }

@@ -142,14 +142,18 @@ bool DaemonSetController::sync_revision(const GenericObject& daemon_set, State& 
     state.hash = template_hash(template_of(daemon_set));
     state.template_text_version = generation;
   }
-  int64_t newest = 0;
+  int64_t newest = 0;  // of the others
   Object same;
   view_.of(resource::controller_revisions)
       .for_each("owner", state.uid, [&](const Object& revision) {
-        newest = std::max(newest, as_integer(find(*revision->document, "revision")));
-        if (revision->meta.labels.get(hash_label) == state.hash) same = revision;
+        if (revision->meta.labels.get(hash_label) == state.hash) {
+          same = revision;
+        } else {
+          newest = std::max(newest, as_integer(find(*revision->document, "revision")));
+        }
       });
-  if (same && as_integer(find(*same->document, "revision")) == newest) return true;
+  // Two may have one number, where one was made on an old view: that is not the newest yet.
+  if (same && as_integer(find(*same->document, "revision")) > newest) return true;
 
   std::string key = daemon_set.meta.key().text();
   kube::Request request;

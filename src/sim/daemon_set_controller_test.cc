@@ -117,6 +117,25 @@ TEST(DaemonSetControllerTest, OnDeleteWaitsAndAnOldTemplateGetsItsOldRevisionBac
   EXPECT_EQ(as_integer(find(status, "updatedNumberScheduled")), 2);
 }
 
+// One of them was made on an old view.
+TEST(DaemonSetControllerTest, OfTwoRevisionsWithOneNumberTheWantedBecomesTheNewest) {
+  Cluster cluster(fleet_of(1));
+  ASSERT_TRUE(cluster.start());
+  auto first = revisions_of(cluster, driver_daemon_set_name);
+  ASSERT_TRUE(cluster.set_driver_version(new_version));
+  cluster.loop.run_for(minutes(1));
+  ObjectKey key{std::string(operator_namespace),
+                fmt::format("{}-{}", driver_daemon_set_name, first[0].hash)};
+  ASSERT_TRUE(
+      cluster.call(merge_patch(resource::controller_revisions, key, JsonObject{{"revision", 2}})));
+  cluster.loop.run_for(minutes(1));
+  auto both = revisions_of(cluster, driver_daemon_set_name);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].hash, first[0].hash);
+  EXPECT_EQ(both[0].revision, 2);
+  EXPECT_EQ(both[1].revision, 3);
+}
+
 TEST(DaemonSetControllerTest, ARollingUpdateNeverHasMoreThanItsLimitOut) {
   Cluster cluster(fleet_of(6));
   ASSERT_TRUE(cluster.start());

@@ -51,25 +51,31 @@ void TrueReasons::on_change(const std::string& storage, const apiserver::Change&
     return budget && as_integer(find(budget->json(), "status", "disruptionsAllowed")) == 0;
   };
   if (blocks(change.object) || blocks(change.before)) {
-    blocked_[change.object->key()] = truth().uptime();
+    bool gone = change.type == kube::WatchEventType::deleted;
+    blocked_[change.object->key()] = {truth().uptime(), gone, change.object->document()};
   }
 }
 
 bool TrueReasons::blocked_lately(const std::string& node) const {
-  const auto& budgets = truth().cluster().backend.store.shelf(budget_storage).objects();
-  for (const auto& [key, pod] : truth().pods_on(node)) {
-    for (const auto& [name, budget] : budgets) {
-      if (name.ns != key.ns) continue;
-      auto selector = LabelSelector::from_json(find(budget->json(), "spec", "selector"));
-      if (!selector || !selector->matches_object(*pod.object)) continue;
-      if (as_integer(find(budget->json(), "status", "disruptionsAllowed")) == 0) return true;
-      // Tries are half a minute apart: what the last one met may have passed.
-      auto at = blocked_.find(name);
-      Duration long_ago = std::max(truth().blindness, minutes(1));
-      if (at != blocked_.end() && truth().uptime() - at->second <= long_ago) return true;
-    }
+  auto is_of_node = [&](const ObjectKey& budget, const Json& object) {
+    auto selector = LabelSelector::from_json(find(object, "spec", "selector"));
+    const auto& pods = truth().pods_on(node);
+    return selector && std::any_of(pods.begin(), pods.end(), [&](const auto& pod) {
+             return pod.first.ns == budget.ns && selector->matches_object(*pod.second.object);
+           });
+  };
+  for (const auto& [name, budget] :
+       truth().cluster().backend.store.shelf(budget_storage).objects()) {
+    bool blocks = as_integer(find(budget->json(), "status", "disruptionsAllowed")) == 0;
+    if (blocks && is_of_node(name, budget->json())) return true;
   }
-  return false;
+  // Tries are half a minute apart: what the last one met may have passed. But one that is gone is
+  // tried again at once, by who has heard of it.
+  return std::any_of(blocked_.begin(), blocked_.end(), [&](const auto& entry) {
+    const Blocked& blocked = entry.second;
+    Duration long_ago = blocked.gone ? truth().blindness : std::max(truth().blindness, minutes(1));
+    return truth().uptime() - blocked.last <= long_ago && is_of_node(entry.first, *blocked.budget);
+  });
 }
 
 std::string TrueReasons::objection_to_driver(const NodeStep& step, std::string_view reason) const {

@@ -26,8 +26,12 @@ class TrueReasons final : public Invariant {
   std::string objection_to_wait(const NodeTruth& node, std::string_view reason) const;
   bool blocked_lately(const std::string& node) const;
 
-  // When each budget last allowed nothing.
-  std::map<ObjectKey, Duration> blocked_;
+  struct Blocked {
+    Duration last{0};  // when it last allowed nothing
+    bool gone = false;
+    Document budget;
+  };
+  std::map<ObjectKey, Blocked> blocked_;
 };
 
 }  // namespace lockstep::sim

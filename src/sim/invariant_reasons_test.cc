@@ -47,6 +47,23 @@ TEST_F(ReasonsTest, ABudgetThatBlocksMayBeBlamed) {
   expect_innocent();
 }
 
+TEST_F(ReasonsTest, ABudgetThatIsGoneMayBeBlamedForAsLongAsNobodyHasToKnow) {
+  WorkloadOptions workloads;
+  workloads.deployment_replicas = 4;
+  workloads.min_available = 4;
+  for (bool is_known : {false, true}) {
+    start(JsonObject{{"autoUpgrade", true}}, workloads);
+    cluster->loop.run_for(minutes(2));
+    go_to_eviction("gpu-1");
+    EXPECT_TRUE(cluster->call(
+        kube::remove(resource::pod_disruption_budgets, {"ml-training", "inference"})));
+    cluster->loop.run_for(seconds(is_known ? 20 : 2));
+    fail("gpu-1", "BlockedByDisruptionBudget");
+    EXPECT_EQ(witness->violations().size(), is_known ? 1 : 0);
+    witness.reset();
+  }
+}
+
 TEST_F(ReasonsTest, SeesProtectedPodsThatAreNotThere) {
   start();
   go_to_eviction("gpu-1");

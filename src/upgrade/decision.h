@@ -70,8 +70,9 @@ struct Decision {
   // And on the driver's DaemonSet as it is now: for all that would not be done for another
   // revision.
   bool needs_fresh_driver = true;
-  // And on its revisions: the driver pod looks as it should although nobody has replaced it. Either
-  // the change was taken back, or we have not heard of the newest revision.
+  // And on its revisions: for what depends on which is the newest. Where the driver pod looks as it
+  // should although nobody has replaced it, either the change was taken back, or we have not heard
+  // of the newest.
   bool needs_fresh_revisions = false;
 
   const NodePatch* patch() const { return std::get_if<NodePatch>(&write); }

@@ -86,7 +86,7 @@ std::optional<Reason> find_timeout(const Situation& situation, std::string_view 
 bool is_from_before(const Situation& situation, const Pod& pod) {
   const Text* began_with = situation.node().meta.annotations.find(fleet::began_with_annotation);
   if (began_with != nullptr) return *began_with == pod.meta.uid;
-  // Somebody else began it: only the times are left.
+  // Somebody else began it, or none was seen then: only the times are left.
   return pod.meta.created < fleet::state_since(situation.node());
 }
 
@@ -101,6 +101,20 @@ bool is_broken_from_before(const Situation& situation, const Pod& pod) {
                                                 status.waiting_reason == "CrashLoopBackOff";
                                        }) != nullptr;
   return has_failed || situation.now - pod.meta.created >= situation.policy().deadlines.restart;
+}
+
+bool knows_what_it_began_with(const Node& node) {
+  return node.meta.annotations.find(fleet::began_with_annotation) != nullptr;
+}
+
+// By a clock that is ahead of the API's, every pod that comes is from before: that question is
+// asked once.
+Decision remember_beginning(const Situation& situation, Reason reason) {
+  Decision decision = hold(std::move(reason));
+  annotate(decision, situation, std::string(fleet::began_with_annotation),
+           situation.view.driver.pod->meta.uid.str());
+  decision.needs_fresh_view = true;
+  return decision;
 }
 
 Decision delete_driver_pod(const Situation& situation, Reason reason) {
@@ -222,13 +236,16 @@ Decision decide_pod_restart(const Situation& situation) {
     }
   }
   if (to_be_replaced) {
-    return delete_driver_pod(
-        situation,
-        {"RestartsDriver",
-         fmt::format("restarts the driver pod {} (revision {}, newest {})", name_pod(*driver.pod),
-                     driver.pod->meta.labels.get(fleet::revision_label),
-                     driver.newest_revision.view()),
-         ""});
+    Reason reason{
+        "RestartsDriver",
+        fmt::format("restarts the driver pod {} (revision {}, newest {})", name_pod(*driver.pod),
+                    driver.pod->meta.labels.get(fleet::revision_label),
+                    driver.newest_revision.view()),
+        ""};
+    if (driver.is_in_sync() && !knows_what_it_began_with(situation.node())) {
+      return remember_beginning(situation, std::move(reason));
+    }
+    return delete_driver_pod(situation, std::move(reason));
   }
   if (!driver.is_in_sync()) {
     return wait_for_driver(situation, "RevisionUnknown",
@@ -301,12 +318,16 @@ bool has_recovered(const fleet::NodeView& view, const Rules& rules) {
 Decision decide_failed(const Situation& situation) {
   const fleet::NodeView& view = situation.view;
   if (is_newer_than_failed(view)) {
-    return enter(situation, State::required,
-                 {"NewerRevision",
-                  fmt::format("the upgrade to revision {} failed, and the newest is now {}",
-                              view.node->meta.annotations.get(fleet::failed_revision_annotation),
-                              view.driver.newest_revision.view()),
-                  ""});
+    Decision decision =
+        enter(situation, State::required,
+              {"NewerRevision",
+               fmt::format("the upgrade to revision {} failed, and the newest is now {}",
+                           view.node->meta.annotations.get(fleet::failed_revision_annotation),
+                           view.driver.newest_revision.view()),
+               ""});
+    // Or that of which it is told is newer than what we know.
+    decision.needs_fresh_view = decision.needs_fresh_revisions = true;
+    return decision;
   }
   if (has_recovered(view, situation.rules)) return recover(situation);
   std::string_view failure = failure_of(view);

@@ -256,19 +256,39 @@ Scene retrying(Pod driver) {
   return scene;
 }
 
+// As one that began with this pod.
+Names removed_from_before(Pod driver) {
+  const std::string uid = driver.meta.uid.str();
+  Scene scene = retrying(std::move(driver));
+  scene.annotate(std::string(fleet::began_with_annotation), uid);
+  return removed(scene.decide());
+}
+
 TEST(Retry, DeletesAnInSyncButBrokenPodFromBefore) {
   Time before = test_time - hours(1);
-  EXPECT_EQ(removed(retrying(crashing(make_driver_pod("new", before), 20)).decide()),
+  EXPECT_EQ(removed_from_before(crashing(make_driver_pod("new", before), 20)),
             (Names{"delete driver-new"}));
-  EXPECT_EQ(
-      removed(retrying(waiting_in(make_driver_pod("new", before), "ImagePullBackOff")).decide()),
-      (Names{"delete driver-new"}));
+  EXPECT_EQ(removed_from_before(waiting_in(make_driver_pod("new", before), "ImagePullBackOff")),
+            (Names{"delete driver-new"}));
   Pod failed = not_ready(make_driver_pod("new", test_time - minutes(1)));
   failed.phase = PodPhase::failed;
-  EXPECT_EQ(removed(retrying(failed).decide()), (Names{"delete driver-new"}));
-  EXPECT_EQ(removed(retrying(not_ready(make_driver_pod("new", before))).decide()),
+  EXPECT_EQ(removed_from_before(failed), (Names{"delete driver-new"}));
+  EXPECT_EQ(removed_from_before(not_ready(make_driver_pod("new", before))),
             (Names{"delete driver-new"}))
       << "it did not start within the deadline";
+}
+
+// Where nobody wrote down with which pod it began, the times tell; and a clock that is ahead would
+// say the same of every pod that comes after this one.
+TEST(Retry, JudgesByTheClockOnlyOnce) {
+  Scene scene = retrying(crashing(make_driver_pod("new", test_time - hours(1)), 2));
+  Decision decision = scene.decide();
+  ASSERT_NE(decision.patch(), nullptr);
+  EXPECT_TRUE(removed(decision).empty());
+  scene.apply(*decision.patch());
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-new"}));
+  scene.driver->meta.uid = "its successor";
+  EXPECT_FALSE(scene.decide().writes()) << "old by its time, and new";
 }
 
 TEST(Retry, LetsADriverThatWaitsForSafeLoadLoadBeforeItJudgesIt) {
@@ -398,6 +418,7 @@ TEST(Failed, ANewerRevisionSendsTheNodeToUpgradeRequired) {
     scene.driver = make_driver_pod("older");
     EXPECT_EQ(entered(scene.decide()), State::required) << failure;
     EXPECT_EQ(scene.decide().reason.name, "NewerRevision");
+    EXPECT_TRUE(scene.decide().needs_fresh_revisions) << "or the one that failed is newer";
     scene.newest = "";
     EXPECT_FALSE(scene.decide().writes()) << "nothing newer is known";
   }

@@ -129,7 +129,8 @@ Decision fail_node(const Situation& situation, Reason reason) {
            revision.empty() ? std::nullopt : std::optional(revision.str()));
   decision.events = {{true, fmt::format("Driver upgrade failed in {}: {}",
                                         fleet::display_name(situation.state()), failure)}};
-  decision.needs_fresh_view = true;
+  // Another of us, who knows of a newer revision, would try it again at once, as often as we fail.
+  decision.needs_fresh_view = decision.needs_fresh_revisions = true;
   return decision;
 }
 

@@ -91,6 +91,8 @@ TEST(Transition, AFailureStandsOnTheNodeAndInOneWarningThatNamesItsReason) {
   EXPECT_EQ(decision.events[0].message,
             "Driver upgrade failed in pod-deletion-required: ProtectedPods: two pods");
   EXPECT_FALSE(decision.patch()->unschedulable.has_value()) << "it stays as it is";
+  EXPECT_TRUE(decision.needs_fresh_view);
+  EXPECT_TRUE(decision.needs_fresh_revisions) << "who knows of a newer one would try again at once";
 }
 
 TEST(Transition, AFailureWhileTheRevisionIsUnknownForgetsAnOlderOne) {
