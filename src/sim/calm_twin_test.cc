@@ -106,10 +106,16 @@ TEST(CalmTwin, PodsThatNobodyMakesAnewMayHaveGoneOrNot) {
 
 TEST(CalmTwin, PodsThatHaveEndedAreOfNoInterest) {
   Scenario scenario = read("nodes: 1\nexpect: {done: all}\n");
-  RunSummary none = ended({{"Job a/b", {{"running pods", "0"}}}});
+  RunSummary none = ended({{"ReplicaSet a/b", {{"running pods", "0"}}}});
   EXPECT_TRUE(compare_with_twin(scenario, none, ended({})).empty());
-  EXPECT_EQ(compare_with_twin(scenario, none, ended({{"Job a/b", {{"running pods", "1"}}}})).size(),
-            1u);
+  RunSummary one = ended({{"ReplicaSet a/b", {{"running pods", "1"}}}});
+  EXPECT_EQ(compare_with_twin(scenario, none, one).size(), 1u);
+}
+
+TEST(CalmTwin, WhenAJobIsOverIsAQuestionOfTime) {
+  Scenario scenario = read("nodes: 1\nexpect: {done: all}\n");
+  RunSummary runs = ended({{"Job a/b", {{"running pods", "1"}}}});
+  EXPECT_TRUE(compare_with_twin(scenario, runs, ended({})).empty());
 }
 
 TEST(CalmTwin, WhoFailsBehindALastingObstacleIsAQuestionOfTime) {

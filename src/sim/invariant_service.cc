@@ -43,6 +43,7 @@ void FitForService::on_node(const NodeStep& step) {
 }
 
 void FitForService::on_pod_end(const PodEnd& end) {
+  if (!end.ours && is_validator_pod(end.pod)) validator_ended_[end.node] = truth().uptime();
   if (!is_driver_pod(end.pod) || end.node.empty()) return;
   restarts_[end.node] = {end.ours, truth().cluster().kubelets().machine(end.node).generation(),
                          truth().cluster().loop.uptime()};
@@ -160,7 +161,10 @@ void FitForService::check_validators(const std::string& node) const {
                       node, key.text()));
     }
   }
-  if (!found) accuse(fmt::format("{} is to return to service without a validator", node));
+  if (found) return;
+  auto ended = validator_ended_.find(node);
+  if (ended != validator_ended_.end() && truth().came_meanwhile(ended->second)) return;
+  accuse(fmt::format("{} is to return to service without a validator", node));
 }
 
 bool FitForService::validated_another_load(const std::string& node, const ObjectKey& key) const {
@@ -175,7 +179,7 @@ bool FitForService::validated_another_load(const std::string& node, const Object
 
 bool FitForService::never_ready(const std::string& node, const ObjectKey& key,
                                 const PodTruth& pod) const {
-  if (is_ready_pod(*pod.object)) return false;
+  if (is_ready_pod(*pod.object) || truth().came_meanwhile(pod.bound)) return false;
   const PodRun* run = truth().cluster().kubelets().find_run(node, key);
   return run == nullptr || !run->ready_since.is_set();
 }

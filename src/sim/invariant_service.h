@@ -45,7 +45,8 @@ class FitForService final : public Invariant {
     uint64_t generation = 0;  // that was loaded when the driver pod was made to go
     Duration at{0};
   };
-  std::map<std::string, Restart> restarts_;    // by node, the last
+  std::map<std::string, Restart> restarts_;          // by node, the last
+  std::map<std::string, Duration> validator_ended_;  // by node, by others' doing, the last
   std::map<std::string, Duration> published_;  // ResourceSlices, by name, when they last changed
 };
 

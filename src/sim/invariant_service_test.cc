@@ -111,6 +111,26 @@ TEST_F(ServiceTest, SeesAValidatorThatIsMissing) {
   expect_violation("gpu-1 is to return to service without a validator");
 }
 
+// The write was on its way while others replaced the validator.
+TEST_F(ServiceTest, AValidatorThatCameWhileTheWriteWasOnItsWayIsNotHeldAgainstIt) {
+  start();
+  go_to_validation("gpu-1");
+  cluster->loop.run_for(seconds(2));
+  restart_client("gpu-1");
+  restart_validator("gpu-1");
+  cluster->loop.run_for(minutes(3));
+  WitnessOptions late;
+  late.blindness = seconds(5);
+  late.lateness = seconds(30);
+  witness.emplace(*cluster, late);
+  EXPECT_TRUE(
+      cluster->call(kube::remove(resource::pods, pod_on(validator_daemon_set_name, "gpu-1"))));
+  cluster->loop.run_for(seconds(6));
+  EXPECT_FALSE(pod_of(*cluster, validator_daemon_set_name, "gpu-1").ready);
+  go("gpu-1", {State::uncordon});
+  expect_innocent();
+}
+
 TEST_F(ServiceTest, SeesAValidatorThatNeverBecameReady) {
   start();
   NodeBehaviour bad;

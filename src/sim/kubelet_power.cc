@@ -36,9 +36,13 @@ void Kubelets::switch_on(const std::string& node) {
 // What was bound to the node while nobody was there to see it.
 void Kubelets::admit_all(NodeState& node) {
   for (const Object& pod : view_.pods().find_all("node", node.machine.name())) {
-    if (node.runs.contains(pod->meta.key()) || is_finished(*pod) || pod->meta.is_deleting())
-      continue;
-    admit(node, *pod);
+    if (node.runs.contains(pod->meta.key())) continue;
+    if (pod->meta.is_deleting()) {
+      // It never ran here: only its removal is still to be done.
+      writer_.send(remove_exactly(resource::pods, pod->meta.key(), pod->meta.uid, 0));
+    } else if (!is_finished(*pod)) {
+      admit(node, *pod);
+    }
   }
 }
 

@@ -94,6 +94,19 @@ TEST(KubeletPower, APodThatWasDeletedWhileTheMachineWasOffGoesWhenItIsOn) {
   EXPECT_TRUE(work_pod(cluster, "work").meta.name.empty());
 }
 
+TEST(KubeletPower, APodThatWasBoundAndDeletedWhileTheMachineWasOffGoesWhenItIsOn) {
+  Cluster cluster(fleet_of(1));
+  ASSERT_TRUE(cluster.start());
+  cluster.kubelets().switch_off("gpu-1");
+  add_gpu_pod(cluster, "work", "gpu-1");
+  ASSERT_TRUE(cluster.call(kube::remove(resource::pods, {"ml-training", "work"})));
+  cluster.loop.run_for(minutes(1));
+  EXPECT_FALSE(work_pod(cluster, "work").meta.name.empty());
+  cluster.kubelets().switch_on("gpu-1");
+  cluster.loop.run_for(seconds(10));
+  EXPECT_TRUE(work_pod(cluster, "work").meta.name.empty());
+}
+
 TEST(KubeletPower, APodThatWasBoundWhileTheMachineWasOffStartsWhenItIsOn) {
   Cluster cluster(fleet_of(1));
   ASSERT_TRUE(cluster.start());

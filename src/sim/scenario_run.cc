@@ -58,6 +58,9 @@ WitnessOptions witness_options(const Scenario& scenario, const Disturbances& dis
   bool sees_all = scenario.controller_faults == 0 && !scenario.controller_weights &&
                   std::none_of(scenario.steps.begin(), scenario.steps.end(), blinds);
   if (sees_all) options.blindness = seconds(5);
+  bool sends_late = scenario.controller_faults > 0 ||
+                    (scenario.controller_weights && scenario.controller_weights->request_late > 0);
+  if (sends_late) options.lateness = kube::Request().limit + seconds(5);
   for (const Freeze& freeze : disturbances.freezes) {
     options.blindness = std::max(options.blindness, freeze.length + seconds(5));
   }
@@ -449,8 +452,11 @@ class Run {
   }
 
   void patch_node(const std::string& node, Json patch) {
-    must(cluster_.call(
-        kube::patch(resource::nodes, {"", node}, kube::PatchType::merge, std::move(patch))));
+    auto patched = cluster_.call(
+        kube::patch(resource::nodes, {"", node}, kube::PatchType::merge, std::move(patch)));
+    // A machine that came back and could not register itself yet: there is nothing to be changed.
+    bool is_there = patched || patched.error().kind != ErrorKind::not_found;
+    if (is_there) must(patched);
   }
   void patch_policy(Json patch) {
     must(cluster_.call(kube::patch(cluster_policies, {"", "cluster-policy"}, kube::PatchType::merge,

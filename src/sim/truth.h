@@ -80,6 +80,12 @@ class Truth {
   // How long a change may stay unknown to the controller: nearly nothing on a calm day, minutes
   // where watches lag, break and go silent. What others did since then it cannot be blamed for.
   Duration blindness = minutes(10);
+  // How long a write of the controller's may be on its way: for what came meanwhile it cannot be
+  // blamed, whatever it has read before.
+  Duration lateness{0};
+  bool came_meanwhile(Duration when) const {
+    return lateness > Duration::zero() && when >= uptime() - lateness;
+  }
   // When the controller's clock was last set.
   Time clock_set;
   bool may_be_unknown(Duration when) const { return when >= uptime() - blindness; }

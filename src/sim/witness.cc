@@ -38,6 +38,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
             on_change(storage, change);
           })) {
   truth_.blindness = options.blindness;
+  truth_.lateness = options.lateness;
   for (const auto& [name, node] : truth_.nodes()) ++by_state_[node.state];
   last_node_change_ = cluster_.loop.uptime();
   add<MaxUnavailable>();

@@ -29,6 +29,8 @@ struct WitnessOptions {
   // How long others' changes may stay hidden from the controller. With watches that lag, break or
   // go silent a long time; on a calm day a few seconds, and every invariant is strict.
   Duration blindness = minutes(10);
+  // How long a write of the controller's may be on its way.
+  Duration lateness{0};
   // The controller is to renew the driver's clients before a node returns to service.
   bool clients_renewed = true;
 };

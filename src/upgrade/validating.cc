@@ -94,7 +94,10 @@ Decision decide_validation(const Situation& situation) {
         "NewerRevision",
         fmt::format("a newer revision came meanwhile ({})", driver.newest_revision.view()), ""};
     if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
-    return enter(situation, State::pod_restart, std::move(reason));
+    Decision decision = enter(situation, State::pod_restart, std::move(reason));
+    // Or the revision that we know as the newest is old, and another of us knows that.
+    decision.needs_fresh_view = decision.needs_fresh_revisions = true;
+    return decision;
   }
   // The machine was restarted meanwhile: nobody else would tell the driver that it may load.
   if (fleet::waits_for_safe_load(situation.node(), situation.rules.keys)) {

@@ -37,6 +37,17 @@ TEST(Validation, GoesToDoneWhenTheNodeWasCordonedBefore) {
   EXPECT_FALSE(decision.patch()->unschedulable.has_value());
 }
 
+// Of two of us the one that has not heard of the last change takes the revision before it for
+// newer.
+TEST(Validation, ANewerRevisionIsBelievedOnTheClustersOwnWord) {
+  Scene scene = validating();
+  scene.newest = "newer";
+  Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::pod_restart);
+  EXPECT_TRUE(decision.needs_fresh_view);
+  EXPECT_TRUE(decision.needs_fresh_revisions);
+}
+
 TEST(Validation, FailsAfterTheDeadlineWithoutAReadyValidator) {
   Scene scene = validating(seconds(599));
   scene.validators = {not_ready(validator(after))};
