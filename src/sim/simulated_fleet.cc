@@ -18,6 +18,7 @@ SimulatedFleet::SimulatedFleet(Parts parts, SimulatedFleetOptions options)
     workloads_ = std::make_unique<WorkloadControllers>(parts_, view_);
     claims_ = std::make_unique<ClaimController>(parts_, view_);
     scheduler_ = std::make_unique<Scheduler>(parts_, view_);
+    collector_ = std::make_unique<PodCollector>(parts_, view_);
   }
   if (actors.gpu_operator)
     operator_ = std::make_unique<GpuOperator>(parts_, view_, options_.gpu_operator);

@@ -19,6 +19,7 @@
 #include "sim/kubelets.h"
 #include "sim/operator.h"
 #include "sim/parts.h"
+#include "sim/pod_collector.h"
 #include "sim/scheduler.h"
 #include "sim/view.h"
 #include "sim/workload_controllers.h"
@@ -76,6 +77,7 @@ class SimulatedFleet {
   std::unique_ptr<WorkloadControllers> workloads_;
   std::unique_ptr<ClaimController> claims_;
   std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<PodCollector> collector_;
   std::vector<kube::Request> to_load_;
   size_t loaded_ = 0;
   int tries_ = 0;
