@@ -19,6 +19,14 @@ class ServiceTest : public InvariantTest {
   void restart_validator(const std::string& node) {
     EXPECT_EQ(remove(pod_on(validator_daemon_set_name, node)), 200);
   }
+  // As far as all that uses the driver has been renewed.
+  void validate(const std::string& node) {
+    go_to_validation(node);
+    cluster->loop.run_for(seconds(2));
+    restart_client(node);
+    restart_validator(node);
+    cluster->loop.run_for(minutes(3));
+  }
 };
 
 TEST_F(ServiceTest, SeesTheUncordonOfANodeThatSomebodyElseHadCordoned) {
@@ -45,11 +53,7 @@ TEST_F(ServiceTest, PeopleMayUncordonWhatTheyCordoned) {
 
 TEST_F(ServiceTest, ANodeWhoseClientsAndValidatorsAreNewReturns) {
   start();
-  go_to_validation("gpu-1");
-  cluster->loop.run_for(seconds(2));
-  restart_client("gpu-1");
-  restart_validator("gpu-1");
-  cluster->loop.run_for(minutes(3));
+  validate("gpu-1");
   go("gpu-1", {State::uncordon, State::done});
   expect_innocent();
 }
@@ -87,11 +91,7 @@ TEST_F(ServiceTest, SeesDevicesThatTellOfTheDriverBefore) {
   NodeBehaviour slow;
   slow.slices_late = minutes(30);
   cluster->kubelets().set_behaviour("gpu-1", slow);
-  go_to_validation("gpu-1");
-  cluster->loop.run_for(seconds(2));
-  restart_client("gpu-1");
-  restart_validator("gpu-1");
-  cluster->loop.run_for(minutes(3));
+  validate("gpu-1");
   go("gpu-1", {State::uncordon});
   expect_violation(
       "gpu-1 is to return to service, and its ResourceSlice says driver version 580.105.8 where "
@@ -114,11 +114,7 @@ TEST_F(ServiceTest, SeesAValidatorThatIsMissing) {
 // The write was on its way while others replaced the validator.
 TEST_F(ServiceTest, AValidatorThatCameWhileTheWriteWasOnItsWayIsNotHeldAgainstIt) {
   start();
-  go_to_validation("gpu-1");
-  cluster->loop.run_for(seconds(2));
-  restart_client("gpu-1");
-  restart_validator("gpu-1");
-  cluster->loop.run_for(minutes(3));
+  validate("gpu-1");
   WitnessOptions late;
   late.blindness = seconds(5);
   late.lateness = seconds(30);
@@ -136,11 +132,7 @@ TEST_F(ServiceTest, SeesAValidatorThatNeverBecameReady) {
   NodeBehaviour bad;
   bad.validation_fails = new_version;
   cluster->kubelets().set_behaviour("gpu-1", bad);
-  go_to_validation("gpu-1");
-  cluster->loop.run_for(seconds(2));
-  restart_client("gpu-1");
-  restart_validator("gpu-1");
-  cluster->loop.run_for(minutes(3));
+  validate("gpu-1");
   go("gpu-1", {State::uncordon});
   expect_violation("gpu-1 is to return to service, and its validator");
 }
@@ -203,11 +195,7 @@ TEST_F(ServiceTest, SeesAStaleClientThatReturnsWithoutAValidation) {
 // A client from after our restart is stale only because the driver crashed later, by itself.
 TEST_F(ServiceTest, AClientFromAfterTheRestartIsNotOursToRenew) {
   start();
-  go_to_validation("gpu-1");
-  cluster->loop.run_for(seconds(2));
-  restart_client("gpu-1");
-  restart_validator("gpu-1");
-  cluster->loop.run_for(minutes(3));
+  validate("gpu-1");
   go("gpu-1", {State::uncordon, State::done});
   cluster->kubelets().crash_driver("gpu-1");
   cluster->loop.run_for(minutes(5));
