@@ -1,8 +1,18 @@
 # Compiler, linker and warnings, for every target.
 find_program(LOCKSTEP_CCACHE ccache)
-if(LOCKSTEP_CCACHE)
+cmake_path(GET PROJECT_BINARY_DIR PARENT_PATH LOCKSTEP_BUILD_PARENT)
+if(LOCKSTEP_CCACHE AND CMAKE_GENERATOR STREQUAL "Ninja" AND LOCKSTEP_BUILD_PARENT STREQUAL PROJECT_SOURCE_DIR)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/scripts/compile ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
+elseif(LOCKSTEP_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE})
+endif()
+# Nothing that is compiled tells where the clone lies.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # Or its precompiled headers tell when they were made, and no two are the same.
+  add_compile_options(-Xclang -fno-pch-timestamp)
 endif()
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Werror=return-type)

@@ -20,11 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A compiler's cache may have made the path relative to the build folder.
-fs::path project_root() {
-  fs::path here = fs::absolute(__FILE__).lexically_normal();
-  return here.parent_path().parent_path().parent_path();
-}
+fs::path project_root() { return LOCKSTEP_SOURCE_DIR; }
 
 FileMap read_folder(const fs::path& folder) {
   FileMap files;
