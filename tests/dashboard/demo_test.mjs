@@ -6,7 +6,8 @@ import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
-import { byTest, closeBrowser, openPage, Server, sharedBrowser, waitForText } from "./browser.mjs";
+import { setTimeout as pause } from "node:timers/promises";
+import { byTest, closeBrowser, openPage, patience, Server, sharedBrowser, waitForText } from "./browser.mjs";
 
 function get(url, headers = {}) {
   return new Promise((resolve, reject) => {
@@ -17,6 +18,17 @@ function get(url, headers = {}) {
     });
     request.on("error", reject);
   });
+}
+
+// The first snapshot of which this holds.
+async function snapshotWhen(url, holds) {
+  const end = Date.now() + patience;
+  for (;;) {
+    const snapshot = JSON.parse((await get(`${url}api/snapshot`)).body);
+    if (holds(snapshot)) return snapshot;
+    assert.ok(Date.now() < end, `${holds} does not hold of ${JSON.stringify(snapshot)}`);
+    await pause(20);
+  }
 }
 
 // A repository of its own with a version matrix that was moved once.
@@ -35,13 +47,11 @@ function makeVersions(folder) {
 
 // It is read as soon as a page is there to see it.
 async function looksAtVersions(url) {
-  const page = new AbortController();
-  await fetch(`${url}api/events`, { signal: page.signal });
-  let matrix;
-  do {
-    [matrix] = JSON.parse((await get(`${url}api/snapshot`)).body).matrices ?? [];
-  } while (!matrix?.commit);
-  page.abort();
+  // Not by fetch: an answer that nobody reads on is given up when memory is collected.
+  const page = http.get(`${url}api/events`, (events) => events.resume());
+  page.on("error", () => {});
+  const [matrix] = (await snapshotWhen(url, (snapshot) => snapshot.matrices?.[0]?.commit)).matrices;
+  page.destroy();
   assert.deepEqual(matrix.versions, [{ key: "driver", current: "580.126.20", canary: "" }]);
   assert.deepEqual(matrix.history.map((entry) => `${entry.author}: ${entry.subject}`), ["Ada: Driver 580.126.20", "Ada: Driver 580.105.08"]);
   assert.deepEqual(matrix.history[0].changes, [{ slot: "current", key: "driver", before: "580.105.08", after: "580.126.20" }]);
@@ -59,10 +69,7 @@ async function otherCommands(kubeconfig, folder) {
     const server = new Server(process.env.LOCKSTEP_PROGRAM, args);
     try {
       const url = (await server.hear(says))[1];
-      let snapshot;
-      do {
-        snapshot = JSON.parse((await get(`${url}api/snapshot`)).body);
-      } while (snapshot.nodes.length < 12);
+      const snapshot = await snapshotWhen(url, ({ nodes }) => nodes.length >= 12);
       assert.equal(snapshot.nodes.length, 12, args[0]);
       if (args[0] === "dashboard") await looksAtVersions(url);
       assert.equal((await get(url, { Host: "elsewhere.example" })).code, 421, "a name that is not ours");
