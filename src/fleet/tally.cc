@@ -53,6 +53,11 @@ const PoolCounts& Tally::counts(const std::string& pool) const {
   return at == pools_.end() ? none : at->second.counts;
 }
 
+int64_t Tally::reserved_not_ready(const std::string& pool) const {
+  auto at = pools_.find(pool);
+  return at == pools_.end() ? 0 : at->second.reserved_not_ready;
+}
+
 const std::set<Waiting>& Tally::line(const std::string& pool,
                                      std::set<Waiting> Pool::* which) const {
   static const std::set<Waiting> none;
@@ -120,6 +125,7 @@ void Tally::count(const std::string& node, const NodeFacts& facts, int64_t sign)
     counts.unavailable += sign;
   }
   if (is_active(facts.state) || reserved) counts.active += sign;
+  if (reserved && !facts.ready && !facts.unschedulable) pool.reserved_not_ready += sign;
   if (facts.state == State::failed) counts.failed += sign;
   if (facts.state == State::required) counts.waiting += sign;
   if (facts.state == State::done) counts.done += sign;

@@ -64,6 +64,9 @@ class Tally {
   const std::set<std::string>& reserved() const { return reserved_; }
 
   const PoolCounts& counts(const std::string& pool) const;
+  // Of those that were given a slot, how many are in service by their cordon and not Ready: they
+  // are away already, and will be once more when they use it.
+  int64_t reserved_not_ready(const std::string& pool) const;
   // Those that may be given a slot. Cordoned ones are kept apart, as their rules differ: those that
   // a person cordoned, and those that are still cordoned from an earlier try of ours.
   const std::set<Waiting>& startable(const std::string& pool) const;
@@ -83,6 +86,7 @@ class Tally {
  private:
   struct Pool {
     PoolCounts counts;
+    int64_t reserved_not_ready = 0;
     std::set<Waiting> startable;
     std::set<Waiting> startable_cordoned;
     std::set<Waiting> startable_again;

@@ -173,9 +173,12 @@ void Truth::count(const std::string& name, const Membership& before, const Membe
 void Truth::note_total(const std::string& pool_name) {
   Pool& pool = pools_[pool_name];
   auto total = static_cast<int64_t>(pool.nodes.size());
-  if (!pool.totals.empty() && pool.totals.back().second == total) return;
-  forget_before(pool.totals, uptime() - blindness);
-  pool.totals.emplace_back(uptime(), total);
+  if (total == pool.total) return;
+  auto& larger = pool.larger_totals;
+  while (!larger.empty() && !may_be_unknown(larger.front().first)) larger.pop_front();
+  while (!larger.empty() && larger.back().second <= pool.total) larger.pop_back();
+  larger.emplace_back(uptime(), pool.total);
+  pool.total = total;
 }
 
 void Truth::take_pod(const apiserver::Change& change) {
@@ -330,9 +333,10 @@ std::vector<const upgrade::Policy*> Truth::policies(const std::string& pool) con
 
 Truth::Limits Truth::limits(const std::string& pool_name) const {
   int64_t most_nodes = total(pool_name);
-  const auto& totals = pool(pool_name).totals;
-  for (size_t i = 0; i + 1 < totals.size(); ++i) {
-    if (may_be_unknown(totals[i + 1].first)) most_nodes = std::max(most_nodes, totals[i].second);
+  for (const auto& [until, nodes] : pool(pool_name).larger_totals) {
+    if (!may_be_unknown(until)) continue;
+    most_nodes = std::max(most_nodes, nodes);
+    break;
   }
   Limits limits;
   bool unlimited = false;

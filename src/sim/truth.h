@@ -128,7 +128,9 @@ class Truth {
     std::set<std::string> out_by_us;
     std::set<std::string> out_by_others;
     std::set<std::string> active;
-    std::deque<std::pair<Duration, int64_t>> totals;  // since when
+    int64_t total = 0;
+    // Until when there were how many, as far as it was more than ever since: fewer and fewer.
+    std::deque<std::pair<Duration, int64_t>> larger_totals;
   };
   struct Revision {
     int64_t number = 0;

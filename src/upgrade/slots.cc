@@ -280,18 +280,41 @@ std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::str
   return chosen;
 }
 
+namespace {
+
+// A slot that was given and is not used yet.
+Place place_of_slot(const fleet::NodeFacts& facts) {
+  if (facts.state != State::failed) return place_of(facts);
+  return facts.unschedulable ? Place::recovering : Place::recovering_in_service;
+}
+
+// All slots that were given fit at once, this one for certain: nobody has to ask who is first. So
+// it is nearly always, and of thousands of slots each would else be held against all others.
+bool all_slots_fit(const fleet::Tally& tally, const std::string& pool_name, Place place,
+                   const Policy& policy) {
+  const fleet::PoolCounts& counts = tally.counts(pool_name);
+  const Limits limits = limits_of(policy, counts.total);
+  if (limits.parallel > 0 && counts.active > limits.parallel) return false;
+  const int64_t unavailable = counts.unavailable + tally.reserved_not_ready(pool_name);
+  return takes_out_of_service(place) ? unavailable <= limits.unavailable
+                                     : unavailable < limits.unavailable;
+}
+
+}  // namespace
+
 std::optional<Reason> holds_slot(const fleet::Tally& tally, const std::string& pool_name,
                                  const std::string& node, const Policy& policy) {
+  const fleet::NodeFacts* asking = tally.facts(node);
+  if (asking != nullptr && asking->pool == pool_name &&
+      all_slots_fit(tally, pool_name, place_of_slot(*asking), policy)) {
+    return std::nullopt;
+  }
   PoolView pool{pool_name, policy, tally.counts(pool_name), {}};
   std::vector<std::pair<std::string, Place>> given;
   for (const std::string& name : tally.reserved()) {
     const fleet::NodeFacts* facts = tally.facts(name);
     if (facts == nullptr || facts->pool != pool_name || fleet::is_active(facts->state)) continue;
-    Place place = place_of(*facts);
-    if (facts->state == State::failed) {
-      place = facts->unschedulable ? Place::recovering : Place::recovering_in_service;
-    }
-    given.emplace_back(name, place);
+    given.emplace_back(name, place_of_slot(*facts));
     --pool.counts.active;
     if (!facts->unschedulable && facts->ready) --pool.counts.unavailable;
   }

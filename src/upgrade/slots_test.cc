@@ -1,6 +1,7 @@
 #include "upgrade/slots.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "upgrade/upgrade_test_util.h"
 
@@ -245,6 +246,63 @@ TEST(HoldsSlot, FailuresOfOthersDoNotHoldIt) {
   Policy policy = policy_of(IntOrPercent::count(4), 1);
   policy.max_failures = IntOrPercent::count(1);
   EXPECT_FALSE(holds_slot(tally, "", "gpu-2", policy));
+}
+
+// One after the other by name, as slots are defined: each that fits counts against the next.
+std::set<std::string> slots_that_fit(const std::map<std::string, fleet::NodeFacts>& nodes,
+                                     const std::set<std::string>& slots, const Policy& policy) {
+  const Limits limits = limits_of(policy, static_cast<int64_t>(nodes.size()));
+  int64_t active = 0;
+  int64_t away = 0;
+  for (const auto& [name, node] : nodes) {
+    bool works = fleet::is_active(node.state);
+    active += works ? 1 : 0;
+    bool leaves = works && node.state != State::uncordon;
+    bool begun = works && slots.contains(name);
+    away += node.unschedulable || !node.ready || leaves || begun ? 1 : 0;
+  }
+  std::set<std::string> fitting;
+  for (const std::string& name : slots) {
+    const fleet::NodeFacts& node = nodes.at(name);
+    if (fleet::is_active(node.state)) continue;
+    bool is_free = node.unschedulable && (node.state == State::failed || !node.cordoned_by_others ||
+                                          policy.cordoned_nodes == CordonedNodes::upgrade);
+    if (limits.parallel > 0 && active >= limits.parallel) continue;
+    if (!is_free && away >= limits.unavailable) continue;
+    fitting.insert(name);
+    ++active;
+    if (!node.unschedulable) ++away;
+  }
+  return fitting;
+}
+
+RC_GTEST_PROP(HoldsSlot, IsAsIfSlotsWereUsedOneAfterTheOther, ()) {
+  fleet::Tally tally;
+  std::map<std::string, fleet::NodeFacts> nodes;
+  std::set<std::string> slots;
+  const int count = *rc::gen::inRange(1, 12);
+  for (int i = 0; i < count; ++i) {
+    fleet::NodeFacts node = facts();
+    node.state = *rc::gen::element(State::required, State::required, State::failed, State::cordon,
+                                   State::uncordon, State::done);
+    node.unschedulable = *rc::gen::arbitrary<bool>();
+    node.cordoned_by_others = *rc::gen::arbitrary<bool>();
+    node.ready = *rc::gen::weightedElement<bool>({{3, true}, {1, false}});
+    const std::string name = "gpu-" + std::to_string(i);
+    nodes[name] = node;
+    tally.update(name, node);
+    if (*rc::gen::arbitrary<bool>()) {
+      slots.insert(name);
+      tally.reserve(name);
+    }
+  }
+  Policy policy = policy_of(IntOrPercent::count(*rc::gen::inRange(0, 12)), *rc::gen::inRange(0, 8));
+  policy.cordoned_nodes = *rc::gen::element(CordonedNodes::upgrade, CordonedNodes::wait);
+  const std::set<std::string> fitting = slots_that_fit(nodes, slots, policy);
+  for (const std::string& name : slots) {
+    if (fleet::is_active(nodes.at(name).state)) continue;
+    RC_ASSERT(holds_slot(tally, "", name, policy).has_value() == !fitting.contains(name));
+  }
 }
 
 TEST(ChooseStarts, TakesFewestGpuPodsFirstThenNaturalOrder) {
