@@ -38,7 +38,7 @@ class InProcessApi::FeedWatch final : public kube::Watch {
         number_(api.next_watch_++),
         feed_(std::move(feed)),
         handler_(std::move(handler)) {
-    api_.watches_.emplace(number_, this);
+    api_.watches_[storage()].emplace(number_, this);
     timer_ = api_.backend_.loop.after(limit, scope_.bind([this] {
       end(Error{ErrorKind::timed_out, "the watch's time is over", ""});
     }));
@@ -46,7 +46,7 @@ class InProcessApi::FeedWatch final : public kube::Watch {
   }
   ~FeedWatch() override {
     api_.backend_.loop.cancel(timer_);
-    api_.watches_.erase(number_);
+    api_.watches_[storage()].erase(number_);
   }
 
   const std::string& storage() const { return feed_.info().storage; }
@@ -115,9 +115,9 @@ InProcessApi::InProcessApi(Backend& backend, Caller caller)
     : backend_(backend),
       caller_(std::move(caller)),
       listener_(backend.store.add_listener([this](const std::string& storage, const Change&) {
-        for (auto& [number, watch] : watches_) {
-          if (watch->storage() == storage) watch->wake();
-        }
+        auto found = watches_.find(storage);
+        if (found == watches_.end()) return;
+        for (auto& [number, watch] : found->second) watch->wake();
       })) {}
 
 InProcessApi::~InProcessApi() { backend_.store.remove_listener(listener_); }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "apiserver/backend.h"
 #include "apiserver/watching.h"
@@ -29,8 +30,9 @@ class InProcessApi final : public kube::Api {
   Backend& backend_;
   Caller caller_;
   uint64_t listener_;
-  // By number, not by address: who is woken first must not depend on the allocator.
-  std::map<uint64_t, FeedWatch*> watches_;
+  // By what they watch, and by number, not by address: who is woken first must not depend on the
+  // allocator.
+  std::unordered_map<std::string, std::map<uint64_t, FeedWatch*>> watches_;
   uint64_t next_watch_ = 1;
   Scope scope_;
 };

@@ -44,35 +44,30 @@ bool TouchedFields::contains(std::string_view field) const {
   return patch_ == nullptr || (is_top_ && field == "metadata") || patch_->contains(field);
 }
 
-bool TouchedFields::contains(std::string_view field, const Json& value) const {
-  if (!contains(field)) return false;
-  return before_ == nullptr || value.is_primitive() || !is_shared(find(*before_, field), value);
-}
-
-bool TouchedFields::contains_item(size_t at, const Json& value) const {
-  return !is_shared(item_at(before_, at), value);
-}
-
-TouchedFields TouchedFields::below(std::string_view field) const {
+std::optional<TouchedFields> TouchedFields::below(std::string_view field, const Json& value) const {
   static const JsonObject nothing;
   TouchedFields touched;
   if (patch_ != nullptr) {
-    const Json* value = patch_->if_contains(field);
-    if (value == nullptr) {
+    const Json* patch = patch_->if_contains(field);
+    if (patch == nullptr && !(is_top_ && field == "metadata")) return std::nullopt;
+    if (patch == nullptr) {
       touched.patch_ = &nothing;
-    } else if (value->is_object()) {
-      touched = by(value->get_object());
+    } else if (patch->is_object()) {
+      touched = by(patch->get_object());
     }
   }
-  touched.before_ = before_ == nullptr ? nullptr : find(*before_, field);
   touched.is_top_ = false;
+  if (before_ == nullptr || value.is_primitive()) return touched;
+  touched.before_ = find(*before_, field);
+  if (is_shared(touched.before_, value)) return std::nullopt;
   return touched;
 }
 
-TouchedFields TouchedFields::below_item(size_t at) const {
+std::optional<TouchedFields> TouchedFields::below_item(size_t at, const Json& value) const {
   TouchedFields touched;
   touched.before_ = item_at(before_, at);
   touched.is_top_ = false;
+  if (is_shared(touched.before_, value)) return std::nullopt;
   return touched;
 }
 

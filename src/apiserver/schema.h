@@ -132,13 +132,10 @@ class TouchedFields {
   static TouchedFields by(const JsonObject& patch, const Json* before = nullptr);
 
   bool contains(std::string_view field) const;
-  // The same of a field with this value, or of an item of a list.
-  bool contains(std::string_view field, const Json& value) const;
-  bool contains_item(size_t at, const Json& value) const;
-  // What the write may have changed inside of one of the fields. Only of that which merges key by
-  // key: of a list, all of it.
-  TouchedFields below(std::string_view field) const;
-  TouchedFields below_item(size_t at) const;
+  // What the write may have changed inside of a field that has this value, or of an item of a list;
+  // nothing: it was not touched. Only of that which merges key by key: of a list, all of it.
+  std::optional<TouchedFields> below(std::string_view field, const Json& value) const;
+  std::optional<TouchedFields> below_item(size_t at, const Json& value) const;
   bool all() const { return patch_ == nullptr; }
   // Nothing but the status and what every write touches.
   bool only_status() const;

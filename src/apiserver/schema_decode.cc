@@ -106,10 +106,11 @@ class Decoding {
     if (object == nullptr) return mismatch(schema, value);
     const TouchedFields touched = touched_;
     for (const auto& entry : *object) {
-      if (!touched.contains(entry.key(), entry.value())) continue;
+      const auto below = touched.below(entry.key(), entry.value());
+      if (!below) continue;
       const Schema* field = schema.field(entry.key());
       if (field == nullptr) continue;
-      touched_ = touched.below(entry.key());
+      touched_ = *below;
       const Schema* outer = struct_;
       size_t length = path_.size();
       struct_ = &schema;
@@ -128,8 +129,9 @@ class Decoding {
     if (object == nullptr) return mismatch(schema, value);
     const TouchedFields touched = touched_;
     for (const auto& entry : *object) {
-      if (!touched.contains(entry.key(), entry.value())) continue;
-      touched_ = touched.below(entry.key());
+      const auto below = touched.below(entry.key(), entry.value());
+      if (!below) continue;
+      touched_ = *below;
       if (!check(*schema.items, entry.value())) return false;
     }
     touched_ = touched;
@@ -141,8 +143,9 @@ class Decoding {
     if (array == nullptr) return mismatch(schema, value);
     const TouchedFields touched = touched_;
     for (size_t i = 0; i < array->size(); ++i) {
-      if (!touched.contains_item(i, (*array)[i])) continue;
-      touched_ = touched.below_item(i);
+      const auto below = touched.below_item(i, (*array)[i]);
+      if (!below) continue;
+      touched_ = *below;
       if (!check(*schema.items, (*array)[i])) return false;
     }
     touched_ = touched;

@@ -32,9 +32,11 @@ class UnknownWalk {
     const TouchedFields touched = touched_;
     for (size_t i = 0; i < array->size(); ++i) {
       const Json& item = std::as_const(*array)[i];
-      if (item.is_primitive() || !touched.contains_item(i, item)) continue;
+      if (item.is_primitive()) continue;
+      const auto below = touched.below_item(i, item);
+      if (!below) continue;
       path_.push_back({{}, i});
-      touched_ = touched.below_item(i);
+      touched_ = *below;
       visit(*schema.items, (*array)[i]);
       path_.pop_back();
     }
@@ -57,14 +59,15 @@ class UnknownWalk {
     if (schema.type != Schema::Type::object) return;
     for (auto it = object.begin(); it != object.end();) {
       std::string_view name = it->key();
-      if (!touched_.contains(name, std::as_const(it->value()))) {
+      const auto below = touched_.below(name, std::as_const(it->value()));
+      if (!below) {
         ++it;
         continue;
       }
       const Schema* field = schema.field(name);
       if (field != nullptr) {
         if (drop_null(schema, object, it)) continue;
-        descend(*field, name, it->value());
+        descend(*field, name, it->value(), *below);
       } else if (!schema.preserve_unknown &&
                  !(schema.embedded_resource && is_metadata_field(name))) {
         if (unknown(object, it)) continue;
@@ -108,20 +111,21 @@ class UnknownWalk {
     }();
     const Schema& items = schema.items == nullptr ? nothing : *schema.items;
     for (auto& entry : object) {
-      if (!touched_.contains(entry.key(), std::as_const(entry.value()))) continue;
+      const auto below = touched_.below(entry.key(), std::as_const(entry.value()));
+      if (!below) continue;
       if (schema.typed && entry.value().is_null() && items.type == Schema::Type::string) {
         null_found = true;
         if constexpr (removing) entry.value() = "";
       }
-      descend(items, entry.key(), entry.value());
+      descend(items, entry.key(), entry.value(), *below);
     }
   }
 
-  void descend(const Schema& schema, std::string_view name, Value& value) {
+  void descend(const Schema& schema, std::string_view name, Value& value,
+               const TouchedFields& below) {
     if (value.is_primitive()) return;
     path_.push_back({name});
-    const TouchedFields touched = touched_;
-    touched_ = touched.below(name);
+    const TouchedFields touched = std::exchange(touched_, below);
     visit(schema, value);
     touched_ = touched;
     path_.pop_back();

@@ -54,21 +54,26 @@ TEST(TouchedFieldsTest, BelowAFieldAreThoseThatThePatchNamesThere) {
   JsonObject patch =
       json("{'metadata':{'labels':{'a':'b'}},'status':{'list':[{}]},'spec':{'$patch':'replace'}}")
           .as_object();
+  const Json value = JsonObject{};
+  auto below = [&](const TouchedFields& touched, std::string_view field) {
+    return touched.below(field, value).value();
+  };
   TouchedFields touched = TouchedFields::by(patch);
-  TouchedFields metadata = touched.below("metadata");
+  TouchedFields metadata = below(touched, "metadata");
   EXPECT_TRUE(metadata.contains("labels"));
   EXPECT_FALSE(metadata.contains("annotations"));
   EXPECT_FALSE(metadata.contains("metadata"));
-  EXPECT_TRUE(metadata.below("labels").contains("a"));
-  EXPECT_FALSE(metadata.below("labels").contains("b"));
+  EXPECT_FALSE(metadata.below("annotations", value)) << "not touched";
+  EXPECT_TRUE(below(metadata, "labels").contains("a"));
+  EXPECT_FALSE(below(metadata, "labels").contains("b"));
   // What is a list, or has a directive, may have changed anywhere.
-  EXPECT_TRUE(touched.below("status").below("list").all());
-  EXPECT_TRUE(touched.below("spec").all());
+  EXPECT_TRUE(below(below(touched, "status"), "list").all());
+  EXPECT_TRUE(below(touched, "spec").all());
   // The server writes name and namespace itself, whatever the patch.
   JsonObject of_status = json("{'status':{}}").as_object();
   EXPECT_TRUE(TouchedFields::by(of_status).contains("metadata"));
-  EXPECT_FALSE(TouchedFields::by(of_status).below("metadata").contains("labels"));
-  EXPECT_TRUE(TouchedFields().below("spec").all());
+  EXPECT_FALSE(below(TouchedFields::by(of_status), "metadata").contains("labels"));
+  EXPECT_TRUE(below(TouchedFields(), "spec").all());
 }
 
 TEST(TouchedFieldsTest, AreAllWhenThePatchHasDirectivesOrThereIsNone) {
@@ -86,16 +91,18 @@ TEST(TouchedFieldsTest, WhatIsSharedWithTheObjectBeforeWasNotChanged) {
   Json after = before;
   find(after, "status", "conditions")->get_array()[1].get_object()["type"] = "c";
   const JsonObject patch = json("{'status':{'conditions':[{}],'images':[]}}").as_object();
-  const TouchedFields status = TouchedFields::by(patch, &before).below("status");
   const Json& now = std::as_const(after).at("status");
-  EXPECT_FALSE(status.contains("images", now.at("images")));
-  EXPECT_TRUE(status.contains("conditions", now.at("conditions")));
-  EXPECT_FALSE(status.below("conditions").contains_item(0, now.at("conditions").at(0)));
-  EXPECT_TRUE(status.below("conditions").contains_item(1, now.at("conditions").at(1)));
+  const Json& conditions = now.at("conditions");
+  const TouchedFields status = TouchedFields::by(patch, &before).below("status", now).value();
+  EXPECT_FALSE(status.below("images", now.at("images")));
+  ASSERT_TRUE(status.below("conditions", conditions));
+  EXPECT_FALSE(status.below("conditions", conditions)->below_item(0, conditions.at(0)));
+  EXPECT_TRUE(status.below("conditions", conditions)->below_item(1, conditions.at(1)));
   // Nothing is known of what it was: all of it may have changed.
-  const TouchedFields unknown = TouchedFields::by(patch).below("status");
-  EXPECT_TRUE(unknown.contains("images", now.at("images")));
-  EXPECT_TRUE(unknown.below("conditions").contains_item(0, now.at("conditions").at(0)));
+  const TouchedFields unknown = TouchedFields::by(patch).below("status", now).value();
+  EXPECT_TRUE(unknown.below("images", now.at("images")));
+  ASSERT_TRUE(unknown.below("conditions", conditions));
+  EXPECT_TRUE(unknown.below("conditions", conditions)->below_item(0, conditions.at(0)));
 }
 
 }  // namespace

@@ -11,11 +11,23 @@ void stamp(Json& object, uint64_t version) {
   ensure_object(object.as_object(), "metadata")["resourceVersion"] = std::to_string(version);
 }
 
+const Json* owners_of(const Json* object) {
+  const Json* owners = object == nullptr ? nullptr : find(*object, "metadata", "ownerReferences");
+  return owners == nullptr || !owners->is_array() ? nullptr : owners;
+}
+
+// As nearly every write leaves them: two versions share the list.
+bool have_same_owners(const Json* before, const Json* after) {
+  const Json* old = owners_of(before);
+  const Json* now = owners_of(after);
+  if (old == nullptr || now == nullptr) return old == now;
+  return old->get_array().is_same(now->get_array());
+}
+
 std::vector<std::string_view> owner_uids(const Json* object) {
   std::vector<std::string_view> uids;
-  if (object == nullptr) return uids;
-  const Json* owners = find(*object, "metadata", "ownerReferences");
-  if (owners == nullptr || !owners->is_array()) return uids;
+  const Json* owners = owners_of(object);
+  if (owners == nullptr) return uids;
   for (const Json& owner : owners->get_array()) {
     if (auto uid = text_at(owner, "uid"); !uid.empty()) uids.push_back(uid);
   }
@@ -82,32 +94,32 @@ const Shelf& Store::shelf(std::string_view storage) const {
 std::vector<std::string> Store::storages() const {
   std::vector<std::string> names;
   for (const auto& [name, shelf] : shelves_) names.push_back(name);
+  std::sort(names.begin(), names.end());
   return names;
 }
 
-Shelf& Store::shelf_to_write(std::string_view storage) {
+Store::Shelves::value_type& Store::shelf_to_write(std::string_view storage) {
   auto found = shelves_.find(storage);
   if (found == shelves_.end()) found = shelves_.emplace(std::string(storage), Shelf{}).first;
-  return found->second;
+  return *found;
 }
 
 StoredPtr Store::put(std::string_view storage, const ObjectKey& key, Json object) {
-  Shelf& shelf = shelf_to_write(storage);
+  auto& [name, shelf] = shelf_to_write(storage);
   stamp(object, ++version_);
   auto stored = std::make_shared<const Stored>(key, version_, std::move(object));
   StoredPtr before = std::exchange(shelf.objects_[key], stored);
   if (node_of(before) != node_of(stored)) {
     shelf.move(*shelf.objects_.key_of(key), node_of(before), node_of(stored));
   }
-  std::string name(storage);
-  index(Place{name, key}, before ? &before->json() : nullptr, &stored->json());
+  index(name, key, before ? &before->json() : nullptr, &stored->json());
   auto type = before ? kube::WatchEventType::modified : kube::WatchEventType::added;
   record(name, shelf, Change{version_, type, stored, std::move(before)});
   return stored;
 }
 
 StoredPtr Store::remove(std::string_view storage, const ObjectKey& key) {
-  Shelf& shelf = shelf_to_write(storage);
+  auto& [name, shelf] = shelf_to_write(storage);
   StoredPtr before = shelf.find(key);
   if (!before) return nullptr;
   shelf.move(*shelf.objects_.key_of(key), node_of(before), {});
@@ -115,8 +127,7 @@ StoredPtr Store::remove(std::string_view storage, const ObjectKey& key) {
   Json last = before->json();
   stamp(last, ++version_);
   auto stored = std::make_shared<const Stored>(key, version_, std::move(last));
-  std::string name(storage);
-  index(Place{name, key}, &before->json(), nullptr);
+  index(name, key, &before->json(), nullptr);
   record(name, shelf, Change{version_, kube::WatchEventType::deleted, stored, std::move(before)});
   return stored;
 }
@@ -174,16 +185,19 @@ std::vector<StoredPtr> Shelf::on_node(std::string_view node) const {
   return found;
 }
 
-void Store::index(const Place& place, const Json* before, const Json* after) {
+void Store::index(const std::string& storage, const ObjectKey& key, const Json* before,
+                  const Json* after) {
   auto uid_before = before == nullptr ? std::string_view() : text_at(*before, "metadata", "uid");
   auto uid_after = after == nullptr ? std::string_view() : text_at(*after, "metadata", "uid");
   if (uid_before != uid_after) {
     if (auto at = by_uid_.find(uid_before); at != by_uid_.end()) by_uid_.erase(at);
-    if (!uid_after.empty()) by_uid_[std::string(uid_after)] = place;
+    if (!uid_after.empty()) by_uid_[std::string(uid_after)] = Place{storage, key};
   }
+  if (have_same_owners(before, after)) return;
   auto owners_before = owner_uids(before);
   auto owners_after = owner_uids(after);
   if (owners_before == owners_after) return;
+  const Place place{storage, key};
   for (auto uid : owners_before) {
     auto found = by_owner_.find(uid);
     if (found == by_owner_.end()) continue;

@@ -107,6 +107,7 @@ class Store {
 
   uint64_t version() const { return version_; }
   const Shelf& shelf(std::string_view storage) const;
+  // Of everything that was ever stored, sorted.
   std::vector<std::string> storages() const;
 
   // Writes an object under a new version and stamps it with it.
@@ -144,17 +145,19 @@ class Store {
   };
 
  private:
-  Shelf& shelf_to_write(std::string_view storage);
-  void record(const std::string& storage, Shelf& shelf, Change change);
-  void index(const Place& place, const Json* before, const Json* after);
-
-  size_t log_limit_;
-  uint64_t version_ = 1;
-  std::map<std::string, Shelf, std::less<>> shelves_;
   struct TextHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return hash_of(text); }
   };
+  using Shelves = std::unordered_map<std::string, Shelf, TextHash, std::equal_to<>>;
+  Shelves::value_type& shelf_to_write(std::string_view storage);
+  void record(const std::string& storage, Shelf& shelf, Change change);
+  void index(const std::string& storage, const ObjectKey& key, const Json* before,
+             const Json* after);
+
+  size_t log_limit_;
+  uint64_t version_ = 1;
+  Shelves shelves_;
   std::unordered_map<std::string, Place, TextHash, std::equal_to<>> by_uid_;
   std::map<std::string, std::set<Place>, std::less<>> by_owner_;
   std::map<uint64_t, std::shared_ptr<const Listener>> listeners_;

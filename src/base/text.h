@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/reference_count.h"
+#include "base/sanitizers.h"
 
 namespace lockstep {
 
@@ -52,7 +53,8 @@ class Text {
   size_t size() const noexcept { return view().size(); }
 
   friend bool operator==(const Text& a, const Text& b) noexcept {
-    return a.bits_ == b.bits_ || a.view() == b.view();
+    return a.bits_ == b.bits_ ||
+           (a.is_shared() && b.is_shared() && a.mark() == b.mark() && a.view() == b.view());
   }
   friend bool operator==(const Text& a, std::string_view b) noexcept { return a.view() == b; }
   friend bool operator==(const Text& a, const char* b) noexcept { return a.view() == b; }
@@ -73,6 +75,15 @@ class Text {
   // Of texts up to inline_limit, equal bits mean equal texts.
   static constexpr size_t inline_limit = 7;
   uint64_t bits() const noexcept { return bits_; }
+  // Of longer ones, another mark means another text: who looks for one among many need not go to
+  // where each of them lies.
+  uint16_t mark() const noexcept { return static_cast<uint16_t>(bits_ >> mark_shift); }
+  static uint16_t mark_of(std::string_view text) noexcept {
+    // Who looks for leaks does not know a pointer with a mark.
+    if (sanitized) return 0;
+    return static_cast<uint16_t>(text.size() + 0x6d * static_cast<unsigned char>(text.back()) +
+                                 0x1f3 * static_cast<unsigned char>(text[text.size() / 2]));
+  }
 
   // Bytes on the heap that this one value holds, its share counted in full.
   size_t heap_bytes() const noexcept;
@@ -83,10 +94,14 @@ class Text {
     uint32_t size;
     char characters[1];
   };
-  // Little-endian layout: an odd low byte marks an inline string (size * 2 + 1, then characters);
-  // an even non-zero value is a pointer; zero is the empty string.
+  // Little-endian layout: an odd low byte tells an inline string (size * 2 + 1, then characters);
+  // an even non-zero value is a pointer, whose highest 16 bits, which no address uses, hold the
+  // mark; zero is the empty string.
+  static constexpr int mark_shift = 48;
   bool is_shared() const noexcept { return (bits_ & 1) == 0 && bits_ != 0; }
-  Shared* shared() const noexcept { return reinterpret_cast<Shared*>(bits_); }  // NOLINT
+  Shared* shared() const noexcept {
+    return reinterpret_cast<Shared*>(bits_ & ((uint64_t{1} << mark_shift) - 1));  // NOLINT
+  }
   void release() noexcept;
 
   uint64_t bits_;

@@ -24,6 +24,17 @@ TEST(Text, HoldsEveryLength) {
   }
 }
 
+TEST(Text, EqualTextsHaveEqualMarks) {
+  for (size_t length = Text::inline_limit + 1; length < 300; ++length) {
+    const std::string characters = std::string(length - 1, 'a') + "z";
+    EXPECT_EQ(Text(characters).mark(), Text::mark_of(characters)) << length;
+    EXPECT_EQ(Text(characters), Text(characters)) << length;
+    EXPECT_EQ(Text(characters).view(), characters) << length;
+    EXPECT_NE(Text(characters), Text(characters + "z")) << length;
+    EXPECT_NE(Text(characters), Text(std::string(length, 'a'))) << length;
+  }
+}
+
 TEST(Text, ZeroBytesCount) {
   const std::string with_zero("a\0b", 3);
   EXPECT_EQ(Text(with_zero).str(), with_zero);

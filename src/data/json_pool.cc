@@ -4,22 +4,11 @@
 #include <cstddef>
 #include <new>
 
+#include "base/sanitizers.h"
+
 namespace lockstep {
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool pooled = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-constexpr bool pooled = false;
-#else
-constexpr bool pooled = true;
-#endif
-#else
-constexpr bool pooled = true;
-#endif
 
 constexpr size_t step = 16;  // malloc's alignment
 constexpr size_t largest = 4096;
@@ -37,7 +26,7 @@ struct FreeLists {
 };
 constinit thread_local FreeLists lists{};
 
-bool is_foreign(size_t size) { return !pooled || size == 0 || size > largest; }
+bool is_foreign(size_t size) { return sanitized || size == 0 || size > largest; }
 
 void* carve(size_t size) {
   if (lists.fresh_size < size) {

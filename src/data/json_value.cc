@@ -105,8 +105,9 @@ const JsonMember* JsonObject::locate(std::string_view key) const noexcept {
     }
     return nullptr;
   }
+  const uint16_t mark = Text::mark_of(key);
   for (const JsonMember* at = members_.begin(); at != last; ++at) {
-    if (is_field_key(at->key_text(), key)) return at;
+    if (at->key_text().mark() == mark && is_field_key(at->key_text(), key)) return at;
   }
   return nullptr;
 }

@@ -242,7 +242,10 @@ bool StrategicMerger::is_there(const Json& held, const Json& value, const std::s
   return std::all_of(fields->begin(), fields->end(), [&](const auto& field) {
     if (field.value().is_null() || field.key().starts_with('$')) return false;
     const Json* child = find(held, field.key());
-    return child != nullptr && is_there(*child, field.value(), child_path(path, field.key()));
+    if (child == nullptr) return false;
+    // Only what holds something has a path below it.
+    if (field.value().is_primitive()) return is_there(*child, field.value(), path);
+    return is_there(*child, field.value(), child_path(path, field.key()));
   });
 }
 
