@@ -21,6 +21,7 @@
 #include "base/strings.h"
 #include "measure.h"
 #include "sim/scenario_run.h"
+#include "world/huge_pages.h"
 
 namespace lockstep::bench {
 namespace {
@@ -65,6 +66,7 @@ void measure_size(const sim::Scenario& scenario, int nodes, double target) {
 }  // namespace lockstep::bench
 
 int main(int count, char** arguments) {
+  lockstep::begin_again_with_huge_pages();
   using namespace lockstep::bench;
   constexpr double target = 60;  // seconds for 10,000 nodes
   constexpr int many = 10'000;

@@ -26,6 +26,7 @@
 #include "base/strings.h"
 #include "measure.h"
 #include "sim/scenario_run.h"
+#include "world/huge_pages.h"
 
 namespace lockstep::bench {
 namespace {
@@ -113,6 +114,8 @@ void judge_growth(int few, const std::optional<Cost>& small, int many,
 
 int main(int count, char** arguments) {
   using namespace lockstep::bench;
+  // As lockstep simulate does.
+  lockstep::begin_again_with_huge_pages();
   std::string_view wish = count > 1 ? arguments[1] : "";
   auto small = read("bad-day-for-all");
   auto waves = read("waves-of-faults");

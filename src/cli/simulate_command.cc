@@ -9,6 +9,7 @@
 #include "cli/status_command.h"
 #include "sim/scenario_run.h"
 #include "world/files.h"
+#include "world/huge_pages.h"
 
 namespace lockstep::cli {
 
@@ -85,6 +86,8 @@ int run_simulate(const SimulateFlags& flags) {
   if (explore.exhaustive || one_place) {
     return run_exhaustive_mode(explore, flags.file, flags.seed, flags.nodes);
   }
+  constexpr int large = 1'000;
+  if (flags.nodes >= large) begin_again_with_huge_pages();
   auto scenario = read_scenario_file(flags.file);
   if (!scenario) return report(scenario.error());
   auto enough = sim::check_nodes(*scenario, flags.nodes);
