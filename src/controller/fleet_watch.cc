@@ -11,155 +11,25 @@ namespace lockstep::controller {
 
 namespace {
 
-kube::ReflectorOptions watch_of(const ResourceType& type) {
-  kube::ReflectorOptions options;
-  options.type = type;
-  return options;
-}
-
-std::vector<kube::Cache<Pod>::Index> pod_indexes() {
-  return {{"node", [](const Pod& pod, std::vector<Text>& values) {
-             if (!pod.node_name.empty()) values.push_back(pod.node_name);
-           }}};
-}
-
-std::vector<kube::Cache<ControllerRevision>::Index> revision_indexes() {
-  return {{"owner", [](const ControllerRevision& revision, std::vector<Text>& values) {
-             if (const auto* owner = revision.meta.controller()) values.push_back(owner->uid);
-           }}};
-}
-
-std::vector<kube::Cache<ResourceSlice>::Index> slice_indexes() {
-  return {{"node", [](const ResourceSlice& slice, std::vector<Text>& values) {
-             if (!slice.node_name.empty()) values.push_back(slice.node_name);
-           }}};
-}
-
-std::vector<kube::Cache<PodDisruptionBudget>::Index> budget_indexes() {
-  return {{"namespace", [](const PodDisruptionBudget& budget, std::vector<Text>& values) {
-             values.push_back(budget.meta.ns);
-           }}};
-}
-
-bool is_operator_pod(const Pod& pod) {
-  return pod.meta.labels.get("app") == "gpu-operator" ||
-         pod.meta.labels.get("app.kubernetes.io/component") == "gpu-operator";
-}
-
 Text digest_of(const DaemonSet::Template& pod_template) {
   const Text* digest = pod_template.spec.find_environment("DRIVER_CONFIG_DIGEST");
   return digest == nullptr ? Text() : *digest;
-}
-
-// A kind that the cluster does not serve has no objects.
-template <typename T>
-bool is_synced(const kube::CachedResource<T>& watch) {
-  if (watch.reflector.synced()) return true;
-  const auto& error = watch.reflector.status().last_error;
-  return error && error->kind == ErrorKind::not_found;
-}
-
-template <typename Visit>
-void for_each_watch(const FleetWatch& fleet, Visit visit) {
-  visit(fleet.nodes_watch, "nodes");
-  visit(fleet.pods, "pods");
-  visit(fleet.daemon_sets, "daemonsets");
-  visit(fleet.revisions, "controllerrevisions");
-  visit(fleet.claims, "resourceclaims");
-  visit(fleet.slices, "resourceslices");
-  visit(fleet.budgets, "poddisruptionbudgets");
-  visit(fleet.cluster_policy_objects, "clusterpolicies");
-  visit(fleet.nvidia_driver_objects, "nvidiadrivers");
-  if (!fleet.rollouts.enabled()) return;
-  visit(fleet.rollouts.rollouts, "driverrollouts");
-  visit(fleet.rollouts.waves, "configmaps");
 }
 
 }  // namespace
 
 FleetWatch::FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
                        FleetWatchOptions options)
-    : options_(std::move(options)),
+    : FleetCaches(api, loop, random, log, options.rollouts),
+      options_(std::move(options)),
       rules_{fleet::Keys(options_.key_domain)},
-      nodes_watch(api, loop, random, log, context_, watch_of(resource::nodes)),
-      pods(api, loop, random, log, context_, watch_of(resource::pods), pod_indexes()),
-      daemon_sets(api, loop, random, log, context_, watch_of(resource::daemon_sets)),
-      revisions(api, loop, random, log, context_, watch_of(resource::controller_revisions),
-                revision_indexes()),
-      claims(api, loop, random, log, context_, watch_of(resource::resource_claims)),
-      slices(api, loop, random, log, context_, watch_of(resource::resource_slices),
-             slice_indexes()),
-      budgets(api, loop, random, log, context_, watch_of(resource::pod_disruption_budgets),
-              budget_indexes()),
-      cluster_policy_objects(api, loop, random, log, context_, watch_of(cluster_policies)),
-      nvidia_driver_objects(api, loop, random, log, context_, watch_of(nvidia_drivers)),
-      rollouts(api, loop, random, log, context_, options_.rollouts),
+      pool_rules_(loop, options_.key_domain),
       loop_(loop) {
-  policies_[""] = upgrade::Policy::none();
   listen();
 }
 
-void FleetWatch::start() {
-  nodes_watch.reflector.start();
-  pods.reflector.start();
-  daemon_sets.reflector.start();
-  revisions.reflector.start();
-  claims.reflector.start();
-  slices.reflector.start();
-  budgets.reflector.start();
-  cluster_policy_objects.reflector.start();
-  nvidia_driver_objects.reflector.start();
-  rollouts.start();
-}
-
-std::string FleetWatch::missing() const {
-  std::vector<std::string> names;
-  for_each_watch(*this, [&](const auto& watch, std::string_view name) {
-    if (is_synced(watch)) return;
-    const auto& error = watch.reflector.status().last_error;
-    names.push_back(error ? fmt::format("{} ({})", name, error->text()) : std::string(name));
-  });
-  return join(names, ", ");
-}
-
-bool FleetWatch::synced() const {
-  bool all = true;
-  for_each_watch(*this,
-                 [&](const auto& watch, std::string_view) { all = all && is_synced(watch); });
-  return all;
-}
-
-Time FleetWatch::last_heard() const {
-  if (!synced()) return {};
-  Time oldest;
-  for_each_watch(*this, [&](const auto& watch, std::string_view) {
-    Time heard = watch.reflector.status().last_success;
-    // A kind that the cluster does not serve has nothing to say.
-    if (heard.is_set() && (!oldest.is_set() || heard < oldest)) oldest = heard;
-  });
-  return oldest;
-}
-
-Duration FleetWatch::sees_since() const {
-  Duration latest{0};
-  for_each_watch(*this, [&](const auto& watch, std::string_view) {
-    // A kind that the cluster does not serve has nothing to show.
-    if (watch.reflector.synced()) latest = std::max(latest, watch.reflector.sees_since());
-  });
-  return latest;
-}
-
-bool FleetWatch::is_blind() const {
-  bool blind = false;
-  for_each_watch(*this, [&](const auto& watch, std::string_view) {
-    blind = blind || (watch.reflector.synced() && watch.reflector.is_blind());
-  });
-  return blind;
-}
-
 Duration FleetWatch::acts_since(const std::string& pool) const {
-  auto idle = idle_until_.find(policies_.contains(pool) ? pool : "");
-  return idle == idle_until_.end() ? sees_since() : std::max(sees_since(), idle->second);
+  return std::max(sees_since(), pool_rules_.acts_since(pool).value_or(Duration::zero()));
 }
 
 void FleetWatch::on_node(std::function<void(const std::string&)> listener) {
@@ -189,13 +59,7 @@ void FleetWatch::listen() {
     if (change.after && (!change.before || change.before->node_name != change.after->node_name)) {
       touch(change.after->node_name);
     }
-    if (is_operator_pod(change.object())) {
-      bool runs = change.after && change.after->phase == PodPhase::running;
-      ObjectKey key = change.object().meta.key();
-      if (runs ? operator_pods_.insert(key).second : operator_pods_.erase(key) > 0) {
-        look_for_rival();
-      }
-    }
+    if (pool_rules_.see_pod(change.object(), change.after != nullptr)) touch_all();
   });
   pods.cache.on_settled([this](const ObjectKey& key) {
     if (auto pod = pods.cache.find(key)) touch(pod->node_name);
@@ -229,10 +93,14 @@ void FleetWatch::listen() {
   slices.cache.on_change([this](const kube::Cache<ResourceSlice>::Change& change) {
     touch(change.object().node_name);
   });
-  auto on_policy = [this](const kube::Cache<GenericObject>::Change&) { read_policies(); };
+  auto read_policies = [this] {
+    if (pool_rules_.read(*this)) touch_all();
+    touch_all();
+  };
+  auto on_policy = [=](const kube::Cache<GenericObject>::Change&) { read_policies(); };
   cluster_policy_objects.cache.on_change(on_policy);
   nvidia_driver_objects.cache.on_change(on_policy);
-  rollouts.on_gates([this] { read_policies(); });
+  rollouts.on_gates(read_policies);
 }
 
 void FleetWatch::touch(std::string_view node) {
@@ -273,63 +141,6 @@ void FleetWatch::read_revision(const ControllerRevision& revision) {
     auto set = daemon_sets.cache.find(key);
     if (set && set->meta.uid == owner->uid) return touch_all();
   }
-}
-
-// Of the policies and the rival as they were until now.
-void FleetWatch::note_idle_pools() {
-  for (const auto& [pool, policy] : policies_) {
-    if (!acts(policy)) idle_until_[pool] = loop_.uptime();
-  }
-}
-
-void FleetWatch::read_policies() {
-  note_idle_pools();
-  std::map<std::string, upgrade::Policy> policies;
-  policies[""] = upgrade::Policy::none();
-  bool own_switch = options_.key_domain != "nvidia.com";
-  if (auto object = cluster_policy()) {
-    policies[""] = upgrade::policy_of_cluster_policy(*object->document, own_switch);
-    rollouts.change_policy("", *object->document, own_switch, {}, policies[""]);
-  }
-  nvidia_driver_objects.cache.for_each([&](const auto& object) {
-    std::string pool = object->meta.name.str();
-    upgrade::Policy policy =
-        upgrade::policy_of_nvidia_driver(*object->document, policies[""], own_switch);
-    rollouts.change_policy(pool, *object->document, own_switch, policies[""], policy);
-    policies[pool] = std::move(policy);
-  });
-  policies_ = std::move(policies);
-  look_for_rival();
-  touch_all();
-}
-
-void FleetWatch::look_for_rival() {
-  std::optional<upgrade::Reason> found;
-  bool default_domain = options_.key_domain == "nvidia.com";
-  if (!operator_pods_.empty() && default_domain) {
-    found = upgrade::Reason{
-        "Rival",
-        fmt::format("NVIDIA's GPU Operator runs ({}) and works with the same labels",
-                    operator_pods_.begin()->text()),
-        "set upgradePolicy.autoUpgrade to false and start the controller with "
-        "--key-domain lockstep.dev"};
-  } else if (!operator_pods_.empty()) {
-    for (const auto& [pool, policy] : policies_) {
-      if (!policy.nvidia_auto_upgrade) continue;
-      found = upgrade::Reason{
-          "Rival",
-          fmt::format("NVIDIA's GPU Operator runs ({}) and autoUpgrade is true in {}: both would "
-                      "upgrade the same nodes",
-                      operator_pods_.begin()->text(), policy.source),
-          "set upgradePolicy.autoUpgrade to false; with --key-domain lockstep.dev the switch is "
-          "the "
-          "annotation lockstep.dev/auto-upgrade"};
-    }
-  }
-  if (found == rival_) return;
-  note_idle_pools();
-  rival_ = found;
-  touch_all();
 }
 
 std::shared_ptr<const DaemonSet> FleetWatch::driver_set_of(const Node& node, const Pod* pod) const {
@@ -625,12 +436,7 @@ std::optional<FleetWatch::SetRevisions> FleetWatch::revisions_of(const std::stri
 }
 
 upgrade::PoolView FleetWatch::pool(const std::string& name) const {
-  return {name, policy(name), tally_.counts(name), rival_};
-}
-
-const upgrade::Policy& FleetWatch::policy(const std::string& pool) const {
-  auto at = policies_.find(pool);
-  return at == policies_.end() ? policies_.at("") : at->second;
+  return {name, policy(name), tally_.counts(name), rival()};
 }
 
 std::vector<std::string> FleetWatch::nodes() const {
@@ -641,15 +447,6 @@ std::vector<std::string> FleetWatch::nodes() const {
   });
   std::sort(names.begin(), names.end(), natural_less);
   return names;
-}
-
-// The operator itself takes the oldest and calls the others ignored; there is one in practice.
-std::shared_ptr<const GenericObject> FleetWatch::cluster_policy() const {
-  std::shared_ptr<const GenericObject> oldest;
-  cluster_policy_objects.cache.for_each([&](const auto& object) {
-    if (!oldest || object->meta.created < oldest->meta.created) oldest = object;
-  });
-  return oldest;
 }
 
 std::optional<ObjectReference> FleetWatch::policy_reference() const {

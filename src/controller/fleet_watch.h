@@ -1,6 +1,5 @@
-// The fleet as the API shows it: watches of everything that an upgrade looks at, put together into
-// one view per node and one tally per pool. The controller decides on it; `lockstep status`, `why`
-// and `plan` show it.
+// The fleet as the API shows it: what the watches hold, put together into one view per node and one
+// tally per pool. The controller decides on it; `lockstep status`, `why` and `plan` show it.
 #pragma once
 
 #include <functional>
@@ -12,30 +11,17 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/fleet_caches.h"
 #include "controller/fresh_reader.h"
-#include "controller/rollout_watch.h"
+#include "controller/pool_rules.h"
 #include "fleet/gpu_pods.h"
 #include "fleet/node_view.h"
 #include "fleet/tally.h"
-#include "kube/cache_feed.h"
-#include "objects/daemon_set.h"
 #include "objects/event.h"
-#include "objects/generic_object.h"
-#include "objects/node.h"
-#include "objects/pod.h"
-#include "objects/pod_disruption_budget.h"
-#include "objects/resource_claim.h"
-#include "objects/resource_slice.h"
 #include "upgrade/decision.h"
 #include "upgrade/policy.h"
-#include "world/log.h"
-#include "world/loop.h"
-#include "world/random.h"
 
 namespace lockstep::controller {
-
-using fleet::cluster_policies;
-using fleet::nvidia_drivers;
 
 struct FleetWatchOptions {
   std::string key_domain = "nvidia.com";
@@ -53,30 +39,12 @@ struct DriverFacts {
   bool out_of_sync = false;
 };
 
-class FleetWatch {
+class FleetWatch : public FleetCaches {
  public:
   FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatchOptions options);
-  FleetWatch(const FleetWatch&) = delete;
-  FleetWatch& operator=(const FleetWatch&) = delete;
-
-  void start();
-  // Everything has been listed once. Kinds that the cluster does not have count as empty.
-  bool synced() const;
-  // When the API was last heard of, by the kind of object that is the furthest behind; not set
-  // before synced().
-  Time last_heard() const;
-  // Since when, on the loop's uptime, everything has been seen, but for moments.
-  Duration sees_since() const;
-  // At this moment one of them may show what is long past.
-  bool is_blind() const;
-  // From when on, on the loop's uptime, the scheduler may be expected to know of every cordon:
-  // after an API that was away it may learn of it later than we do.
-  Duration scheduler_sees_from() const { return nodes_watch.reflector.others_see_from(); }
   // Since when this pool's nodes could be acted upon, too: nobody had switched upgrades off, and no
   // rival was there.
   Duration acts_since(const std::string& pool) const;
-  // What is still missing, for messages.
-  std::string missing() const;
 
   // Something about this node changed, or about its pool: decide again. Not before synced().
   void on_node(std::function<void(const std::string& node)> listener);
@@ -102,7 +70,7 @@ class FleetWatch {
   // The same for every node that changed since it was last counted; call it before giving slots.
   void count_changed();
   upgrade::PoolView pool(const std::string& name) const;
-  const upgrade::Policy& policy(const std::string& pool) const;
+  const upgrade::Policy& policy(const std::string& pool) const { return pool_rules_.policy(pool); }
   // Names of the nodes that have a driver or should, in natural order.
   std::vector<std::string> nodes() const;
 
@@ -123,34 +91,16 @@ class FleetWatch {
   std::optional<SetRevisions> revisions_of(const std::string& set) const;
 
   // NVIDIA's own upgrade controller would fight with us; what to do about it.
-  const std::optional<upgrade::Reason>& rival() const { return rival_; }
+  const std::optional<upgrade::Reason>& rival() const { return pool_rules_.rival(); }
   // The object to which pool-wide events belong.
   std::optional<ObjectReference> policy_reference() const;
 
   fleet::Tally& tally() { return tally_; }
   const fleet::Tally& tally() const { return tally_; }
   const upgrade::Rules& rules() const { return rules_; }
-  DecodeContext& context() { return context_; }
 
   // What the caches hold of our tries to move pods, by uid.
   std::map<std::string, fleet::EvictionTries>& tries() { return tries_; }
-
- private:
-  DecodeContext context_;
-  FleetWatchOptions options_;
-  upgrade::Rules rules_;
-
- public:
-  kube::CachedResource<Node> nodes_watch;
-  kube::CachedResource<Pod> pods;
-  kube::CachedResource<DaemonSet> daemon_sets;
-  kube::CachedResource<ControllerRevision> revisions;
-  kube::CachedResource<ResourceClaim> claims;
-  kube::CachedResource<ResourceSlice> slices;
-  kube::CachedResource<PodDisruptionBudget> budgets;
-  kube::CachedResource<GenericObject> cluster_policy_objects;
-  kube::CachedResource<GenericObject> nvidia_driver_objects;
-  RolloutWatch rollouts;
 
  private:
   void listen();
@@ -158,12 +108,6 @@ class FleetWatch {
   void touch_all();
   void touch_daemon_set(const DaemonSet& set);
   void read_revision(const ControllerRevision& revision);
-  void read_policies();
-  void look_for_rival();
-  bool acts(const upgrade::Policy& policy) const { return policy.auto_upgrade && !rival_; }
-  void note_idle_pools();
-  // The one that counts; null when there is none.
-  std::shared_ptr<const GenericObject> cluster_policy() const;
   std::shared_ptr<const DaemonSet> driver_set_of(const Node& node, const Pod* pod) const;
   fleet::NodeFacts facts_of(const fleet::NodeView& view) const;
   std::vector<std::string> blocking_budgets(const Pod& pod) const;
@@ -175,9 +119,10 @@ class FleetWatch {
   void end_view(fleet::NodeView& view) const;
   bool is_evicting(const Node& node) const;
 
+  FleetWatchOptions options_;
+  upgrade::Rules rules_;
+  PoolRules pool_rules_;
   fleet::Tally tally_;
-  std::map<std::string, upgrade::Policy> policies_;  // by pool; "" is the ClusterPolicy's
-  std::map<std::string, Duration> idle_until_;       // by pool, by the loop's uptime
   // Uid of a driver DaemonSet -> its newest revision.
   struct Newest {
     Text hash;
@@ -193,8 +138,6 @@ class FleetWatch {
   std::map<std::string, DriverFacts> driver_facts_;
   std::set<std::string> uncounted_;
   std::set<ObjectKey> driver_sets_;
-  std::set<ObjectKey> operator_pods_;
-  std::optional<upgrade::Reason> rival_;
   std::map<std::string, fleet::EvictionTries> tries_;
   const Loop& loop_;
   std::vector<std::function<void(const std::string&)>> node_listeners_;

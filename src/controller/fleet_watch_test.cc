@@ -2,92 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/fleet_objects_test_util.h"
-#include "kube/fake_api_test_util.h"
-#include "world/virtual_loop.h"
+#include "controller/watched_fleet_test_util.h"
 
 namespace lockstep::controller {
 namespace {
 
 using fleet::State;
 
-// A watched fleet; the API is one that takes whatever a test puts into it.
-struct Scene {
-  explicit Scene(FleetWatchOptions options = {}, uint64_t seed = 1) : loop(seed) {
-    watch = std::make_unique<FleetWatch>(api, loop, random, log, std::move(options));
-    watch->on_node([this](const std::string& node) { ++looked_at[node]; });
-    watch->on_pool([this] { ++pools; });
-  }
-
-  void start() {
-    watch->start();
-    settle();
-  }
-  void settle() { loop.run_for(seconds(1)); }
-  Document put(const ResourceType& type, const ObjectKey& key, Json object) {
-    return api.put(type, key, std::move(object));
-  }
-  void add_node(const std::string& name, std::string_view patch = "{}") {
-    put(resource::nodes, {"", name}, merged(node_json(name), patch));
-  }
-  void patch_node(const std::string& name, std::string_view patch) {
-    put(resource::nodes, {"", name}, merged(*api.objects(resource::nodes).at({"", name}), patch));
-  }
-  void add_state(const std::string& name, State state) {
-    patch_node(name, fmt::format(R"({{"metadata":{{"labels":{{"{}":"{}"}}}}}})",
-                                 fleet::Keys().state, to_string(state)));
-  }
-  // With its uid, which owners name.
-  void add_set(std::string_view ns, std::string_view name,
-               std::string_view selector = R"({"nvidia.com/gpu.deploy.driver":"true"})") {
-    put(resource::daemon_sets, {std::string(ns), std::string(name)},
-        merged(daemon_set_json(ns, name, selector),
-               fmt::format(R"({{"metadata":{{"uid":"uid-{}"}}}})", name)));
-  }
-  void add_revision(std::string_view hash, int64_t number, std::string_view set = driver_set) {
-    put(resource::controller_revisions, {std::string(operator_ns), fmt::format("{}-{}", set, hash)},
-        revision_json(set, fmt::format("uid-{}", set), hash, number));
-  }
-  void add_pod(std::string_view ns, std::string_view set, const std::string& name,
-               std::string_view node, std::string_view revision = {},
-               std::string_view patch = "{}") {
-    Json pod = daemon_pod_json(ns, set, fmt::format("uid-{}", set), name, node, revision);
-    apply_merge_patch(pod, ready_status(loop.now()));
-    put(resource::pods, {std::string(ns), name}, merged(std::move(pod), patch));
-  }
-  void add_driver(const std::string& name, std::string_view node, std::string_view revision = "r1",
-                  std::string_view patch = "{}") {
-    add_pod(operator_ns, driver_set, name, node, revision, patch);
-  }
-  void add_policy(std::string_view upgrade_policy, std::string_view patch = "{}") {
-    put(cluster_policies, {"", "cluster-policy"},
-        merged(cluster_policy_json(upgrade_policy), patch));
-  }
-  // One node, its driver in sync, and a policy.
-  void add_usual() {
-    add_policy(R"({"autoUpgrade":true})");
-    add_set(operator_ns, driver_set);
-    add_revision("r1", 1);
-    add_node("gpu-1");
-    add_driver("driver-1", "gpu-1");
-  }
-  fleet::NodeView view(const std::string& node = "gpu-1") {
-    auto view = watch->view(node);
-    EXPECT_TRUE(view) << node;
-    return view ? *view : fleet::NodeView{};
-  }
-
-  VirtualLoop loop;
-  SeededRandom random{1};
-  SilentLog log;
-  kube::FakeApi api{loop};
-  std::map<std::string, int> looked_at;
-  int pools = 0;
-  std::unique_ptr<FleetWatch> watch;
-};
-
 TEST(FleetWatch, SeesTheDriverItsSetAndItsNewestRevision) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.add_revision("r2", 2);
   scene.start();
@@ -101,7 +24,7 @@ TEST(FleetWatch, SeesTheDriverItsSetAndItsNewestRevision) {
 }
 
 TEST(FleetWatch, ANewRevisionIsNewsForEveryNode) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.add_node("gpu-2");
   scene.start();
@@ -125,7 +48,7 @@ TEST(FleetWatch, ARevisionThatIsNewerThanTheDaemonSetSeenIsNotKnownYet) {
              "env":[{{"name":"DRIVER_CONFIG_DIGEST","value":"{}"}}]}}]}}}}}}}})",
                        digest);
   };
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   ObjectKey set{std::string(operator_ns), std::string(driver_set)};
   int64_t generation = 1;
@@ -158,7 +81,7 @@ TEST(FleetWatch, ARevisionThatIsNewerThanTheDaemonSetSeenIsNotKnownYet) {
 }
 
 TEST(FleetWatch, AChangeOfADaemonSetsStatusIsNoNews) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.start();
   scene.looked_at.clear();
@@ -178,7 +101,7 @@ TEST(FleetWatch, OfTwoDriverPodsTheOneThatStaysCounts) {
       R"({"metadata":{"creationTimestamp":"2026-01-01T00:00:01Z"}})";
   // By name the one or the other comes first.
   for (auto [old_name, new_name] : {std::pair("a-driver", "b-driver"), {"b-driver", "a-driver"}}) {
-    Scene scene;
+    WatchedFleet scene;
     scene.add_usual();
     scene.api.erase(resource::pods, {std::string(operator_ns), "driver-1"});
     scene.add_driver(old_name, "gpu-1", "r1", ending);
@@ -189,7 +112,7 @@ TEST(FleetWatch, OfTwoDriverPodsTheOneThatStaysCounts) {
     EXPECT_EQ(scene.view().driver.pod->meta.name.view(), new_name);
   }
   // Of two that stay the newer.
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.add_driver("younger", "gpu-1", "r1",
                    R"({"metadata":{"creationTimestamp":"2026-01-01T00:00:07Z"}})");
@@ -199,7 +122,7 @@ TEST(FleetWatch, OfTwoDriverPodsTheOneThatStaysCounts) {
 }
 
 TEST(FleetWatch, APodWithAClaimOfAGpuUsesAGpu) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   auto claim = [&](const std::string& name, std::string_view driver) {
     scene.put(resource::resource_claims, {"ml", name},
@@ -235,7 +158,7 @@ TEST(FleetWatch, APodWithAClaimOfAGpuUsesAGpu) {
 }
 
 TEST(FleetWatch, ClientsAndSlicesAreLookedAtInValidation) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.add_set(plugin_ns, plugin_set, R"({})");
   scene.add_pod(plugin_ns, plugin_set, "plugin-old", "gpu-1", "",
@@ -263,7 +186,7 @@ TEST(FleetWatch, ClientsAndSlicesAreLookedAtInValidation) {
 }
 
 TEST(FleetWatch, BudgetsAndTriesAreShownWherePodsAreEvicted) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.put(resource::pods, {"default", "work"},
             merged(gpu_pod_json("work", "gpu-1"), R"({"status":{"phase":"Running"}})"));
@@ -294,7 +217,7 @@ TEST(FleetWatch, BudgetsAndTriesAreShownWherePodsAreEvicted) {
 }
 
 TEST(FleetWatch, PoolsFollowTheOwnerLabelAndFallBackToTheClusterPolicy) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.add_policy(R"({"autoUpgrade":true,"maxParallelUpgrades":7})");
   scene.put(nvidia_drivers, {"", "blue"},
@@ -316,54 +239,8 @@ TEST(FleetWatch, PoolsFollowTheOwnerLabelAndFallBackToTheClusterPolicy) {
   EXPECT_EQ(scene.watch->pool("blue").counts.total, 1);
 }
 
-TEST(FleetWatch, OfSeveralClusterPoliciesTheOldestCounts) {
-  Scene scene;
-  scene.put(cluster_policies, {"", "a-new"},
-            merged(cluster_policy_json(R"({"maxParallelUpgrades":1})", "a-new"),
-                   R"({"metadata":{"creationTimestamp":"2026-01-02T00:00:00Z"}})"));
-  scene.put(cluster_policies, {"", "b-old"},
-            merged(cluster_policy_json(R"({"maxParallelUpgrades":2})", "b-old"),
-                   R"({"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"}})"));
-  scene.start();
-  EXPECT_EQ(scene.watch->policy("").source, "ClusterPolicy b-old");
-  EXPECT_EQ(scene.watch->policy_reference()->name.view(), "b-old");
-}
-
-TEST(FleetWatch, KindsThatTheClusterDoesNotServeCountAsEmpty) {
-  Scene scene;
-  scene.add_usual();
-  bool served = false;
-  scene.api.intercept = [&](const kube::Request& request) -> std::optional<kube::Reply> {
-    if (served || request.type.group != "nvidia.com") return std::nullopt;
-    return kube::status_answer(404, "NotFound");
-  };
-  scene.start();
-  EXPECT_TRUE(scene.watch->synced());
-  EXPECT_EQ(scene.watch->missing(), "");
-  EXPECT_FALSE(scene.watch->policy("").auto_upgrade);
-  EXPECT_FALSE(scene.watch->policy_reference());
-  // They may come at any time.
-  served = true;
-  scene.loop.run_for(minutes(2));
-  EXPECT_TRUE(scene.watch->policy("").auto_upgrade);
-}
-
-TEST(FleetWatch, WhatIsStillMissingIsNamed) {
-  Scene scene;
-  scene.add_usual();
-  scene.api.intercept = [&](const kube::Request& request) -> std::optional<kube::Reply> {
-    if (request.type.plural != "pods") return std::nullopt;
-    return kube::status_answer(403, "Forbidden", "pods is forbidden");
-  };
-  scene.start();
-  EXPECT_FALSE(scene.watch->synced());
-  EXPECT_NE(scene.watch->missing().find("pods ("), std::string::npos) << scene.watch->missing();
-  EXPECT_NE(scene.watch->missing().find("forbidden"), std::string::npos);
-  EXPECT_FALSE(scene.watch->last_heard().is_set());
-}
-
 TEST(FleetWatch, AChangeOfPolicyIsNewsForEveryNodeAndForSlots) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.add_node("gpu-2");
   scene.start();
@@ -377,64 +254,8 @@ TEST(FleetWatch, AChangeOfPolicyIsNewsForEveryNodeAndForSlots) {
   EXPECT_FALSE(scene.watch->policy("").auto_upgrade);
 }
 
-TEST(FleetWatch, InItsOwnKeyDomainTheOperatorIsARivalWhateverItsPolicy) {
-  for (std::string_view policy : {R"({"autoUpgrade":true})", R"({"autoUpgrade":false})"}) {
-    Scene scene;
-    scene.add_usual();
-    scene.add_policy(policy);
-    scene.start();
-    EXPECT_FALSE(scene.watch->rival());
-    auto operator_pod = [&](std::string_view phase) {
-      scene.put(resource::pods, {"gpu-operator", "gpu-operator-7f"},
-                json_of(fmt::format(R"({{"metadata":{{"labels":{{"app":"gpu-operator"}}}},
-                                         "spec":{{"nodeName":"cpu-1"}},"status":{{"phase":"{}"}}}})",
-                                    phase)));
-      scene.settle();
-    };
-    operator_pod("Pending");
-    EXPECT_FALSE(scene.watch->rival());
-    scene.looked_at.clear();
-    operator_pod("Running");
-    ASSERT_TRUE(scene.watch->rival());
-    EXPECT_NE(scene.watch->rival()->remedy.find("--key-domain lockstep.dev"), std::string::npos);
-    EXPECT_TRUE(scene.watch->pool("").frozen);
-    EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
-    scene.api.erase(resource::pods, {"gpu-operator", "gpu-operator-7f"});
-    scene.settle();
-    EXPECT_FALSE(scene.watch->rival());
-  }
-}
-
-TEST(FleetWatch, InOurKeyDomainTheOperatorIsARivalWhileItUpgradesItself) {
-  FleetWatchOptions options;
-  options.key_domain = "lockstep.dev";
-  Scene scene(options);
-  scene.add_usual();
-  scene.put(resource::pods, {"gpu-operator", "gpu-operator-7f"},
-            json_of(R"({"metadata":{"labels":{"app.kubernetes.io/component":"gpu-operator"}},
-                        "status":{"phase":"Running"}})"));
-  scene.start();
-  ASSERT_TRUE(scene.watch->rival());
-  EXPECT_NE(scene.watch->rival()->text.find("ClusterPolicy cluster-policy"), std::string::npos);
-  scene.add_policy(R"({"autoUpgrade":false})");
-  scene.settle();
-  EXPECT_FALSE(scene.watch->rival());
-  // Ours is another switch.
-  EXPECT_TRUE(scene.watch->policy("").auto_upgrade);
-  scene.add_policy(R"({"autoUpgrade":false})",
-                   R"({"metadata":{"annotations":{"lockstep.dev/auto-upgrade":"false"}}})");
-  scene.settle();
-  EXPECT_FALSE(scene.watch->policy("").auto_upgrade);
-  // One NVIDIADriver of several is enough.
-  scene.put(nvidia_drivers, {"", "blue"},
-            nvidia_driver_json("blue", R"({"upgradePolicy":{"autoUpgrade":true}})"));
-  scene.settle();
-  ASSERT_TRUE(scene.watch->rival());
-  EXPECT_NE(scene.watch->rival()->text.find("NVIDIADriver blue"), std::string::npos);
-}
-
 TEST(FleetWatch, CountsAreBroughtUpToDateBeforeSlotsAreGiven) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.start();
   EXPECT_EQ(scene.watch->tally().counts("").total, 0);
@@ -454,7 +275,7 @@ TEST(FleetWatch, CountsAreBroughtUpToDateBeforeSlotsAreGiven) {
 }
 
 TEST(FleetWatch, NodesWithoutADriverAreNotCounted) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.add_node("cpu-1", R"({"metadata":{"labels":{"nvidia.com/gpu.deploy.driver":null}}})");
   scene.add_node("gpu-10");
@@ -471,7 +292,7 @@ TEST(FleetWatch, NodesWithoutADriverAreNotCounted) {
 
 // A DaemonSet that is created anew takes its pods with it for a moment.
 TEST(FleetWatch, ANodeInTheMiddleOfItsUpgradeKeepsItsPlaceWithoutADriver) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.add_node("gpu-2");
   scene.add_driver("driver-2", "gpu-2");
@@ -496,7 +317,7 @@ TEST(FleetWatch, ANodeInTheMiddleOfItsUpgradeKeepsItsPlaceWithoutADriver) {
 // One of two leaders may not have seen the newest revision: it must not take the pods of it for
 // old.
 TEST(FleetWatch, APodOfARevisionThatIsNotKnownAndLaterThanTheNewestIsNotOutOfDate) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.start();
   auto made_at = [](std::string_view time) {
@@ -519,7 +340,7 @@ TEST(FleetWatch, APodOfARevisionThatIsNotKnownAndLaterThanTheNewestIsNotOutOfDat
 }
 
 TEST(FleetWatch, ANodeThatVanishesIsForgotten) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.start();
   scene.watch->count_changed();
@@ -538,7 +359,7 @@ TEST(FleetWatch, ANodeThatVanishesIsForgotten) {
 }
 
 TEST(FleetWatch, ANodeIsNotCurrentWhileAWriteToItOrItsPodsDoesNotShow) {
-  Scene scene;
+  WatchedFleet scene;
   scene.add_usual();
   scene.add_node("gpu-2");
   scene.start();
@@ -558,20 +379,6 @@ TEST(FleetWatch, ANodeIsNotCurrentWhileAWriteToItOrItsPodsDoesNotShow) {
   scene.settle();
   EXPECT_TRUE(scene.watch->is_current("gpu-1"));
   EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
-}
-
-TEST(FleetWatch, LastHeardIsTheTimeOfTheKindThatIsFurthestBehind) {
-  Scene scene;
-  scene.add_usual();
-  scene.api.sends_bookmarks = false;
-  scene.start();
-  Time listed = scene.watch->last_heard();
-  ASSERT_TRUE(listed.is_set());
-  scene.loop.run_for(seconds(30));
-  scene.add_node("gpu-2");
-  scene.settle();
-  // Of pods nothing was heard since.
-  EXPECT_EQ(scene.watch->last_heard(), listed);
 }
 
 }  // namespace

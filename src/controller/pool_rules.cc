@@ -1,0 +1,100 @@
+#include "controller/pool_rules.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace lockstep::controller {
+
+namespace {
+
+bool is_operator_pod(const Pod& pod) {
+  return pod.meta.labels.get("app") == "gpu-operator" ||
+         pod.meta.labels.get("app.kubernetes.io/component") == "gpu-operator";
+}
+
+}  // namespace
+
+PoolRules::PoolRules(const Loop& loop, const std::string& key_domain)
+    : loop_(loop), own_switch_(key_domain != "nvidia.com") {
+  policies_[""] = upgrade::Policy::none();
+}
+
+// Of the policies and the rival as they were until now.
+void PoolRules::note_idle_pools() {
+  for (const auto& [pool, policy] : policies_) {
+    if (!acts(policy)) idle_until_[pool] = loop_.uptime();
+  }
+}
+
+bool PoolRules::read(const FleetCaches& caches) {
+  note_idle_pools();
+  std::map<std::string, upgrade::Policy> policies;
+  policies[""] = upgrade::Policy::none();
+  if (auto object = caches.cluster_policy()) {
+    policies[""] = upgrade::policy_of_cluster_policy(*object->document, own_switch_);
+    caches.rollouts.change_policy("", *object->document, own_switch_, {}, policies[""]);
+  }
+  caches.nvidia_driver_objects.cache.for_each([&](const auto& object) {
+    std::string pool = object->meta.name.str();
+    upgrade::Policy policy =
+        upgrade::policy_of_nvidia_driver(*object->document, policies[""], own_switch_);
+    caches.rollouts.change_policy(pool, *object->document, own_switch_, policies[""], policy);
+    policies[pool] = std::move(policy);
+  });
+  policies_ = std::move(policies);
+  return look_for_rival();
+}
+
+bool PoolRules::see_pod(const Pod& pod, bool is_there) {
+  if (!is_operator_pod(pod)) return false;
+  const bool runs = is_there && pod.phase == PodPhase::running;
+  const ObjectKey key = pod.meta.key();
+  const bool changed = runs ? operator_pods_.insert(key).second : operator_pods_.erase(key) > 0;
+  return changed && look_for_rival();
+}
+
+bool PoolRules::look_for_rival() {
+  auto found = find_rival();
+  if (found == rival_) return false;
+  note_idle_pools();
+  rival_ = std::move(found);
+  return true;
+}
+
+std::optional<upgrade::Reason> PoolRules::find_rival() const {
+  if (operator_pods_.empty()) return std::nullopt;
+  const std::string operator_pod = operator_pods_.begin()->text();
+  if (!own_switch_) {
+    return upgrade::Reason{
+        "Rival",
+        fmt::format("NVIDIA's GPU Operator runs ({}) and works with the same labels", operator_pod),
+        "set upgradePolicy.autoUpgrade to false and start the controller with "
+        "--key-domain lockstep.dev"};
+  }
+  std::optional<upgrade::Reason> found;
+  for (const auto& [pool, policy] : policies_) {
+    if (!policy.nvidia_auto_upgrade) continue;
+    found = upgrade::Reason{
+        "Rival",
+        fmt::format("NVIDIA's GPU Operator runs ({}) and autoUpgrade is true in {}: both would "
+                    "upgrade the same nodes",
+                    operator_pod, policy.source),
+        "set upgradePolicy.autoUpgrade to false; with --key-domain lockstep.dev the switch is the "
+        "annotation lockstep.dev/auto-upgrade"};
+  }
+  return found;
+}
+
+const upgrade::Policy& PoolRules::policy(const std::string& pool) const {
+  auto at = policies_.find(pool);
+  return at == policies_.end() ? policies_.at("") : at->second;
+}
+
+std::optional<Duration> PoolRules::acts_since(const std::string& pool) const {
+  auto idle = idle_until_.find(policies_.contains(pool) ? pool : "");
+  if (idle == idle_until_.end()) return std::nullopt;
+  return idle->second;
+}
+
+}  // namespace lockstep::controller

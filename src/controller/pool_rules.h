@@ -1,0 +1,50 @@
+// By which policy each pool is upgraded, and whether NVIDIA's own upgrade controller would fight
+// over its nodes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "controller/fleet_caches.h"
+#include "objects/pod.h"
+#include "upgrade/decision.h"
+#include "upgrade/policy.h"
+#include "world/loop.h"
+
+namespace lockstep::controller {
+
+class PoolRules {
+ public:
+  PoolRules(const Loop& loop, const std::string& key_domain);
+
+  // Reads all policies: the ClusterPolicy's, those of NVIDIADrivers, and what rollouts make of
+  // them. True: the rival is another one now.
+  bool read(const FleetCaches& caches);
+  // A pod as it is now; `is_there`: it was not deleted. True: the rival is another one now.
+  bool see_pod(const Pod& pod, bool is_there);
+
+  // A pool without an NVIDIADriver of its own goes by the ClusterPolicy.
+  const upgrade::Policy& policy(const std::string& pool) const;
+  // Since when, on the loop's uptime, nobody has switched the pool's upgrades off, and no rival was
+  // there; nothing: as far back as anybody knows.
+  std::optional<Duration> acts_since(const std::string& pool) const;
+  // NVIDIA's own upgrade controller would fight with us; what to do about it.
+  const std::optional<upgrade::Reason>& rival() const { return rival_; }
+
+ private:
+  bool look_for_rival();
+  std::optional<upgrade::Reason> find_rival() const;
+  bool acts(const upgrade::Policy& policy) const { return policy.auto_upgrade && !rival_; }
+  void note_idle_pools();
+
+  const Loop& loop_;
+  bool own_switch_;                                  // beside NVIDIA's keys, with ours
+  std::map<std::string, upgrade::Policy> policies_;  // by pool; "" is the ClusterPolicy's
+  std::map<std::string, Duration> idle_until_;       // by pool, by the loop's uptime
+  std::set<ObjectKey> operator_pods_;
+  std::optional<upgrade::Reason> rival_;
+};
+
+}  // namespace lockstep::controller
