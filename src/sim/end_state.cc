@@ -22,6 +22,16 @@ std::string failure_of(const Json& node) {
   return std::string(failure.substr(0, failure.find(':')));
 }
 
+// Nothing that the controller does would end it.
+bool may_last(std::string_view reason) {
+  static const std::set<std::string_view> names = {
+      "NoPolicy",         "AutoUpgradeOff", "InvalidPolicy", "Rival",
+      "Paused",           "RolloutPaused",  "WaveNotOpen",   "OutsideWindow",
+      "Skipped",          "NoDriver",       "NodeNotReady",  "CordonedIgnored",
+      "UnavailableLimit", "FailureBudget",  "GroupTooLarge", "GroupIncomplete"};
+  return names.contains(reason);
+}
+
 std::string_view in_words(bool value) { return value ? "yes" : "no"; }
 
 // Values are times, or say what stands elsewhere too: what counts is that they are there.
@@ -106,37 +116,25 @@ void add_pods(Cluster& cluster, EndFacts& end) {
 
 bool is_controller(std::string_view user) { return user.starts_with("lockstep"); }
 
-std::vector<std::string> missing_to_goal(Cluster& cluster, const fleet::Keys& keys) {
+std::vector<std::string> missing_to_goal(Cluster& cluster,
+                                         const std::map<std::string, upgrade::Reason>& reasons,
+                                         const fleet::Keys& keys) {
   std::vector<std::string> missing;
   for (const Document& node : cluster.list(resource::nodes)) {
-    State state = fleet::state_of(label_of(*node, keys.state));
-    if (state == State::done) continue;
-    std::string_view name = text_at(*node, "metadata", "name");
-    if (state != State::failed) {
-      missing.push_back(fmt::format("{} is in {}", name, fleet::display_name(state)));
-    } else if (failure_of(*node).empty()) {
-      missing.push_back(fmt::format("{} failed, and does not say why", name));
+    const std::string name(text_at(*node, "metadata", "name"));
+    auto shown = reasons.find(name);
+    const std::string reason = shown == reasons.end() ? "" : shown->second.name;
+    const State state = fleet::state_of(label_of(*node, keys.state));
+    if (state == State::failed) {
+      if (failure_of(*node).empty()) missing.push_back(name + " failed, and does not say why");
+    } else if (!(state == State::done && reason == "InSync") && !may_last(reason)) {
+      missing.push_back(fmt::format("{} is in {} ({}), and nobody works on it", name,
+                                    fleet::display_name(state),
+                                    reason.empty() ? "no reason shown" : reason));
     }
   }
   return missing;
 }
-
-bool at_goal(Cluster& cluster, const fleet::Keys& keys) {
-  return missing_to_goal(cluster, keys).empty();
-}
-
-WriteWatch::WriteWatch(Cluster& cluster)
-    : cluster_(cluster),
-      listener_(cluster.backend.store.add_listener(
-          [this](const std::string& storage, const apiserver::Change&) {
-            if (storage == resource::leases.full_name()) return;
-            if (!is_controller(cluster_.backend.store.origin().who)) return;
-            ++writes_;
-            last_ = cluster_.loop.uptime();
-          })),
-      last_(cluster.loop.uptime()) {}
-
-WriteWatch::~WriteWatch() { cluster_.backend.store.remove_listener(listener_); }
 
 EndFacts end_facts(Cluster& cluster, const fleet::Keys& keys) {
   EndFacts end;

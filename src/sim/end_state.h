@@ -10,36 +10,19 @@
 
 #include "fleet/keys.h"
 #include "sim/cluster.h"
+#include "upgrade/reason.h"
 
 namespace lockstep::sim {
 
 // The caller is a controller under test; people, the fleet and the server itself are not.
 bool is_controller(std::string_view user);
 
-// Every node is done, or failed and says why.
-bool at_goal(Cluster& cluster, const fleet::Keys& keys = fleet::Keys());
-// What is missing, a sentence for each node; empty: at its goal.
-std::vector<std::string> missing_to_goal(Cluster& cluster, const fleet::Keys& keys = fleet::Keys());
-
-// Sees what the controller writes, of whatever kind but leases.
-class WriteWatch {
- public:
-  explicit WriteWatch(Cluster& cluster);
-  ~WriteWatch();
-  WriteWatch(const WriteWatch&) = delete;
-  WriteWatch& operator=(const WriteWatch&) = delete;
-
-  uint64_t writes() const { return writes_; }
-  // When the last was, on the loop's uptime; when this began, if there was none.
-  Duration last() const { return last_; }
-  Duration quiet_for() const { return cluster_.loop.uptime() - last_; }
-
- private:
-  Cluster& cluster_;
-  uint64_t listener_;
-  uint64_t writes_ = 0;
-  Duration last_{0};
-};
+// What is missing to the goal, a sentence for each node; empty: the fleet is there. Every node is
+// done with the driver that it should have, or failed and says why, or waits for something that
+// only people or other machines can change. `reasons` is why each is where it is.
+std::vector<std::string> missing_to_goal(Cluster& cluster,
+                                         const std::map<std::string, upgrade::Reason>& reasons,
+                                         const fleet::Keys& keys = fleet::Keys());
 
 // What must be equal at the end of two runs that differ only in what went wrong on the way: of each
 // node its state, cordon, reason of failure, what it remembers of the upgrade, the driver and

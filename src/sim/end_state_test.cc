@@ -23,41 +23,32 @@ class EndStateTest : public testing::Test {
   Cluster cluster{fleet_of(2)};
 };
 
-TEST_F(EndStateTest, TheGoalIsThatEveryNodeIsDoneOrSaysWhyItFailed) {
-  EXPECT_FALSE(at_goal(cluster));
+TEST_F(EndStateTest, TheGoalIsThatEveryNodeIsDoneOrSaysWhyNot) {
+  const upgrade::Reason in_sync{"InSync", "", ""};
+  auto missing = [&](const upgrade::Reason& of_second) {
+    return missing_to_goal(cluster, {{"gpu-1", in_sync}, {"gpu-2", of_second}});
+  };
+  auto one = [](std::string text) { return std::vector<std::string>{std::move(text)}; };
+  const std::vector<std::string> nothing;
   set("gpu-1", "upgrade-done");
   set("gpu-2", "validation-required");
-  EXPECT_EQ(missing_to_goal(cluster), std::vector<std::string>{"gpu-2 is in validation-required"});
+  EXPECT_EQ(missing({"ValidatorNotReady", "", ""}),
+            one("gpu-2 is in validation-required (ValidatorNotReady), and nobody works on it"));
   set("gpu-2", "upgrade-failed");
-  EXPECT_EQ(missing_to_goal(cluster),
-            std::vector<std::string>{"gpu-2 failed, and does not say why"});
+  EXPECT_EQ(missing({"NoValidatorPod", "", ""}), one("gpu-2 failed, and does not say why"));
   set("gpu-2", "upgrade-failed", "NoValidatorPod: the node has no validator pod");
-  EXPECT_TRUE(at_goal(cluster));
-}
-
-TEST_F(EndStateTest, OnlyTheControllersWritesDisturbTheQuiet) {
-  WriteWatch writes(cluster);
-  cluster.loop.run_for(minutes(2));
-  cordon(cluster, "gpu-1");
-  EXPECT_EQ(writes.writes(), 0);
-  EXPECT_EQ(writes.quiet_for(), minutes(2));
-  apiserver::Caller controller{"lockstep", {}, "lockstep"};
-  auto request = merge_patch(resource::nodes, {"", "gpu-1"},
-                             JsonObject{{"spec", JsonObject{{"unschedulable", nullptr}}}});
-  EXPECT_TRUE(apiserver::handle(cluster.backend, request, controller));
-  EXPECT_EQ(writes.writes(), 1);
-  EXPECT_EQ(writes.quiet_for(), seconds(0));
-}
-
-TEST_F(EndStateTest, ALeaseIsNoWork) {
-  WriteWatch writes(cluster);
-  apiserver::Caller controller{"lockstep", {}, "lockstep"};
-  auto request = kube::create(resource::leases, "default",
-                              JsonObject{{"apiVersion", "coordination.k8s.io/v1"},
-                                         {"kind", "Lease"},
-                                         {"metadata", JsonObject{{"name", "leader"}}}});
-  EXPECT_TRUE(apiserver::handle(cluster.backend, request, controller));
-  EXPECT_EQ(writes.writes(), 0);
+  EXPECT_EQ(missing({"NoValidatorPod", "", ""}), nothing);
+  // Done with a driver that is not the one that it should have.
+  set("gpu-2", "upgrade-done");
+  EXPECT_EQ(missing({"OutOfSync", "", ""}),
+            one("gpu-2 is in upgrade-done (OutOfSync), and nobody works on it"));
+  EXPECT_EQ(missing(in_sync), nothing);
+  // Its turn would come by itself, that of one that people leave out would not.
+  set("gpu-2", "upgrade-required");
+  EXPECT_EQ(missing({"NextInLine", "", ""}).size(), 1U);
+  EXPECT_EQ(missing({"Skipped", "", ""}), nothing);
+  EXPECT_EQ(missing_to_goal(cluster, {{"gpu-1", in_sync}}),
+            one("gpu-2 is in upgrade-required (no reason shown), and nobody works on it"));
 }
 
 TEST_F(EndStateTest, TheSameFleetWithOtherTimesAndNamesIsEqual) {

@@ -136,6 +136,7 @@ class Run {
     keep_events_of_violation();
     if (summary_.last_events.empty()) summary_.last_events = events_.lines();
     judge(scenario_.expect, summary_.node_writes, "");
+    judge_ending();
     return summary_;
   }
 
@@ -201,6 +202,7 @@ class Run {
 
   void start_controllers() {
     stopped_ = false;
+    controllers_began_ = cluster_.loop.uptime();
     clear_controllers();
     crash_.begin_life();
     for (int i = 0; i < scenario_.controllers; ++i) {
@@ -285,22 +287,29 @@ class Run {
   }
 
   // Nobody has anything left to do: all steps taken, no upgrade under way, and quiet for a while.
-  bool at_rest() const {
-    return std::all_of(taken_.begin(), taken_.end(), [](const auto& when) { return !!when; }) &&
-           is_quiet();
+  bool at_rest() const { return all_steps_taken() && is_quiet(); }
+
+  bool all_steps_taken() const {
+    return std::all_of(taken_.begin(), taken_.end(), [](const auto& when) { return !!when; });
   }
 
   bool is_quiet() const {
     if (controllers_.empty() && !stopped_) return false;
-    Duration last = std::max(witness_->last_node_change(), began_);
-    for (const auto& when : taken_) {
-      if (when) last = std::max(last, *when);
+    Duration last = std::max({witness_->last_node_change(), began_, controllers_began_});
+    for (size_t i = 0; i < taken_.size(); ++i) {
+      if (taken_[i]) last = std::max(last, *taken_[i] + length_of(scenario_.steps[i]));
     }
     for (const auto& [state, count] : witness_->nodes_by_state()) {
       if (fleet::is_active(state)) return false;
     }
     if (!rollout_.at_rest()) return false;
     return cluster_.loop.uptime() - last > minutes(5);
+  }
+
+  // For how long it is in force, as an outage is.
+  static Duration length_of(const Interference& step) {
+    if (step.action == "clockStep") return Duration(0);
+    return parse_duration(as_text(&step.value)).value_or(Duration(0));
   }
 
   // Or less, when a step must come at the very event that it waits for.
@@ -540,6 +549,22 @@ class Run {
     }
   }
 
+  // What every run must come to, whatever else it expects: its goal, and silence.
+  void judge_ending() {
+    auto& missed = summary_.disappointments;
+    // A step that never came is said already.
+    if (!summary_.rested && all_steps_taken()) {
+      missed.push_back(
+          fmt::format("it did not come to rest within {}", format_duration(scenario_.limit)));
+    }
+    if (summary_.late_writes > 0) {
+      missed.push_back(fmt::format("{} writes after it had come to rest", summary_.late_writes));
+    }
+    // Nobody is there who could work on them, or say why they wait.
+    if (controllers_.empty()) return;
+    for (auto& text : missing_to_goal(cluster_, reasons())) missed.push_back(std::move(text));
+  }
+
   double ideal_seconds() {
     const auto& durations = witness_->durations();
     if (durations.empty()) return 0;
@@ -585,6 +610,7 @@ class Run {
   std::vector<std::unique_ptr<controller::FailureController>> failures_;
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
   Duration began_{0};
+  Duration controllers_began_{0};  // those that live
   Duration busy_{0};
   int64_t restarts_before_ = 0;
   uint64_t writes_before_ = 0;  // when the last step was taken

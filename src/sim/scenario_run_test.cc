@@ -169,6 +169,38 @@ expect: {done: all}
   EXPECT_EQ(summary.disappointments, std::vector<std::string>{"steps[0]: its time never came"});
 }
 
+TEST(ScenarioRun, EveryRunMustComeToRestAtItsGoalWhateverItExpects) {
+  RunSummary summary = run_scenario(scenario(R"(
+nodes: 3
+to: "580.126.20"
+policy: {autoUpgrade: true, maxParallelUpgrades: 1}
+limit: 3m
+aftermath: 1s
+expect: {failed: 0}
+)"),
+                                    {});
+  EXPECT_FALSE(summary.ok());
+  const std::string missed = join(summary.disappointments, "; ");
+  EXPECT_NE(missed.find("it did not come to rest within 3m"), std::string::npos) << missed;
+  EXPECT_NE(missed.find(", and nobody works on it"), std::string::npos) << missed;
+}
+
+TEST(ScenarioRun, WhoHasComeToRestIsSilent) {
+  // Long after the node failed its driver loads after all, and the controller goes on with it.
+  RunSummary summary = run_scenario(scenario(R"(
+nodes: 1
+to: "580.126.20"
+policy: {autoUpgrade: true, maxUnavailable: 1, maxFailures: 2, deadlines: {containerRestarts: 5}}
+machines: [{nodes: [1], driverCrashes: "580.126.20", driverCrashCount: 8}]
+aftermath: 30m
+expect: {done: all}
+)"),
+                                    {});
+  ASSERT_EQ(summary.disappointments.size(), 1U) << join(summary.disappointments, "; ");
+  EXPECT_NE(summary.disappointments[0].find("writes after it had come to rest"), std::string::npos)
+      << summary.disappointments[0];
+}
+
 TEST(ScenarioRun, NobodyUpgradesWhileTheControllerIsAway) {
   RunSummary summary = run_scenario(scenario(R"(
 nodes: 2
