@@ -11,6 +11,7 @@
 #include "controller/upgrade_controller.h"
 #include "kube/counting_api.h"
 #include "kube/fault_api.h"
+#include "sim/blindness.h"
 #include "sim/cluster.h"
 #include "sim/event_log.h"
 #include "sim/expectations.h"
@@ -51,19 +52,10 @@ ClusterOptions cluster_options(const Scenario& scenario, const RunOptions& optio
 
 WitnessOptions witness_options(const Scenario& scenario, const Disturbances& disturbances) {
   WitnessOptions options;
-  auto blinds = [](const Interference& step) {
-    return step.action == "outage" || step.action == "partition" ||
-           step.action == "silenceWatches" || step.action == "olderReplica";
-  };
-  bool sees_all = scenario.controller_faults == 0 && !scenario.controller_weights &&
-                  std::none_of(scenario.steps.begin(), scenario.steps.end(), blinds);
-  if (sees_all) options.blindness = seconds(5);
+  options.blindness = blindness_of(scenario, disturbances.freezes);
   bool sends_late = scenario.controller_faults > 0 ||
                     (scenario.controller_weights && scenario.controller_weights->request_late > 0);
   if (sends_late) options.lateness = kube::Request().limit + seconds(5);
-  for (const Freeze& freeze : disturbances.freezes) {
-    options.blindness = std::max(options.blindness, freeze.length + seconds(5));
-  }
   options.clients_renewed = scenario.reroll_clients;
   return options;
 }
@@ -116,6 +108,7 @@ class Run {
       wait_a_second();
       keep_events_of_violation();
       take_steps();
+      see_calm();
     }
     for (size_t i = 0; i < taken_.size(); ++i) {
       if (!taken_[i]) summary_.disappointments.push_back(step_name(i) + ": its time never came");
@@ -181,6 +174,23 @@ class Run {
     if (summary_.last_events.empty() && !witness_->violations().empty()) {
       summary_.last_events = events_.lines();
     }
+  }
+
+  // Once nothing hides anything from the controller any more, and it has had the time to see what
+  // was hidden, every invariant is strict.
+  void see_calm() {
+    if (is_calm_ || !disturbances_.freezes.empty()) return;
+    if (blindness_of(faults_.weights) > calm_blindness) return;
+    Duration last = weights_changed_;
+    for (size_t i = 0; i < taken_.size(); ++i) {
+      const Interference& step = scenario_.steps[i];
+      if (!blinds(step)) continue;
+      if (!taken_[i]) return;
+      last = std::max(last, *taken_[i] + length_of(step));
+    }
+    if (cluster_.loop.uptime() < last + long_blindness) return;
+    is_calm_ = true;
+    witness_->set_blindness(calm_blindness);
   }
 
   void on_crash(Duration away) {
@@ -362,6 +372,7 @@ class Run {
       must(*taken);
       if (step.action == "clockStep") witness_->see_clock_step();
       if (step.action == "heal") {
+        weights_changed_ = cluster_.loop.uptime();
         crash_.call_off();
         retry_failed();
       }
@@ -428,6 +439,7 @@ class Run {
 
   void calm() {
     faults_.weights = {};
+    weights_changed_ = cluster_.loop.uptime();
     cluster_.fleet_faults().weights = {};
     crash_.call_off();
   }
@@ -611,6 +623,8 @@ class Run {
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
   Duration began_{0};
   Duration controllers_began_{0};  // those that live
+  Duration weights_changed_{0};
+  bool is_calm_ = false;  // for good
   Duration busy_{0};
   int64_t restarts_before_ = 0;
   uint64_t writes_before_ = 0;  // when the last step was taken

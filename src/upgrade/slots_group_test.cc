@@ -109,16 +109,45 @@ TEST(RolloutHold, ComesAfterTheNodeItselfAndBeforeTheLimits) {
   EXPECT_EQ(held_back(skipped, pool, scene.rules)->name, "Skipped");
 }
 
-TEST(RolloutHold, ASlotThatWasGivenBeforeTheWaveClosedIsNotUsed) {
+TEST(RolloutHold, ASlotThatWasGivenBeforeTheWaveClosedIsGivenBack) {
   Scene scene = waiting();
   fleet::NodeView view = scene.view();
   view.granted = true;
   Decision begins = decide(view, scene.pool(), scene.rules, scene.now);
-  EXPECT_NE(begins.patch(), nullptr);
+  EXPECT_EQ(entered(begins), State::cordon);
   view.held_by_rollout = fleet::RolloutHold{"WaveNotOpen", "closed", ""};
   Decision held = decide(view, scene.pool(), scene.rules, scene.now);
-  EXPECT_FALSE(held.writes());
   EXPECT_EQ(held.reason.name, "WaveNotOpen");
+  // The node changes, and nothing else: who still knows of the slot cannot use it any more.
+  ASSERT_NE(held.patch(), nullptr);
+  EXPECT_FALSE(held.patch()->to);
+  EXPECT_EQ(held.patch()->annotations.size(), 1U);
+  // Somebody who knows of other waves gave it another: not more than one a minute.
+  scene.annotate(std::string(fleet::slot_returned_annotation),
+                 format_rfc3339(scene.now - seconds(20)));
+  fleet::NodeView again = scene.view();
+  again.granted = true;
+  again.held_by_rollout = view.held_by_rollout;
+  Decision soon = decide(again, scene.pool(), scene.rules, scene.now);
+  EXPECT_FALSE(soon.writes());
+  EXPECT_EQ(soon.look_again, std::optional<Duration>(seconds(40)));
+  EXPECT_TRUE(decide(again, scene.pool(), scene.rules, scene.now + seconds(40)).writes());
+  // Gone when the node begins.
+  again.held_by_rollout.reset();
+  Decision later = decide(again, scene.pool(), scene.rules, scene.now);
+  ASSERT_EQ(entered(later), State::cordon);
+  const std::pair<std::string, std::optional<std::string>> gone{fleet::slot_returned_annotation,
+                                                                std::nullopt};
+  EXPECT_NE(std::find(later.patch()->annotations.begin(), later.patch()->annotations.end(), gone),
+            later.patch()->annotations.end());
+}
+
+TEST(RolloutHold, ASlotIsKeptOverAPauseOfTheRollout) {
+  Scene scene = waiting();
+  fleet::NodeView view = scene.view();
+  view.granted = true;
+  view.held_by_rollout = fleet::RolloutHold{"RolloutPaused", "paused", ""};
+  EXPECT_FALSE(decide(view, scene.pool(), scene.rules, scene.now).writes());
 }
 
 TEST(GroupHold, IsTheReasonThatIsShown) {

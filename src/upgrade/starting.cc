@@ -121,6 +121,22 @@ Decision require(const Situation& situation, Reason reason) {
   return decision;
 }
 
+// Its wave is not open, or not any more. Until it is, which may be days, its slot would be missing
+// to the nodes of those that are: of one that is the only one, for ever.
+Decision give_slot_back(const Situation& situation, const fleet::RolloutHold& hold_of_wave) {
+  // Where two of us do not agree on what is open, not all the time.
+  constexpr Duration shortest = minutes(1);
+  Decision decision = hold({hold_of_wave.name, hold_of_wave.text, hold_of_wave.remedy});
+  const std::string key(fleet::slot_returned_annotation);
+  auto last = parse_rfc3339(situation.node().meta.annotations.get(key));
+  if (last && *last <= situation.now && situation.now - *last < shortest) {
+    decision.look_again = shortest - (situation.now - *last);
+    return decision;
+  }
+  annotate(decision, situation, key, format_rfc3339(situation.now));
+  return decision;
+}
+
 }  // namespace
 
 Decision decide_idle(const Situation& situation) {
@@ -180,6 +196,10 @@ Decision decide_required(const Situation& situation) {
     // The slot is another's of us, who knows more; what to do with it depends on the change.
     return hold({"RevisionUnknown",
                  "the newest revision of the driver DaemonSet is not known at this moment", ""});
+  }
+  const auto& wave = situation.view.held_by_rollout;
+  if (situation.view.granted && wave && wave->name == "WaveNotOpen") {
+    return give_slot_back(situation, *wave);
   }
   auto reason = held_back(situation.view, situation.pool, situation.rules);
   if (reason) return hold(*reason);

@@ -83,6 +83,7 @@ Decision enter(const Situation& situation, State to, Reason reason) {
   patch.labels.emplace_back(keys.state, std::string(to_string(to)));
   annotate(decision, situation, std::string(fleet::since_annotation),
            format_rfc3339(situation.now));
+  annotate(decision, situation, std::string(fleet::slot_returned_annotation), {});
   std::string unix_now = std::to_string(situation.now.unix_seconds());
   auto timer = [&](const std::string& key, State of) {
     annotate(decision, situation, key,
