@@ -1,10 +1,13 @@
 #include "sim/fault_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
+#include "fleet/keys.h"
 #include "sim/strict_reader.h"
 
 namespace lockstep::sim {
@@ -31,27 +34,51 @@ constexpr std::array<FaultChance, 14> chances = {{
     {"listCut", &Weights::list_cut},
 }};
 
-// What a controller watches, in short and as ResourceType::full_name() has it.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> watched = {{
-    {"nodes", "nodes"},
-    {"pods", "pods"},
-    {"daemonsets", "daemonsets.apps"},
-    {"controllerrevisions", "controllerrevisions.apps"},
-    {"clusterpolicies", "clusterpolicies.nvidia.com"},
-    {"nvidiadrivers", "nvidiadrivers.nvidia.com"},
-    {"leases", "leases.coordination.k8s.io"},
-}};
+// Everything that somebody watches, by its plural; rollouts, their gates and failures included.
+const std::array<const ResourceType*, 16> watched = {
+    &resource::nodes,
+    &resource::pods,
+    &resource::daemon_sets,
+    &resource::controller_revisions,
+    &resource::resource_claims,
+    &resource::resource_slices,
+    &resource::pod_disruption_budgets,
+    &fleet::cluster_policies,
+    &fleet::nvidia_drivers,
+    &fleet::driver_rollouts,
+    &resource::config_maps,
+    &resource::jobs,
+    &resource::events,
+    &resource::deployments,
+    &resource::replica_sets,
+    &resource::leases,
+};
+
+// A list of them is what helps whoever does not know how kinds are called here.
+void refuse_unknown_kinds(const Json& json, StrictReader& reader) {
+  std::vector<std::string> known{"default"};
+  for (const ResourceType* type : watched) known.push_back(type->plural);
+  for (const auto& [name, lag] : json.get_object()) {
+    std::string key(name);
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    auto near = nearest(key, known);
+    reader.complain(reader.path("watchLag"),
+                    fmt::format("has the unknown key {}{} (there are {})", key,
+                                near ? "; did you mean " + *near + "?" : "", join(known, ", ")));
+  }
+}
 
 void read_watch_lag(StrictReader& reader, Weights& weights) {
   const Json* value = reader.get("watchLag");
   if (value == nullptr) return;
   if (!value->is_object()) return reader.duration("watchLag", weights.watch_lag);
+  refuse_unknown_kinds(*value, reader);
   StrictReader lags(*value, reader.path("watchLag"), reader.error());
   lags.duration("default", weights.watch_lag);
-  for (const auto& [name, full_name] : watched) {
+  for (const ResourceType* type : watched) {
     std::optional<Duration> lag;
-    lags.maybe(std::string(name), lag, &StrictReader::duration);
-    if (lag) weights.watch_lag_of[std::string(full_name)] = *lag;
+    lags.maybe(type->plural, lag, &StrictReader::duration);
+    if (lag) weights.watch_lag_of[type->full_name()] = *lag;
   }
 }
 
@@ -145,9 +172,9 @@ JsonObject weights_json(const Weights& weights) {
   if (weights.page_size > 0) json["pageSize"] = weights.page_size;
   JsonObject lags;
   if (weights.watch_lag > Duration(0)) lags["default"] = format_duration(weights.watch_lag);
-  for (const auto& [name, full_name] : watched) {
-    auto lag = weights.watch_lag_of.find(std::string(full_name));
-    if (lag != weights.watch_lag_of.end()) lags[name] = format_duration(lag->second);
+  for (const ResourceType* type : watched) {
+    auto lag = weights.watch_lag_of.find(type->full_name());
+    if (lag != weights.watch_lag_of.end()) lags[type->plural] = format_duration(lag->second);
   }
   if (!lags.empty()) json["watchLag"] = std::move(lags);
   return json;
@@ -163,5 +190,7 @@ Json faults_json(const Scenario& scenario) {
 }
 
 std::span<const FaultChance> fault_chances() { return chances; }
+
+std::span<const ResourceType* const> lagging_types() { return watched; }
 
 }  // namespace lockstep::sim

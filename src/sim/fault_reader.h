@@ -38,5 +38,7 @@ Json faults_json(const Scenario& scenario);
 // The weights that are chances, by their names in a scenario.
 using FaultChance = std::pair<std::string_view, double kube::FaultWeights::*>;
 std::span<const FaultChance> fault_chances();
+// The kinds of objects whose watches can lag, each under its plural: `watchLag: {pods: 30s}`.
+std::span<const ResourceType* const> lagging_types();
 
 }  // namespace lockstep::sim

@@ -1,6 +1,11 @@
 #include "sim/fault_reader.h"
 
+#include <set>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "sim/scenario_run.h"
 
 namespace lockstep::sim {
 namespace {
@@ -58,6 +63,57 @@ TEST(FaultReader, NamesGoOverTheStrength) {
   EXPECT_FALSE(scenario->fleet_weights);
 }
 
+// Notes what its user watches.
+class WatchNotes final : public kube::Api {
+ public:
+  WatchNotes(kube::Api& inner, std::set<ResourceType>& watched)
+      : inner_(inner), watched_(watched) {}
+
+  void call(kube::Request request, kube::ReplyCallback done) override {
+    inner_.call(std::move(request), std::move(done));
+  }
+  std::unique_ptr<kube::Watch> watch(kube::WatchRequest request,
+                                     kube::WatchHandler handler) override {
+    watched_.insert(request.type);
+    return inner_.watch(std::move(request), std::move(handler));
+  }
+
+ private:
+  kube::Api& inner_;
+  std::set<ResourceType>& watched_;
+};
+
+TEST(FaultReader, EveryWatchOfTheControllerCanLag) {
+  auto scenario = read(R"(
+nodes: 2
+to: "580.126.20"
+healPlugins: true
+rollout:
+  driver: {kind: ClusterPolicy, name: cluster-policy}
+  waves: [{name: all, nodes: {rest: true}, gates: [driver]}]
+)");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  std::set<ResourceType> watched;
+  RunOptions options;
+  options.wrap = [&](kube::Api& inner) { return std::make_unique<WatchNotes>(inner, watched); };
+  EXPECT_TRUE(run_scenario(*scenario, options).ok());
+  EXPECT_GE(watched.size(), 11u);
+  for (const ResourceType& type : watched) {
+    auto lags = read(fmt::format("faults: {{watchLag: {{{}: 7s}}}}", type.plural));
+    ASSERT_TRUE(lags) << lags.error().text();
+    EXPECT_EQ(lags->controller_weights->watch_lag_for(type), seconds(7)) << type.full_name();
+  }
+}
+
+TEST(FaultReader, LagsArePrintedAsTheyWereRead) {
+  for (const ResourceType* type : lagging_types()) {
+    auto scenario = read(fmt::format("faults: {{watchLag: {{{}: 7s}}}}", type->plural));
+    ASSERT_TRUE(scenario) << scenario.error().text();
+    EXPECT_EQ(print_json(faults_json(*scenario)),
+              fmt::format(R"({{"watchLag":{{"{}":"7s"}}}})", type->plural));
+  }
+}
+
 TEST(FaultReader, ReadsACrash) {
   std::optional<Error> error;
   Json json = JsonObject{{"afterWrite", 3}, {"away", "7m"}};
@@ -71,7 +127,9 @@ TEST(FaultReader, SaysWhatIsWrongAndWhatIsNear) {
        "s.yaml: faults: has the unknown key replyLots; did you mean replyLost?"},
       {"faults: {replyLost: 2}", "s.yaml: faults.replyLost: must be a chance from 0 to 1"},
       {"faults: {watchLag: {pod: 3s}}",
-       "s.yaml: faults.watchLag: has the unknown key pod; did you mean pods?"},
+       "s.yaml: faults.watchLag: has the unknown key pod; did you mean pods? (there are default, "
+       "nodes, pods, daemonsets, controllerrevisions, resourceclaims, resourceslices, "
+       "poddisruptionbudgets, clusterpolicies, nvidiadrivers, driverrollouts, configmaps"},
       {"faults: {fleet: {conflicts: 0.1}}",
        "s.yaml: faults.fleet: has the unknown key conflicts; did you mean conflict?"},
       {"faults: {outage: {at: 10m}}", "s.yaml: faults.outage: does not say for how long"},
