@@ -121,18 +121,21 @@ int run_exhaustive_mode(const ExploreFlags& flags, const std::string& file, uint
   options.seed = seed;
   if (nodes > 0) options.nodes = nodes;
   options.pairs = flags.pairs;
-  sim::ExhaustiveReport found = *wanted == sim::Disturbances()
-                                    ? sim::explore_all(*scenario, options)
-                                    : sim::explore_one(*scenario, options, *wanted);
-  fmt::print("{}: {} writes and {} events of {} nodes, {} runs, {} failed\n", found.scenario,
-             found.writes, found.sightings, options.nodes, found.runs, found.findings.size());
-  for (const auto& finding : found.findings) {
+  auto enough = sim::check_nodes(*scenario, options.nodes);
+  if (!enough) return report(enough.error().at("--nodes"));
+  Result<sim::ExhaustiveReport> found = *wanted == sim::Disturbances()
+                                            ? sim::explore_all(*scenario, options)
+                                            : sim::explore_one(*scenario, options, *wanted);
+  if (!found) return report(found.error().at(file));
+  fmt::print("{}: {} writes and {} events of {} nodes, {} runs, {} failed\n", found->scenario,
+             found->writes, found->sightings, options.nodes, found->runs, found->findings.size());
+  for (const auto& finding : found->findings) {
     fmt::print("FAILED: lockstep simulate --exhaustive {} --seed {} --nodes {} {}\n", file, seed,
                options.nodes, sim::flags_of(finding.disturbances));
     print_wrong(finding.wrong);
     for (const auto& line : finding.last_events) fmt::print("  {}\n", line);
   }
-  return found.findings.empty() ? ExitCode::ok : ExitCode::failed;
+  return found->findings.empty() ? ExitCode::ok : ExitCode::failed;
 }
 
 int run_sequences_mode(const ExploreFlags& flags, uint64_t seed) {

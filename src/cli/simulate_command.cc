@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/bake_text.h"
 #include "cli/exit_codes.h"
+#include "cli/simulate_modes.h"
 #include "cli/status_command.h"
 #include "sim/scenario_run.h"
 #include "world/files.h"
@@ -79,6 +81,8 @@ Result<sim::Scenario> read_scenario_file(const std::string& file) {
 }
 
 int run_simulate(const SimulateFlags& flags) {
+  if (auto fitting = check_simulate_flags(flags); !fitting) return report(fitting.error());
+  if (!flags.replay.empty()) return run_replay(flags.replay, flags.output);
   const ExploreFlags& explore = flags.explore;
   if (explore.random) return run_random_mode(explore, flags.seed);
   if (explore.sequences) return run_sequences_mode(explore, flags.seed);

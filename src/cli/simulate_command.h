@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/explore_command.h"
@@ -19,6 +20,7 @@ struct SimulateFlags {
   std::string replay;  // a recorded bake to judge again, instead of a scenario
   size_t events = 0;  // how many to print in any case; those of a run that fails are printed anyway
   ExploreFlags explore;
+  std::vector<std::string> given;  // the flags that somebody wrote, and "scenario" for the file
 };
 Result<sim::Scenario> read_scenario_file(const std::string& file);
 int run_simulate(const SimulateFlags& flags);

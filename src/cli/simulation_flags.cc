@@ -1,12 +1,28 @@
 #include "cli/simulation_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
-#include "cli/bake_text.h"
+#include "base/strings.h"
 #include "cli/common_flags.h"
 #include "cli/dashboard_flags.h"
 
 namespace lockstep::cli {
+
+namespace {
+
+// CLI11 takes -1 for the largest number of all.
+CLI::Validator from(uint64_t least) {
+  return CLI::Validator(
+      [least](const std::string& text) {
+        auto number = parse_unsigned(text);
+        if (number && *number >= least) return std::string();
+        return fmt::format("{} is no whole number, {} or more", text, least);
+      },
+      "");
+}
+
+}  // namespace
 
 void add_apiserver(CLI::App& app, ApiserverFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
@@ -90,9 +106,10 @@ void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
   command->add_flag("--rollouts", explore.rollouts,
                     "Of --random: with a rollout, its waves, gates, bakes and people");
   command->add_option("--seeds", explore.seeds, "Of --random: how many, from --seed on")
+      ->check(from(1))
       ->capture_default_str();
   command->add_option("--every", explore.every, "Of --random: every so many of them")
-      ->check(CLI::PositiveNumber);
+      ->check(from(1));
   command->add_flag("--no-shrinking", explore.no_shrinking,
                     "Of --random: do not look for the smallest case that fails");
   command->add_flag("--keep-going", explore.keep_going,
@@ -100,21 +117,26 @@ void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
   command->add_flag("--print", explore.print,
                     "Of --random: print the scenario of --seed as a file, and run nothing");
   command->add_flag("--calm", explore.calm, "Of --print: the same without faults, its calm twin");
-  command->add_option(
-      "--events", flags.events,
-      "Of a scenario: print as many, the last before a violation or before the end");
+  command
+      ->add_option("--events", flags.events,
+                   "Of a scenario: print as many, the last before a violation or before the end")
+      ->check(from(1));
   command->add_flag("--exhaustive", explore.exhaustive,
                     "Kill the controller after every write of the scenario, and show it an old "
                     "view from every event on");
   command->add_flag("--pairs", explore.pairs, "Of --exhaustive: also two crashes, everywhere");
-  command->add_option("--crash-after", explore.crashes,
-                      "Kill the controller after this write only; 7+420s: nobody for so long");
-  command->add_option(
-      "--freeze", explore.freezes,
-      "An old view of a resource from this event on: pods:7; with a crash: pods:7!");
+  command
+      ->add_option("--crash-after", explore.crashes,
+                   "Kill the controller after this write only; 7+420s: nobody for so long")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--freeze", explore.freezes,
+                   "An old view of a resource from this event on: pods:7; with a crash: pods:7!")
+      ->allow_extra_args(false);
   command->add_flag("--sequences", explore.sequences, "Every change of mind in every state");
   command->add_option("--only", explore.only, "Of --sequences: this one");
   command->add_option("--seed", flags.seed, "Of every latency and every order of events")
+      ->check(from(0))
       ->capture_default_str();
   command->add_option("--nodes", flags.nodes, "Instead of as many as the scenario says")
       ->check(CLI::Range(1, 200000));
@@ -123,8 +145,11 @@ void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
       "Judge a recorded bake again: the ConfigMap lockstep-bake-NAME-NUMBER, or its "
       "record; exit 1 when it fails");
   add_output_flag(command, flags.output);
-  command->callback([&] {
-    result = flags.replay.empty() ? run_simulate(flags) : run_replay(flags.replay, flags.output);
+  command->callback([&, command] {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() > 0) flags.given.push_back(option->get_name());
+    }
+    result = run_simulate(flags);
   });
 }
 

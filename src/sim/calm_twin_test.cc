@@ -8,7 +8,7 @@ namespace lockstep::sim {
 namespace {
 
 Scenario read(const std::string& text) {
-  auto scenario = read_scenario(text, "s");
+  auto scenario = read_scenario("name: s\n" + text, "s");
   EXPECT_TRUE(scenario) << (scenario ? "" : scenario.error().text());
   return scenario ? *scenario : Scenario();
 }

@@ -94,11 +94,45 @@ ExhaustiveReport explore_all(const Scenario& scenario, const ExhaustiveOptions& 
       most_findings);
 }
 
-ExhaustiveReport explore_one(const Scenario& scenario, const ExhaustiveOptions& options,
-                             const Disturbances& disturbances) {
-  return explore(
-      scenario, options, [&](const RunSummary&) { return std::vector<Disturbances>{disturbances}; },
-      1);
+namespace {
+
+// A place that the calm run does not come to would disturb nothing, and prove nothing.
+Result<void> check_places(const RunSummary& calm, const Disturbances& disturbances) {
+  for (const Crash& crash : disturbances.crashes) {
+    if (crash.after_write <= calm.writes) continue;
+    return fail(Error{ErrorKind::invalid,
+                      fmt::format("there is no write {}: the controller makes {} in this scenario",
+                                  crash.after_write, calm.writes),
+                      "--crash-after"});
+  }
+  for (const Freeze& freeze : disturbances.freezes) {
+    auto seen = calm.sightings.find(freeze.resource);
+    if (seen != calm.sightings.end() && freeze.from_event <= seen->second) continue;
+    std::vector<std::string> places;
+    for (const auto& [resource, events] : calm.sightings) {
+      places.push_back(fmt::format("{}:{}", resource, events));
+    }
+    return fail(Error{ErrorKind::invalid,
+                      fmt::format("the controller sees no event {}:{} in this scenario; the last "
+                                  "of each resource are {}",
+                                  freeze.resource, freeze.from_event, join(places, ", ")),
+                      "--freeze"});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ExhaustiveReport> explore_one(const Scenario& scenario, const ExhaustiveOptions& options,
+                                     const Disturbances& disturbances) {
+  Result<void> there;
+  auto places = [&](const RunSummary& calm) {
+    there = check_places(calm, disturbances);
+    return there ? std::vector{disturbances} : std::vector<Disturbances>{};
+  };
+  ExhaustiveReport report = explore(scenario, options, places, 1);
+  if (!there) return fail(there.error());
+  return report;
 }
 
 std::string flags_of(const Disturbances& disturbances) {

@@ -50,9 +50,9 @@ std::vector<std::string> compare_with_calm(const RunSummary& run, const RunSumma
 ExhaustiveReport explore_all(const Scenario& scenario, const ExhaustiveOptions& options,
                              size_t most_findings = 5);
 
-// At one place only.
-ExhaustiveReport explore_one(const Scenario& scenario, const ExhaustiveOptions& options,
-                             const Disturbances& disturbances);
+// At one place only; an error says which places there are if it is not one of them.
+Result<ExhaustiveReport> explore_one(const Scenario& scenario, const ExhaustiveOptions& options,
+                                     const Disturbances& disturbances);
 
 // "--crash-after 12", "--freeze pods:7": what reproduces it.
 std::string flags_of(const Disturbances& disturbances);

@@ -104,6 +104,29 @@ TEST(Exhaustive, TriesEveryPlaceOfAScenario) {
   }
 }
 
+TEST(Exhaustive, APlaceThatIsNotThereIsRefusedWithThoseThatAre) {
+  const ExhaustiveOptions options{.nodes = 1};
+  auto last = explore_one(one_node(), options, {{Crash{1, {}}}, {}});
+  ASSERT_TRUE(last) << last.error().text();
+  EXPECT_EQ(last->runs, 2u);
+  EXPECT_TRUE(explore_one(one_node(), options, {{Crash{last->writes, {}}}, {}}));
+  auto late = explore_one(one_node(), options, {{Crash{last->writes + 1, {}}}, {}});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().text(), "--crash-after: there is no write " +
+                                     std::to_string(last->writes + 1) + ": the controller makes " +
+                                     std::to_string(last->writes) + " in this scenario");
+  for (const Freeze& freeze :
+       {Freeze{"podz", 1, minutes(2), false}, Freeze{"pods", 1'000'000, minutes(2), false}}) {
+    auto refused = explore_one(one_node(), options, {{}, {freeze}});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text().find("--freeze: the controller sees no event " +
+                                          freeze.resource + ":"),
+              std::string::npos)
+        << refused.error().text();
+    EXPECT_NE(refused.error().text().find(", pods:"), std::string::npos) << refused.error().text();
+  }
+}
+
 TEST(Exhaustive, AScenarioThatFailsWithoutAnyTroubleIsAFinding) {
   Scenario wrong = one_node();
   wrong.expect.version = "1.2.3";

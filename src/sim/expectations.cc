@@ -210,6 +210,9 @@ class Checker {
                                      node.sentence, *expect_.failure_says));
       }
     }
+    if (expect_.failed_with && failed.empty()) {
+      wrong_.push_back(fmt::format("no node failed, expected {}", *expect_.failed_with));
+    }
     if (expect_.failed_nodes) expect_same_nodes("failed nodes", *expect_.failed_nodes, failed);
   }
 

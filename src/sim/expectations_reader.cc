@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "rollout/rollout_status.h"
+#include "sim/reason_names.h"
 #include "sim/strict_reader.h"
 
 namespace lockstep::sim {
@@ -95,6 +97,21 @@ NodeChoice read_choice(const Json& json, const std::string& path, Errors& error)
   return choice;
 }
 
+NodeChoice read_some_nodes(const Json& json, const std::string& path, Errors& error) {
+  if (json.is_array() && json.get_array().empty()) {
+    complain(error, path, "names no node: say which, or all");
+  }
+  return read_choice(json, path, error);
+}
+
+std::vector<std::string> phase_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(rollout::Phase::rolled_back); ++i) {
+    names.emplace_back(to_string(static_cast<rollout::Phase>(i)));
+  }
+  return names;
+}
+
 fleet::State read_state(const Json& json, const std::string& path, Errors& error) {
   std::vector<std::string> known;
   for (fleet::State state : fleet::all_states) {
@@ -129,6 +146,11 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   auto text = [&](const std::string& key, std::optional<std::string>& into) {
     reader.maybe(key, into, &StrictReader::text);
   };
+  auto word = [&](const std::string& key, std::optional<std::string>& into,
+                  const std::vector<std::string>& known, std::string_view what) {
+    if (reader.get(key) == nullptr) return;
+    reader.word(key, into.emplace(), known, what);
+  };
   // "false" would ask for nothing, and read as if it asked for the opposite.
   auto yes = [&](const std::string& key, std::optional<bool>& into) {
     reader.maybe(key, into, &StrictReader::flag);
@@ -136,14 +158,14 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   };
   count("failed", expect.failed);
   choice("failedNodes", expect.failed_nodes);
-  text("failedWith", expect.failed_with);
+  word("failedWith", expect.failed_with, reason_names(), "reason of docs/TROUBLESHOOTING.md");
   text("failureSays", expect.failure_says);
   choice("cordoned", expect.cordoned);
   text("version", expect.version);
   if (const Json* versions = reader.get("versions")) {
     expect.versions = read_versions(*versions, path + ".versions", error);
   }
-  text("waitingFor", expect.waiting_for);
+  word("waitingFor", expect.waiting_for, reason_names(), "reason of docs/TROUBLESHOOTING.md");
   choice("waitingNodes", expect.waiting_nodes);
   states("entered", expect.entered);
   states("neverEntered", expect.never_entered);
@@ -157,8 +179,8 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   yes("claimsHealed", expect.claims_healed);
   yes("workRuns", expect.work_runs);
   yes("unchanged", expect.unchanged);
-  text("rolloutPhase", expect.rollout_phase);
-  text("rolloutReason", expect.rollout_reason);
+  word("rolloutPhase", expect.rollout_phase, phase_names(), "phase of a rollout");
+  word("rolloutReason", expect.rollout_reason, reason_names(), "reason of docs/TROUBLESHOOTING.md");
   text("rolloutSays", expect.rollout_says);
   count("wavesOpened", expect.waves_opened);
   yes("rolloutSettled", expect.rollout_settled);

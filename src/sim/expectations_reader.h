@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/scenario.h"
 
@@ -13,6 +14,10 @@ Expectations read_expectations(const Json& json, const std::string& path,
                                std::optional<Error>& error);
 // A list of numbers, "all", {first: n} or {every: n}.
 NodeChoice read_choice(const Json& json, const std::string& path, std::optional<Error>& error);
+// The same where at least one node must be meant.
+NodeChoice read_some_nodes(const Json& json, const std::string& path, std::optional<Error>& error);
+// Of a rollout, as its status spells them.
+std::vector<std::string> phase_names();
 // As the node's label spells it.
 fleet::State read_state(const Json& json, const std::string& path, std::optional<Error>& error);
 

@@ -20,11 +20,11 @@ TEST(ExpectationsReader, ReadsEveryKey) {
 done: 3
 failed: 1
 failedNodes: [1]
-failedWith: A
+failedWith: DriverCrashLoop
 failureSays: B
 cordoned: all
 version: "1"
-waitingFor: C
+waitingFor: Paused
 waitingNodes: {first: 2}
 entered: [drain-required]
 neverEntered: [upgrade-failed]
@@ -47,11 +47,11 @@ writesPerNodeAtMost: 12
   EXPECT_EQ(expect.done_count, 3);
   EXPECT_EQ(expect.failed, 1);
   EXPECT_EQ(expect.failed_nodes->numbers, std::vector{1});
-  EXPECT_EQ(expect.failed_with, "A");
+  EXPECT_EQ(expect.failed_with, "DriverCrashLoop");
   EXPECT_EQ(expect.failure_says, "B");
   EXPECT_EQ(expect.cordoned->every, 1);
   EXPECT_EQ(expect.version, "1");
-  EXPECT_EQ(expect.waiting_for, "C");
+  EXPECT_EQ(expect.waiting_for, "Paused");
   EXPECT_EQ(expect.waiting_nodes->first, 2);
   EXPECT_EQ(expect.entered, std::vector{fleet::State::drain});
   EXPECT_EQ(expect.never_entered, std::vector{fleet::State::failed});
@@ -95,6 +95,16 @@ TEST(ExpectationsReader, MistakesAreToldWithTheirPlace) {
       {"{evictionAtLeast: 1}",
        "expect: has the unknown key evictionAtLeast; did you mean evictionsAtLeast?"},
       {"{makespanAtMost: fast}", "expect.makespanAtMost: must be a number"},
+      {"{makespanAtMost: -1}", "expect.makespanAtMost: must be 0 or more"},
+      {"{failedWith: DriverCrashLop}",
+       "expect.failedWith: DriverCrashLop is no reason of docs/TROUBLESHOOTING.md; did you mean "
+       "DriverCrashLoop?"},
+      {"{waitingFor: Nonsense}",
+       "expect.waitingFor: Nonsense is no reason of docs/TROUBLESHOOTING.md"},
+      {"{rolloutReason: Nonsense}",
+       "expect.rolloutReason: Nonsense is no reason of docs/TROUBLESHOOTING.md"},
+      {"{rolloutPhase: Rolledback}",
+       "expect.rolloutPhase: Rolledback is no phase of a rollout; did you mean RolledBack?"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(complaint(text), expected) << text;
 }

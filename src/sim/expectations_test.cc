@@ -33,7 +33,8 @@ workloads: {claimPods: 2}
 )";
 
 std::vector<std::string> disappointments(std::string_view story, const std::string& expect) {
-  auto scenario = read_scenario(std::string(story) + "expect: " + expect + "\n", "test.yaml");
+  auto scenario =
+      read_scenario("name: test\n" + std::string(story) + "expect: " + expect + "\n", "test.yaml");
   EXPECT_TRUE(scenario) << (scenario ? "" : scenario.error().text());
   if (!scenario) return {};
   return run_scenario(*scenario, {}).disappointments;
@@ -56,6 +57,8 @@ TEST(Expectations, EachCanFail) {
        "failed nodes: expected gpu-1, saw gpu-3"},
       {with_failure, "{failedWith: DriverImageUnavailable}", "{failedWith: DriverCrashLoop}",
        "gpu-3 failed with DriverImageUnavailable, expected DriverCrashLoop"},
+      {idle, "{failed: 0}", "{failedWith: DriverCrashLoop}",
+       "no node failed, expected DriverCrashLoop"},
       {with_failure, "{failureSays: 'driver:580.126.20'}", "{failureSays: 'cosmic rays'}",
        "which does not say \"cosmic rays\""},
       {with_failure, "{cordoned: [3]}", "{cordoned: []}",

@@ -90,6 +90,7 @@ TEST(FaultPlan, StepsComeInTheOrderOfTheirTimesAndNameNodesThatAreThere) {
 // A plan in a scenario, and its end: whatever came, the fleet gets there or says why.
 TEST(FaultPlan, MakesAScenarioHarderAndThenItIsHealed) {
   auto base = read_scenario(R"(
+name: test
 nodes: 5
 to: "580.126.20"
 policy: {autoUpgrade: true, maxParallelUpgrades: 2, maxUnavailable: "100%"}

@@ -84,11 +84,7 @@ void read_watch_lag(StrictReader& reader, Weights& weights) {
 
 void read_weights(StrictReader& reader, Weights& weights) {
   for (const auto& [name, field] : chances) {
-    std::string key(name);
-    reader.decimal(key, weights.*field);
-    if (weights.*field < 0 || weights.*field > 1) {
-      reader.complain(reader.path(key), "must be a chance from 0 to 1");
-    }
+    reader.chance(std::string(name), weights.*field);
   }
   reader.duration("watchLife", weights.watch_life);
   reader.duration("latency", weights.latency);

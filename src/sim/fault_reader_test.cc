@@ -11,7 +11,7 @@ namespace lockstep::sim {
 namespace {
 
 Result<Scenario> read(const std::string& more) {
-  return read_scenario(more + "\nexpect: {done: all}\n", "s.yaml");
+  return read_scenario("name: s\n" + more + "\nexpect: {done: all}\n", "s.yaml");
 }
 
 std::string error_of(const std::string& more) {

@@ -1,17 +1,15 @@
 #include "sim/scenario.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
-#include "base/strings.h"
 #include "data/yaml.h"
 #include "rollout/rollout_spec.h"
 #include "sim/expectations_reader.h"
 #include "sim/fault_reader.h"
+#include "sim/step_reader.h"
 #include "sim/strict_reader.h"
-#include "upgrade/policy.h"
 
 namespace lockstep::sim {
 
@@ -89,33 +87,12 @@ void read_latencies(const Json& json, Latencies& latencies, Errors& error) {
   range("workloadStart", latencies.workload_start);
 }
 
-NodeBehaviour read_behaviour(StrictReader& reader) {
-  NodeBehaviour behaviour;
-  reader.decimal("slowness", behaviour.slowness);
-  reader.text("imagePullFails", behaviour.image_pull_fails);
-  reader.text("driverCrashes", behaviour.driver_crashes);
-  reader.number("driverCrashCount", behaviour.driver_crash_count);
-  reader.text("driverNeverReady", behaviour.driver_never_ready);
-  reader.text("loadsInstead", behaviour.loads_instead);
-  reader.text("validationFails", behaviour.validation_fails);
-  reader.flag("keepsOperands", behaviour.keeps_operands);
-  reader.text("prepareFails", behaviour.prepare_fails);
-  reader.text("gateFails", behaviour.gate_fails);
-  reader.number("gateExitCode", behaviour.gate_exit_code, 1);
-  if (const Json* speeds = reader.get("gateSpeeds")) {
-    behaviour.gate_speeds = read_rates(*speeds, reader.path("gateSpeeds"), reader.error());
-  }
-  reader.duration("driverLoad", behaviour.driver_load);
-  reader.duration("slicesLate", behaviour.slices_late);
-  return behaviour;
-}
-
 void read_machine(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {
   StrictReader reader(json, path, error);
   NodeBehaviour behaviour = read_behaviour(reader);
   const Json* nodes = reader.get("nodes");
   if (nodes == nullptr) return reader.complain(path, "does not say which nodes");
-  scenario.machines.emplace_back(read_choice(*nodes, path + ".nodes", error), behaviour);
+  scenario.machines.emplace_back(read_some_nodes(*nodes, path + ".nodes", error), behaviour);
 }
 
 void read_labels(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {
@@ -125,161 +102,9 @@ void read_labels(const Json& json, const std::string& path, Scenario& scenario, 
   if (nodes == nullptr || labels == nullptr || !labels->is_object()) {
     return reader.complain(path, "must say which nodes, and set: a map of labels");
   }
-  scenario.labels.emplace_back(read_choice(*nodes, path + ".nodes", error), labels->get_object());
-}
-
-// What upgradePolicy may say is for the policy's own reader to know.
-void check_policy(const Json& json, const std::string& path, bool may_be_wrong, Errors& error) {
-  if (error) return;
-  if (!json.is_object()) {
-    error = Error{ErrorKind::invalid, "must be a map", path};
-    return;
-  }
-  upgrade::Policy policy = upgrade::read_policy(&json, path);
-  const auto& complaints = policy.warnings.empty() ? policy.problems : policy.warnings;
-  if (policy.warnings.empty() && may_be_wrong) return;
-  if (!complaints.empty()) error = Error{ErrorKind::invalid, complaints.front(), path};
-}
-
-enum class Wants { text, map, yes, share, expectations, time, shift, replica, crash };
-
-struct Action {
-  std::string_view name;
-  Wants wants;
-  bool on_nodes = false;
-};
-
-constexpr std::array<Action, 45> known_actions = {{
-    {"setVersion", Wants::text},
-    {"setChart", Wants::text},
-    {"setPolicy", Wants::map},
-    {"pause", Wants::text},
-    {"resume", Wants::yes},
-    {"cosmeticChange", Wants::map},
-    {"cordon", Wants::yes, true},
-    {"uncordon", Wants::yes, true},
-    {"retry", Wants::yes, true},
-    {"skip", Wants::yes, true},
-    {"unskip", Wants::yes, true},
-    {"notReady", Wants::yes, true},
-    {"ready", Wants::yes, true},
-    {"repair", Wants::yes, true},
-    {"crashDriver", Wants::yes, true},
-    {"restart", Wants::yes},
-    {"stop", Wants::yes},
-    {"start", Wants::yes},
-    {"crash", Wants::crash},
-    {"addClaims", Wants::share},
-    {"evictWork", Wants::yes},
-    {"giveWay", Wants::yes},
-    {"calm", Wants::yes},
-    {"check", Wants::expectations},
-    {"heal", Wants::yes},
-    {"outage", Wants::time},
-    {"partition", Wants::time},
-    {"silenceWatches", Wants::yes},
-    {"dropWatches", Wants::yes},
-    {"olderReplica", Wants::replica},
-    {"clockStep", Wants::shift},
-    {"notReadyFor", Wants::time, true},
-    {"rebootNodes", Wants::time, true},
-    {"hangKubelets", Wants::time, true},
-    {"deleteNodes", Wants::yes, true},
-    {"recreateNodes", Wants::time, true},
-    {"recreateDriverPods", Wants::yes, true},
-    {"recreateDaemonSet", Wants::yes},
-    {"relabel", Wants::map, true},
-    {"setMachine", Wants::map, true},
-    {"rollout", Wants::text},
-    {"setRollout", Wants::map},
-    {"setXidRates", Wants::map},
-    {"setMatrix", Wants::map},
-    {"cutGit", Wants::time},
-}};
-
-void read_action(StrictReader& reader, const std::string& key, const Action& action,
-                 Interference& step, bool has_nodes) {
-  std::string place = reader.path(key);
-  const Json& value = step.value;
-  switch (action.wants) {
-    case Wants::text:
-      if (!value.is_string()) reader.complain(place, "must be a text; put it in quotes");
-      break;
-    case Wants::map:
-      if (!value.is_object()) reader.complain(place, "must be a map");
-      if (key == "setPolicy") check_policy(value, place, true, reader.error());
-      if (key == "setMachine") {
-        StrictReader machine(value, place, reader.error());
-        step.machine = read_behaviour(machine);
-      }
-      break;
-    case Wants::yes:
-      if (!value.is_bool() || !value.get_bool()) reader.complain(place, "must be true");
-      break;
-    case Wants::share:
-      reader.share(key, step.share);
-      break;
-    case Wants::expectations:
-      step.check = read_expectations(value, place, reader.error());
-      break;
-    case Wants::time:
-    case Wants::shift: {
-      auto length = parse_duration(as_text(&value));
-      bool is_right =
-          value.is_string() && length && (action.wants == Wants::shift || *length >= Duration(0));
-      if (!is_right) reader.complain(place, "must be a length of time such as 90s or 1h30m");
-      break;
-    }
-    case Wants::replica:
-      check_replica(value, place, reader.error());
-      break;
-    case Wants::crash:
-      (void)read_crash_step(value, place, reader.error());
-      break;
-  }
-  if (action.on_nodes && !has_nodes) {
-    reader.complain(place, "needs nodes: which ones");
-  } else if (!action.on_nodes && has_nodes) {
-    reader.complain(reader.path("nodes"), fmt::format("means nothing to {}", key));
-  }
-}
-
-Interference read_step(const Json& json, const std::string& path, bool is_first, Errors& error) {
-  Interference step;
-  StrictReader reader(json, path, error);
-  reader.duration("at", step.at);
-  reader.maybe("after", step.after, &StrictReader::duration);
-  if (is_first && step.after) reader.complain(path + ".after", "needs a step before it");
-  if (const Json* state = reader.get("state")) {
-    step.state = read_state(*state, path + ".state", error);
-  }
-  reader.share("reached", step.reached);
-  reader.flag("rest", step.rest);
-  reader.text("phase", step.phase);
-  reader.flag("promptly", step.promptly);
-  const Json* nodes = reader.get("nodes");
-  if (nodes != nullptr) step.nodes = read_choice(*nodes, path + ".nodes", error);
-  for (const Action& action : known_actions) {
-    std::string key(action.name);
-    const Json* value = reader.get(key);
-    if (value == nullptr) continue;
-    if (!step.action.empty()) {
-      reader.complain(path, fmt::format("does two things, {} and {}", step.action, key));
-    }
-    step.action = key;
-    step.value = *value;
-    read_action(reader, key, action, step, nodes != nullptr);
-  }
-  if (step.action.empty() && json.is_object() && !error) {
-    // An action that is misspelt has the better message, and it comes first.
-    for (const auto& [key, value] : json.get_object()) {
-      std::vector<std::string> names{"at",   "after",    "state", "reached",
-                                     "rest", "promptly", "nodes", "phase"};
-      if (std::find(names.begin(), names.end(), std::string(key)) == names.end()) return step;
-    }
-    reader.complain(path, "says nothing to do");
-  }
-  return step;
+  check_texts(*labels, path + ".set", false, error);
+  scenario.labels.emplace_back(read_some_nodes(*nodes, path + ".nodes", error),
+                               labels->get_object());
 }
 
 template <typename Each>
@@ -297,6 +122,9 @@ void read_list(StrictReader& reader, const std::string& key, Each each) {
 void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   StrictReader reader(json, "", error);
   reader.text("name", scenario.name);
+  if (scenario.name.empty() && json.is_object()) {
+    reader.complain("name", "is missing: what the scenario is called, best as its file is");
+  }
   reader.text("about", scenario.about);
   reader.number("nodes", scenario.fleet.nodes, 1);
   reader.number("minNodes", scenario.min_nodes, 1);
@@ -318,8 +146,8 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.flag("dra", scenario.fleet.dra);
   reader.flag("validator", scenario.fleet.validator);
   reader.number("controllers", scenario.controllers, 1);
-  reader.decimal("controllerFaults", scenario.controller_faults);
-  reader.decimal("fleetFaults", scenario.fleet_faults);
+  reader.chance("controllerFaults", scenario.controller_faults);
+  reader.chance("fleetFaults", scenario.fleet_faults);
   reader.duration("limit", scenario.limit);
   reader.duration("aftermath", scenario.aftermath);
   if (const Json* policy = reader.get("policy")) {
@@ -348,6 +176,9 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   });
   read_list(reader, "steps", [&](const Json& entry, const std::string& path) {
     scenario.steps.push_back(read_step(entry, path, scenario.steps.empty(), error));
+    if (scenario.rollout.is_null() && is_about_rollout(scenario.steps.back())) {
+      reader.complain(path, "needs a rollout: the scenario has none");
+    }
   });
   if (const Json* faults = reader.get("faults")) read_faults(*faults, "faults", scenario, error);
   if (const Json* expect = reader.get("expect")) {
@@ -378,17 +209,36 @@ WorkloadOptions workloads_of(const Scenario& scenario, int nodes) {
   return workloads;
 }
 
+namespace {
+
+// Which nodes it names, and where: a machine that is not there would have nothing wrong with it.
+std::vector<std::pair<std::string, int>> highest_nodes(const Scenario& scenario) {
+  std::vector<std::pair<std::string, int>> highest;
+  auto add = [&](std::string_view list, size_t index, const NodeChoice& choice) {
+    highest.emplace_back(fmt::format("{}[{}].nodes", list, index), choice.highest());
+  };
+  for (size_t i = 0; i < scenario.labels.size(); ++i) add("labels", i, scenario.labels[i].first);
+  for (size_t i = 0; i < scenario.machines.size(); ++i) {
+    add("machines", i, scenario.machines[i].first);
+  }
+  for (size_t i = 0; i < scenario.steps.size(); ++i) add("steps", i, scenario.steps[i].nodes);
+  return highest;
+}
+
+}  // namespace
+
 Result<void> check_nodes(const Scenario& scenario, int nodes) {
   int count = nodes == 0 ? scenario.fleet.nodes : nodes;
-  int needed = scenario.min_nodes;
-  // A machine that is not there would have nothing wrong with it.
-  for (const auto& [choice, behaviour] : scenario.machines) {
-    needed = std::max(needed, choice.highest());
+  if (count < scenario.min_nodes) {
+    return failf(ErrorKind::invalid, "{} needs at least {} nodes to show what it is about, not {}",
+                 scenario.name.empty() ? "the scenario" : scenario.name, scenario.min_nodes, count);
   }
-  for (const auto& step : scenario.steps) needed = std::max(needed, step.nodes.highest());
-  if (count >= needed) return {};
-  return failf(ErrorKind::invalid, "{} needs at least {} nodes to show what it is about, not {}",
-               scenario.name.empty() ? "the scenario" : scenario.name, needed, count);
+  for (const auto& [place, number] : highest_nodes(scenario)) {
+    if (number <= count) continue;
+    return fail(Error{ErrorKind::invalid,
+                      fmt::format("names node {}, and there are {} nodes", number, count), place});
+  }
+  return {};
 }
 
 }  // namespace lockstep::sim

@@ -132,6 +132,7 @@ TEST(ScenarioRun, RefusesTooFewNodes) {
 TEST(ScenarioRun, StepsAreTakenInTheirTime) {
   // The check comes ten minutes after the cordon, and before the upgrade of an hour later.
   RunSummary summary = run_scenario(scenario(R"(
+name: test
 nodes: 2
 policy: {autoUpgrade: true, maxUnavailable: 2}
 steps:
@@ -147,6 +148,7 @@ expect: {done: all, cordoned: [2], version: "580.126.20"}
 
 TEST(ScenarioRun, ACheckInBetweenCanFail) {
   RunSummary summary = run_scenario(scenario(R"(
+name: test
 nodes: 2
 steps:
   - {check: {cordoned: [1]}}
@@ -159,6 +161,7 @@ expect: {done: all}
 
 TEST(ScenarioRun, AStepWhoseTimeNeverComesIsADisappointment) {
   RunSummary summary = run_scenario(scenario(R"(
+name: test
 nodes: 1
 limit: 30m
 steps:
@@ -203,6 +206,7 @@ expect: {done: all}
 
 TEST(ScenarioRun, NobodyUpgradesWhileTheControllerIsAway) {
   RunSummary summary = run_scenario(scenario(R"(
+name: test
 nodes: 2
 steps:
   - {stop: true}

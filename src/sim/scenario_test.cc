@@ -11,7 +11,7 @@ std::string error_of(const std::string& text) {
 }
 
 // A whole scenario with one thing more in it.
-std::string with(const std::string& more) { return more + "\nexpect: {done: all}\n"; }
+std::string with(const std::string& more) { return "name: s\n" + more + "\nexpect: {done: all}\n"; }
 
 TEST(Scenario, ReadsWhatItIsMadeOf) {
   auto read = read_scenario(R"(
@@ -83,7 +83,8 @@ TEST(Scenario, MistakesAreToldWithTheirPlace) {
     std::string text;
     std::string expected;
   } const cases[] = {
-      {"nodes: 4", "s.yaml: expect: is missing: a scenario says what must hold at its end"},
+      {"name: s", "s.yaml: expect: is missing: a scenario says what must hold at its end"},
+      {"expect: {done: all}", "s.yaml: name: is missing: what the scenario is called"},
       {"- a", "s.yaml: must be a map"},
       {with("node: 4"), "s.yaml: has the unknown key node; did you mean nodes?"},
       {with("nodes: many"), "s.yaml: nodes: must be a whole number, 1 or more"},
@@ -127,7 +128,16 @@ TEST(Scenario, MistakesAreToldWithTheirPlace) {
        "autoUpgrade?"},
       {with("steps: [{check: {dome: all}}]"),
        "s.yaml: steps[0].check: has the unknown key dome; did you mean done?"},
-      {with("minNodes: 9"), "s.yaml: the scenario needs at least 9 nodes"},
+      {with("controllerFaults: 7"), "s.yaml: controllerFaults: must be a chance from 0 to 1"},
+      {with("fleetFaults: -1"), "s.yaml: fleetFaults: must be a chance from 0 to 1"},
+      {with("xidRates: {\"*\": -1}"), "s.yaml: xidRates.*: must be 0 or more"},
+      {with("machines: [{nodes: [], driverLoad: 1h}]"),
+       "s.yaml: machines[0].nodes: names no node: say which, or all"},
+      {with("machines: [{nodes: [1], slowness: -1}]"),
+       "s.yaml: machines[0].slowness: must be 0 or more"},
+      {with("labels: [{nodes: [1], set: {rack: 7}}]"),
+       "s.yaml: labels[0].set.rack: must be a text; put it in quotes"},
+      {with("minNodes: 9"), "s.yaml: s needs at least 9 nodes"},
   };
   for (const auto& [text, expected] : cases) {
     std::string error = error_of(text);
@@ -140,14 +150,13 @@ TEST(Scenario, APolicyMayBecomeInvalidLater) {
 }
 
 TEST(Scenario, RefusesFewerNodesThanItsStoryNeeds) {
-  auto scenario = read_scenario(with("name: story\nnodes: 6\nminNodes: 3"), "s.yaml");
+  auto scenario = read_scenario(with("nodes: 6\nminNodes: 3"), "s.yaml");
   ASSERT_TRUE(scenario);
   EXPECT_TRUE(check_nodes(*scenario, 0));
   EXPECT_TRUE(check_nodes(*scenario, 3));
   auto refused = check_nodes(*scenario, 2);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message,
-            "story needs at least 3 nodes to show what it is about, not 2");
+  EXPECT_EQ(refused.error().message, "s needs at least 3 nodes to show what it is about, not 2");
 }
 
 TEST(Scenario, NeedsTheNodesThatItNames) {
@@ -155,7 +164,10 @@ TEST(Scenario, NeedsTheNodesThatItNames) {
   ASSERT_TRUE(scenario);
   EXPECT_FALSE(check_nodes(*scenario, 3));
   EXPECT_TRUE(check_nodes(*scenario, 4));
-  EXPECT_FALSE(read_scenario(with("nodes: 2\nsteps: [{nodes: [3], cordon: true}]"), "s"));
+  EXPECT_EQ(error_of(with("nodes: 2\nsteps: [{restart: true}, {nodes: [3], cordon: true}]")),
+            "s.yaml: steps[1].nodes: names node 3, and there are 2 nodes");
+  EXPECT_EQ(error_of(with("nodes: 2\nlabels: [{nodes: [3], set: {a: b}}]")),
+            "s.yaml: labels[0].nodes: names node 3, and there are 2 nodes");
 }
 
 TEST(Scenario, WorkGrowsWithTheFleet) {

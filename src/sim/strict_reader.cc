@@ -9,6 +9,16 @@
 
 namespace lockstep::sim {
 
+namespace {
+
+std::optional<double> number_of(const Json& json) {
+  if (json.is_int64()) return static_cast<double>(json.get_int64());
+  if (json.is_double()) return json.get_double();
+  return std::nullopt;
+}
+
+}  // namespace
+
 StrictReader::StrictReader(const Json& json, std::string path, std::optional<Error>& error)
     : json_(json), path_(std::move(path)), error_(error) {
   if (!json_.is_object()) complain(path_, "must be a map");
@@ -45,6 +55,26 @@ void StrictReader::text(const std::string& key, std::string& into) {
   into = std::string(value->get_string());
 }
 
+void StrictReader::word(const std::string& key, std::string& into,
+                        const std::vector<std::string>& known, std::string_view what) {
+  if (get(key) == nullptr) return;
+  std::string word;
+  text(key, word);
+  if (error_) return;
+  if (std::find(known.begin(), known.end(), word) == known.end()) {
+    constexpr size_t readable = 12;
+    std::string help;
+    if (auto near = nearest(word, known)) {
+      help = "; did you mean " + *near + "?";
+    } else if (known.size() <= readable) {
+      help = "; there are " + join(known, ", ");
+    }
+    return complain(path(key),
+                    fmt::format("{} is no {}{}", word.empty() ? "\"\"" : word, what, help));
+  }
+  into = std::move(word);
+}
+
 void StrictReader::flag(const std::string& key, bool& into) {
   const Json* value = get(key);
   if (value == nullptr) return;
@@ -55,13 +85,20 @@ void StrictReader::flag(const std::string& key, bool& into) {
 void StrictReader::decimal(const std::string& key, double& into) {
   const Json* value = get(key);
   if (value == nullptr) return;
-  if (value->is_int64()) {
-    into = static_cast<double>(value->get_int64());
-  } else if (value->is_double()) {
-    into = value->get_double();
-  } else {
-    complain(path(key), "must be a number");
+  auto number = number_of(*value);
+  if (!number) return complain(path(key), "must be a number");
+  if (*number < 0) return complain(path(key), "must be 0 or more");
+  into = *number;
+}
+
+void StrictReader::chance(const std::string& key, double& into) {
+  const Json* value = get(key);
+  if (value == nullptr) return;
+  auto number = number_of(*value);
+  if (!number || *number < 0 || *number > 1) {
+    return complain(path(key), "must be a chance from 0 to 1");
   }
+  into = *number;
 }
 
 void StrictReader::duration(const std::string& key, Duration& into) {

@@ -40,7 +40,13 @@ class StrictReader {
   // What is not there leaves `into` as it is.
   void text(const std::string& key, std::string& into);
   void flag(const std::string& key, bool& into);
+  // One of the known words; `what` it is, for the message: "phase of a rollout".
+  void word(const std::string& key, std::string& into, const std::vector<std::string>& known,
+            std::string_view what);
+  // Zero or more.
   void decimal(const std::string& key, double& into);
+  // From 0 to 1.
+  void chance(const std::string& key, double& into);
   void duration(const std::string& key, Duration& into);
   // "90s", or "60s-120s".
   void range(const std::string& key, Duration& least, Duration& most);

@@ -25,6 +25,8 @@ std::string complaint(const std::string& text) {
     reader.text("word", word);
     reader.flag("flag", flag);
     reader.decimal("decimal", decimal);
+    reader.chance("chance", decimal);
+    reader.word("colour", word, {"red", "green"}, "colour");
     reader.duration("length", length);
     reader.range("range", least, most);
     reader.number("number", number, 1);
@@ -47,6 +49,14 @@ TEST(StrictReader, SaysWhereAndWhatIsWrong) {
       {"{word: 580.105}", "thing.word: must be a text; put it in quotes"},
       {"{flag: 1}", "thing.flag: must be true or false"},
       {"{decimal: much}", "thing.decimal: must be a number"},
+      {"{decimal: -0.1}", "thing.decimal: must be 0 or more"},
+      {"{chance: 1.5}", "thing.chance: must be a chance from 0 to 1"},
+      {"{chance: -1}", "thing.chance: must be a chance from 0 to 1"},
+      {"{chance: often}", "thing.chance: must be a chance from 0 to 1"},
+      {"{colour: gren}", "thing.colour: gren is no colour; did you mean green?"},
+      {"{colour: something}", "thing.colour: something is no colour; there are red, green"},
+      {"{colour: \"\"}", "thing.colour: \"\" is no colour; there are red, green"},
+      {"{colour: 5}", "thing.colour: must be a text; put it in quotes"},
       {"{length: 90}", "thing.length: must be a length of time such as 90s or 1h30m"},
       {"{length: -1s}", "thing.length: must be a length of time such as 90s or 1h30m"},
       {"{range: 2s-1s}", "thing.range: must be a length of time or a range such as 60s-120s"},

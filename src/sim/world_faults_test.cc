@@ -14,7 +14,7 @@ class WorldFaultsTest : public testing::Test {
   void SetUp() override { ASSERT_TRUE(cluster.start()); }
 
   void take(const std::string& step) {
-    auto scenario = read_scenario("nodes: 2\nsteps: [" + step + "]\nexpect: {}\n", "s");
+    auto scenario = read_scenario("name: s\nnodes: 2\nsteps: [" + step + "]\nexpect: {}\n", "s");
     ASSERT_TRUE(scenario) << scenario.error().text();
     auto taken = world.take(scenario->steps[0], 2);
     ASSERT_TRUE(taken.has_value()) << step;
@@ -236,6 +236,7 @@ TEST_F(WorldFaultsTest, CalmRenewsTheClientsOfADriverThatCrashed) {
 
 TEST(WorldFaults, WhatIsInTheWayOfAnUpgradeGivesWay) {
   auto scenario = read_scenario(R"(
+name: test
 nodes: 3
 policy: {autoUpgrade: true}
 workloads: {deploymentReplicas: 2, minAvailable: 2, barePod: true, emptyDirPod: true}
@@ -253,6 +254,7 @@ expect: {done: all, failed: 0, cordoned: [], workRuns: true}
 // The decorators are there in every run; only what is asked for may change it.
 TEST(WorldFaults, ARunWithAllFaultsAtZeroIsTheRunWithoutThem) {
   const std::string plain = R"(
+name: test
 nodes: 3
 to: "580.126.20"
 policy: {autoUpgrade: true, maxParallelUpgrades: 2, maxUnavailable: "100%"}

@@ -73,5 +73,61 @@ TEST_F(Simulate, AMistakeInTheFileIsNamedWithFileAndKeyAndExitsWithTwo) {
   EXPECT_NE(missing.error.find("/nowhere/at-all.yaml"), std::string::npos);
 }
 
+// A flag that nobody looks at would let its writer believe that something was tried.
+TEST_F(Simulate, AFlagThatDoesNothingInItsModeExitsWithTwo) {
+  const std::string file =
+      scenario("name: plain\nnodes: 2\nto: \"580.126.20\"\nexpect: {done: all, failed: 0}\n");
+  struct Row {
+    std::vector<std::string> flags;
+    std::string said;
+  };
+  for (const Row& row : {
+           Row{{"--random", file}, "a scenario file does not go with --random, only with: "},
+           Row{{"--random", "--nodes", "5"}, "--nodes does not go with --random"},
+           Row{{"--random", "-o", "json"}, "--output does not go with --random"},
+           Row{{"--random", "--print", "--seeds", "3"},
+               "--seeds does not go with --random --print"},
+           Row{{"--sequences", file}, "a scenario file does not go with --sequences"},
+           Row{{"--random", "--sequences"}, "--sequences does not go with --random"},
+           Row{{file, "--pairs"},
+               "--pairs does not go with a scenario file alone, only with: "
+               "--exhaustive"},
+           Row{{file, "--print"}, "--print does not go with a scenario file alone"},
+           Row{{file, "--seeds", "3"}, "--seeds does not go with a scenario file alone"},
+           Row{{file, "--only", "x"}, "--only does not go with a scenario file alone"},
+           Row{{file, "--rollouts"}, "--rollouts does not go with a scenario file alone"},
+           Row{{file, "--keep-going"}, "--keep-going does not go with a scenario file alone"},
+           Row{{file, "--exhaustive", "--events", "3"}, "--events does not go with --exhaustive"},
+           Row{{file, "--pairs", "--crash-after", "3"}, "--pairs does not go with --crash-after"},
+           Row{{"--replay", file, "--seed", "3"}, "--seed does not go with --replay"},
+           Row{{file, "--seed", "-1"}, "--seed: -1 is no whole number, 0 or more"},
+           Row{{"--random", "--seeds", "0"}, "--seeds: 0 is no whole number, 1 or more"},
+       }) {
+    std::vector<std::string> words{"simulate"};
+    words.insert(words.end(), row.flags.begin(), row.flags.end());
+    ProcessOutput run = run_lockstep(words);
+    EXPECT_EQ(run.exit_code, 2) << row.said << "\n" << run.output;
+    EXPECT_NE(run.error.find(row.said), std::string::npos) << run.error;
+  }
+}
+
+TEST_F(Simulate, APlaceIsOneWordAndMustBeThere) {
+  const std::string file =
+      scenario("name: plain\nnodes: 2\nto: \"580.126.20\"\nexpect: {done: all, failed: 0}\n");
+  // The file comes after the flags here, and is not one of their values.
+  ProcessOutput run = run_lockstep({"simulate", "--nodes", "2", "--crash-after", "3+20s",
+                                    "--crash-after", "5", "--freeze", "pods:3!", file});
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.error;
+  EXPECT_NE(run.output.find("2 runs, 0 failed"), std::string::npos) << run.output;
+
+  ProcessOutput late = run_lockstep({"simulate", file, "--crash-after", "99999"});
+  EXPECT_EQ(late.exit_code, 2) << late.output;
+  EXPECT_NE(late.error.find("there is no write 99999: the controller makes"), std::string::npos)
+      << late.error;
+  ProcessOutput unknown = run_lockstep({"simulate", file, "--freeze", "podz:3"});
+  EXPECT_EQ(unknown.exit_code, 2) << unknown.output;
+  EXPECT_NE(unknown.error.find(", pods:"), std::string::npos) << unknown.error;
+}
+
 }  // namespace
 }  // namespace lockstep::commands

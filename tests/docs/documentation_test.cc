@@ -75,6 +75,15 @@ TEST(Documentation, EveryReasonHasItsParagraphAndEveryParagraphItsReason) {
   }
 }
 
+// What a scenario may expect of a node is what people can look up.
+TEST(Documentation, ScenariosKnowEveryReasonAndNoOther) {
+  std::set<std::string> documented;
+  for (const auto& [name, text] : paragraphs(read(root / "docs/TROUBLESHOOTING.md"))) {
+    documented.insert(name);
+  }
+  EXPECT_EQ(capital_words(read(root / "src/sim/reason_names.cc")), documented);
+}
+
 TEST(Documentation, EveryExitCodeIsInTheTable) {
   auto codes = enumerators(read(root / "src/cli/exit_codes.h"));
   ASSERT_GE(codes.size(), 7U);

@@ -85,6 +85,7 @@ TEST(Scenarios, AreAllThere) {
 // among them: a slow driver is found all the same, and never passes for want of a baseline.
 TEST(Scenarios, ABaselineSurvivesACrashAfterAnyWrite) {
   auto scenario = read_scenario(R"(
+name: test
 nodes: 3
 to: "580.126.20"
 policy: {autoUpgrade: true, maxParallelUpgrades: 1, maxUnavailable: 1}
@@ -117,6 +118,7 @@ expect: {done: all, version: "580.105.08", rolloutPhase: RolledBack, wavesOpened
 // nothing.
 TEST(Scenarios, ABakeGoesOnFromTheWavesBefore) {
   auto scenario = read_scenario(R"(
+name: test
 nodes: 4
 to: "580.126.20"
 policy: {autoUpgrade: true, maxParallelUpgrades: 4, maxUnavailable: 4}
