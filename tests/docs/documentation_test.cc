@@ -84,6 +84,26 @@ TEST(Documentation, ScenariosKnowEveryReasonAndNoOther) {
   EXPECT_EQ(capital_words(read(root / "src/sim/reason_names.cc")), documented);
 }
 
+// The files that read scenarios have the keys as literals, and hardly any other word.
+TEST(Documentation, EveryKeyOfAScenarioIsOnItsPageAndNothingElseIs) {
+  std::set<std::string> keys;
+  for (const char* file : {"scenario", "step_reader", "fault_reader", "expectations_reader"}) {
+    keys.merge(small_words(read(root / "src/sim" / (std::string(file) + ".cc"))));
+  }
+  ASSERT_GT(keys.size(), 150U) << "the code was not found";
+  // Of the objects that are made from a scenario.
+  for (const char* other : {"autoUpgrade", "spec"}) EXPECT_EQ(keys.erase(other), 1U) << other;
+  const std::string page = read(root / "docs/SCENARIOS.md");
+  for (const std::string& key : keys) {
+    EXPECT_NE(page.find("`" + key + "`"), std::string::npos)
+        << "docs/SCENARIOS.md does not say what `" << key << "` is";
+  }
+  for (const std::string& cell : first_cells(page)) {
+    bool is_heading = cell == "key" || cell == "action" || cell.find(' ') != std::string::npos;
+    EXPECT_TRUE(is_heading || keys.contains(cell)) << "no scenario knows " << cell;
+  }
+}
+
 TEST(Documentation, EveryExitCodeIsInTheTable) {
   auto codes = enumerators(read(root / "src/cli/exit_codes.h"));
   ASSERT_GE(codes.size(), 7U);
@@ -109,6 +129,11 @@ TEST(Words, CapitalWordsAreThoseThatAreAWholeLiteral) {
             std::set<std::string>{"NoPolicy"});
   EXPECT_EQ(capital_words("// says \"InComment\"\nauto x = \"Paused\";"),
             std::set<std::string>{"Paused"});
+}
+
+TEST(Words, SmallWordsAreThoseThatAreAWholeLiteral) {
+  EXPECT_EQ(small_words(R"(reader.text("toVersion", "must be", "X", 'y');  // "ignored")"),
+            std::set<std::string>{"toVersion"});
 }
 
 TEST(Words, MetricsAreThoseOfOurNames) {

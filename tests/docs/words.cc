@@ -41,6 +41,11 @@ std::set<std::string> capital_words(std::string_view code) {
   return find_all(without_comments(code), pattern);
 }
 
+std::set<std::string> small_words(std::string_view code) {
+  static const std::regex pattern(R"re("([a-z][A-Za-z]*)")re");
+  return find_all(without_comments(code), pattern);
+}
+
 std::set<std::string> metric_names(std::string_view code) {
   static const std::regex pattern(R"re("((?:lockstep|gpu_operator)_[a-z_]+)")re");
   return find_all(without_comments(code), pattern);

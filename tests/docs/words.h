@@ -11,6 +11,8 @@ namespace lockstep::documentation {
 
 // String literals of the code that are one word with a capital: reasons, phases, outcomes.
 std::set<std::string> capital_words(std::string_view code);
+// And those with a small letter: keys of documents, and the words that are their values.
+std::set<std::string> small_words(std::string_view code);
 // String literals that are names of metrics.
 std::set<std::string> metric_names(std::string_view code);
 // The enumerators of the first enum, with their numbers.

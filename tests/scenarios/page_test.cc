@@ -1,0 +1,61 @@
+// docs/SCENARIOS.md: its examples run as they stand, and it has the words that are no literals of
+// the code that reads scenarios. Those are held by tests/docs.
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "sim/expectations_reader.h"
+#include "sim/fault_reader.h"
+#include "sim/scenario_run.h"
+
+namespace lockstep::sim {
+namespace {
+
+std::string page() {
+  std::ifstream file(LOCKSTEP_SCENARIO_PAGE);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> examples() {
+  static const std::string begin = "```yaml\n";
+  std::vector<std::string> found;
+  const std::string text = page();
+  for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    at += begin.size();
+    found.push_back(text.substr(at, text.find("```", at) - at));
+  }
+  return found;
+}
+
+TEST(ScenarioPage, EveryExampleGoesAsItExpects) {
+  EXPECT_GE(examples().size(), 2u);
+  for (const std::string& text : examples()) {
+    auto scenario = read_scenario(text, "docs/SCENARIOS.md");
+    ASSERT_TRUE(scenario) << scenario.error().text() << "\n" << text;
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+      RunSummary summary = run_scenario(*scenario, {seed, 0, {}});
+      EXPECT_TRUE(summary.ok()) << summary.scenario << " with seed " << seed << "\n  "
+                                << join(summary.violations, "\n  ") << "\n  "
+                                << join(summary.disappointments, "\n  ");
+    }
+  }
+}
+
+TEST(ScenarioPage, HasEveryKindStateAndPhase) {
+  std::vector<std::string> words = phase_names();
+  for (const ResourceType* type : lagging_types()) words.push_back(type->plural);
+  for (fleet::State state : fleet::all_states) {
+    if (state != fleet::State::unknown) words.emplace_back(to_string(state));
+  }
+  const std::string text = page();
+  for (const std::string& word : words) {
+    EXPECT_NE(text.find("`" + word + "`"), std::string::npos) << word;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::sim
