@@ -9,11 +9,11 @@ namespace lockstep::sim {
 
 namespace {
 
-bool is_between_controller_and_api(const Interference& step) {
+bool is_between_controller_and_api(std::string_view action) {
   static const std::set<std::string_view> names = {"outage",      "partition",    "silenceWatches",
                                                    "dropWatches", "olderReplica", "clockStep",
                                                    "crash",       "restart"};
-  return names.contains(step.action);
+  return names.contains(action);
 }
 
 bool is_done(const EndFacts& end, const std::string& thing) {
@@ -47,7 +47,13 @@ Scenario calm_twin(const Scenario& scenario) {
   twin.controller_faults = twin.fleet_faults = 0;
   twin.controller_weights.reset();
   twin.fleet_weights.reset();
-  std::erase_if(twin.steps, is_between_controller_and_api);
+  std::erase_if(twin.steps, [](const Interference& step) {
+    return is_between_controller_and_api(step.action);
+  });
+  if (twin.world) {
+    std::erase_if(twin.world->weights,
+                  [](const auto& weight) { return is_between_controller_and_api(weight.first); });
+  }
   return twin;
 }
 

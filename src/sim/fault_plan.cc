@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "fleet/keys.h"
+#include "sim/fault_steps.h"
 
 namespace lockstep::sim {
 
@@ -35,10 +35,48 @@ constexpr std::array<Chance, 13> chances = {{
     {"listCut", &Weights::list_cut, 0.3},
 }};
 
+enum class Doer { world, people, api, clock };
+
+struct Lot {
+  Doer doer;
+  std::string_view kind;
+};
+
+// Each is as likely as any other.
+constexpr std::array<Lot, 23> lots = {{
+    {Doer::world, "rebootNodes"},
+    {Doer::world, "rebootNodes"},
+    {Doer::world, "recreateNodes"},
+    {Doer::world, "deleteNodes"},
+    {Doer::world, "hangKubelets"},
+    {Doer::world, "notReadyFor"},
+    {Doer::world, "crashDriver"},
+    {Doer::world, "recreateDaemonSet"},
+    {Doer::world, "recreateDriverPods"},
+    {Doer::people, "pause"},
+    {Doer::people, "relabel"},
+    {Doer::people, "relabel"},
+    {Doer::people, "cordon"},
+    {Doer::people, "cordon"},
+    {Doer::people, "cordon"},
+    {Doer::api, "outage"},
+    {Doer::api, "partition"},
+    {Doer::api, "silenceWatches"},
+    {Doer::api, "dropWatches"},
+    {Doer::api, "olderReplica"},
+    {Doer::api, "crash"},
+    {Doer::api, "crash"},
+    {Doer::clock, "clockStep"},
+}};
+
 class Drawer {
  public:
   Drawer(Random& random, double strength, const FaultScope& scope)
-      : random_(random), strength_(std::clamp(strength, 0.0, 1.0)), scope_(scope) {}
+      : random_(random),
+        strength_(std::clamp(strength, 0.0, 1.0)),
+        scope_(scope),
+        step_scope_{scope.nodes, scope.from_version, scope.to_version},
+        steps_(random, step_scope_) {}
 
   FaultPlan draw() {
     FaultPlan plan;
@@ -56,15 +94,9 @@ class Drawer {
   }
 
  private:
-  bool chance(double probability) { return random_.fraction() < probability; }
-  Duration up_to(Duration most) {
-    auto whole = static_cast<uint64_t>(in_seconds(most));
-    return seconds(static_cast<int64_t>(random_.below(whole + 1)));
-  }
-  Duration between(Duration least, Duration most) { return least + up_to(most - least); }
-  int some_node() {
-    return static_cast<int>(random_.below(static_cast<uint64_t>(scope_.nodes))) + 1;
-  }
+  bool chance(double probability) { return steps_.chance(probability); }
+  Duration up_to(Duration most) { return steps_.up_to(most); }
+  Duration between(Duration least, Duration most) { return steps_.between(least, most); }
 
   // Half of the kinds at a time: a run in which everything fails all the time gets nowhere.
   Weights weights() {
@@ -89,7 +121,7 @@ class Drawer {
     auto broken = random_.below(1 + static_cast<uint64_t>(strength_ * 3));
     for (uint64_t i = 0; i < broken; ++i) {
       NodeChoice choice;
-      choice.numbers.push_back(some_node());
+      choice.numbers.push_back(steps_.some_node());
       plan.machines.emplace_back(std::move(choice), behaviour());
     }
   }
@@ -131,110 +163,27 @@ class Drawer {
     const auto count = 1 + random_.below(1 + static_cast<uint64_t>(strength_ * 12));
     for (uint64_t i = 0; i < count; ++i) {
       // What is drawn does not depend on what is allowed, as far as that goes.
-      uint64_t kind = random_.below(23);
-      bool is_world = kind < 9;
-      bool is_users = kind >= 9 && kind < 15;
-      bool is_clock = kind == 22;
-      if ((is_world && !scope_.world) || (is_users && !scope_.users) ||
-          (is_clock && !scope_.clock)) {
-        continue;
-      }
-      Interference step = is_world   ? world_step(kind)
-                          : is_users ? users_step(kind)
-                                     : api_step(kind);
+      const Lot& lot = lots[random_.below(lots.size())];
+      if (!is_allowed(lot.doer)) continue;
+      Interference step =
+          steps_.draw(lot.doer == Doer::people ? what_people_do(lot.kind) : lot.kind);
       if (step.action == "deleteNodes" && (scope_.nodes < 3 || deleted_++ > 0)) continue;
       step.at = up_to(scope_.length);
       plan.steps.push_back(std::move(step));
     }
   }
 
-  static Interference step_of(std::string action, Json value) {
-    Interference step;
-    step.action = std::move(action);
-    step.value = std::move(value);
-    return step;
-  }
-  Interference timed(std::string action, Duration least, Duration most) {
-    return step_of(std::move(action), Json(format_duration(between(least, most))));
+  bool is_allowed(Doer doer) const {
+    return doer == Doer::api || (doer == Doer::world && scope_.world) ||
+           (doer == Doer::people && scope_.users) || (doer == Doer::clock && scope_.clock);
   }
 
-  Interference world_step(uint64_t kind) {
-    Interference step;
-    switch (kind) {
-      case 0:
-      case 1:
-        step = timed("rebootNodes", seconds(30), minutes(5));
-        break;
-      case 2:
-        step = timed("recreateNodes", seconds(30), minutes(5));
-        break;
-      case 3:
-        step = step_of("deleteNodes", true);
-        break;
-      case 4:
-        step = timed("hangKubelets", seconds(5), minutes(10));
-        break;
-      case 5:
-        step = timed("notReadyFor", seconds(10), minutes(10));
-        break;
-      case 6:
-        step = step_of("crashDriver", true);
-        break;
-      case 7:
-        return step_of("recreateDaemonSet", true);
-      default:
-        step = step_of("recreateDriverPods", true);
-        break;
-    }
-    step.nodes.numbers.push_back(some_node());
-    return step;
-  }
-
-  Interference users_step(uint64_t kind) {
+  // A lot of theirs stands for several things.
+  std::string_view what_people_do(std::string_view kind) {
     static constexpr std::array<std::string_view, 6> on_nodes = {"cordon", "uncordon", "skip",
                                                                  "unskip", "retry",    "cordon"};
-    Interference step;
-    if (kind == 9) {
-      return chance(0.5) ? step_of("pause", Json("somebody, for a while"))
-                         : step_of("resume", true);
-    }
-    if (kind == 10 || kind == 11) {
-      const fleet::Keys keys;
-      Json value = chance(0.5) ? Json(nullptr) : Json("garbage");
-      step = step_of("relabel", JsonObject{{keys.state, value}});
-    } else {
-      step = step_of(std::string(on_nodes[random_.below(on_nodes.size())]), true);
-    }
-    step.nodes.numbers.push_back(some_node());
-    return step;
-  }
-
-  Interference api_step(uint64_t kind) {
-    switch (kind) {
-      case 15:
-        return timed("outage", seconds(30), minutes(5));
-      case 16:
-        return timed("partition", seconds(30), minutes(10));
-      case 17:
-        return step_of("silenceWatches", true);
-      case 18:
-        return step_of("dropWatches", true);
-      case 19:
-        return step_of("olderReplica",
-                       JsonObject{{"age", format_duration(between(seconds(10), minutes(5)))},
-                                  {"for", format_duration(between(seconds(30), minutes(10)))}});
-      case 20:
-      case 21: {
-        JsonObject crash{{"afterWrite", static_cast<int64_t>(1 + random_.below(30))}};
-        if (chance(0.5)) crash["away"] = format_duration(between(seconds(10), minutes(10)));
-        return step_of("crash", std::move(crash));
-      }
-      default: {
-        // An hour either way, and sometimes years: a clock that was never set.
-        Duration by = chance(0.1) ? hours(24 * 400) : between(seconds(1), hours(1));
-        return step_of("clockStep", Json(format_duration(chance(0.5) ? by : -by)));
-      }
-    }
+    if (kind == "pause") return chance(0.5) ? "pause" : "resume";
+    return kind == "cordon" ? on_nodes[random_.below(on_nodes.size())] : kind;
   }
 
   void draw_versions(FaultPlan& plan) {
@@ -244,7 +193,9 @@ class Drawer {
     Duration again = back + up_to(scope_.length / 2);
     for (const auto& [at, version] :
          {std::pair(back, scope_.from_version), std::pair(again, scope_.to_version)}) {
-      Interference step = step_of("setVersion", Json(version));
+      Interference step;
+      step.action = "setVersion";
+      step.value = Json(version);
       step.at = at;
       plan.steps.push_back(std::move(step));
     }
@@ -253,6 +204,8 @@ class Drawer {
   Random& random_;
   double strength_;
   const FaultScope& scope_;
+  FaultStepScope step_scope_;
+  FaultSteps steps_;
   int deleted_ = 0;
 };
 

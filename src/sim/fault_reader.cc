@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "fleet/keys.h"
 #include "sim/strict_reader.h"
+#include "sim/world_weights.h"
 
 namespace lockstep::sim {
 
@@ -113,7 +114,11 @@ void read_faults(const Json& json, const std::string& path, Scenario& scenario, 
   Weights weights;
   if (scenario.controller_faults > 0) weights = Weights::everything(scenario.controller_faults);
   read_weights(reader, weights);
-  scenario.controller_weights = std::move(weights);
+  const Json* world = reader.get("world");
+  if (world != nullptr) read_world(*world, reader.path("world"), scenario, error);
+  // A world that goes wrong is no reason to believe that the API does.
+  bool world_alone = world != nullptr && json.get_object().size() == 1;
+  if (!world_alone) scenario.controller_weights = std::move(weights);
   if (const Json* fleet = reader.get("fleet")) {
     StrictReader fleet_reader(*fleet, reader.path("fleet"), error);
     Weights fleet_weights;
@@ -182,6 +187,7 @@ Json faults_json(const Scenario& scenario) {
   JsonObject json;
   if (scenario.controller_weights) json = weights_json(*scenario.controller_weights);
   if (scenario.fleet_weights) json["fleet"] = weights_json(*scenario.fleet_weights);
+  if (scenario.world) json["world"] = world_json(*scenario.world);
   return json;
 }
 

@@ -7,6 +7,7 @@
 
 #include "sim/calm_twin.h"
 #include "sim/fault_plan.h"
+#include "sim/fault_steps.h"
 #include "sim/random_rollout.h"
 
 namespace lockstep::sim {
@@ -216,26 +217,23 @@ class Drawer {
   }
 
   void add_the_end() {
-    auto add = [&](std::string action, Json value, bool rest) {
+    auto add = [&](std::string action, Json value) {
       Interference step;
       step.at = trouble;
-      step.rest = rest;
       step.action = std::move(action);
       step.value = std::move(value);
       scenario_.steps.push_back(std::move(step));
     };
-    add("calm", true, false);
-    add("setPolicy",
-        JsonObject{{"autoUpgrade", true},
-                   {"maxUnavailable", "25%"},
-                   {"drain", JsonObject{{"enable", drains_}}}},
-        false);
+    add("calm", true);
+    add("setPolicy", JsonObject{{"autoUpgrade", true},
+                                {"maxUnavailable", "25%"},
+                                {"drain", JsonObject{{"enable", drains_}}}});
     // Mostly those who are in the way see reason; where they do not, nodes fail and say why.
     bool obstructed = is_obstructed() && chance(0.25);
-    if (is_obstructed() && !obstructed) add("giveWay", true, false);
-    add("heal", true, false);
-    // What failed is tried again, and what waited for that after it.
-    for (int i = 0; i < 3; ++i) add("heal", true, true);
+    if (is_obstructed() && !obstructed) add("giveWay", true);
+    for (Interference& step : end_of_troubles(trouble)) {
+      scenario_.steps.push_back(std::move(step));
+    }
     scenario_.limit = hours(72);
     scenario_.aftermath = minutes(30);
     if (obstructed) return;

@@ -93,6 +93,14 @@ struct Interference {
   Expectations check;     // of the action "check"
 };
 
+// What befalls the fleet and what people do, by weights (world_weights.h).
+struct WorldWeights {
+  std::map<std::string, double> weights;  // by kind: so many an hour, of each node or of the fleet
+  Duration until = hours(1);              // then everything is put right
+
+  bool operator==(const WorldWeights&) const = default;
+};
+
 struct Scenario {
   std::string name;
   std::string about;
@@ -130,6 +138,7 @@ struct Scenario {
   // The same fault by fault, instead of the strengths.
   std::optional<kube::FaultWeights> controller_weights;
   std::optional<kube::FaultWeights> fleet_weights;
+  std::optional<WorldWeights> world;
   Duration limit = hours(24);
   // After everything has come to rest, or the limit: time for what is broken to show.
   Duration aftermath = minutes(10);

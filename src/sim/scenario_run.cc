@@ -21,6 +21,7 @@
 #include "sim/shifted_loop.h"
 #include "sim/witness.h"
 #include "sim/world_faults.h"
+#include "sim/world_weights.h"
 #include "upgrade/decide.h"
 #include "upgrade/slots.h"
 
@@ -645,7 +646,10 @@ RunSummary run_scenario(const Scenario& scenario, const RunOptions& options) {
     summary.disappointments.push_back(enough.error().text());
     return summary;
   }
-  return Run(scenario, options).run();
+  if (!scenario.world) return Run(scenario, options).run();
+  int nodes = options.nodes > 0 ? options.nodes : scenario.fleet.nodes;
+  const Scenario drawn = with_world_drawn(scenario, options.seed, nodes);
+  return Run(drawn, options).run();
 }
 
 }  // namespace lockstep::sim

@@ -70,6 +70,7 @@ Json json_of(const Interference& step) {
   if (step.after) json["after"] = json_of(*step.after);
   if (step.state) json["state"] = fleet::display_name(*step.state);
   if (step.reached.value != 1) json["reached"] = step.reached.to_json();
+  if (!step.phase.empty()) json["phase"] = step.phase;
   if (step.promptly) json["promptly"] = true;
   if (step.rest) json["rest"] = true;
   bool on_nodes = !step.nodes.numbers.empty() || step.nodes.first > 0 || step.nodes.every > 0;
@@ -103,7 +104,9 @@ std::string print_scenario(const Scenario& scenario) {
   if (scenario.controllers != 1) json["controllers"] = scenario.controllers;
   if (scenario.controller_faults > 0) json["controllerFaults"] = scenario.controller_faults;
   if (scenario.fleet_faults > 0) json["fleetFaults"] = scenario.fleet_faults;
-  if (scenario.controller_weights || scenario.fleet_weights) json["faults"] = faults_json(scenario);
+  if (scenario.controller_weights || scenario.fleet_weights || scenario.world) {
+    json["faults"] = faults_json(scenario);
+  }
   JsonArray machines;
   for (const auto& [choice, behaviour] : scenario.machines) {
     machines.push_back(json_of(choice, behaviour));

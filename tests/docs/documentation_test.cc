@@ -87,7 +87,8 @@ TEST(Documentation, ScenariosKnowEveryReasonAndNoOther) {
 // The files that read scenarios have the keys as literals, and hardly any other word.
 TEST(Documentation, EveryKeyOfAScenarioIsOnItsPageAndNothingElseIs) {
   std::set<std::string> keys;
-  for (const char* file : {"scenario", "step_reader", "fault_reader", "expectations_reader"}) {
+  for (const char* file :
+       {"scenario", "step_reader", "fault_reader", "world_weights", "expectations_reader"}) {
     keys.merge(small_words(read(root / "src/sim" / (std::string(file) + ".cc"))));
   }
   ASSERT_GT(keys.size(), 150U) << "the code was not found";

@@ -3,11 +3,13 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
 #include "sim/expectations_reader.h"
 #include "sim/fault_reader.h"
+#include "sim/fault_steps.h"
 #include "sim/scenario_run.h"
 
 namespace lockstep::sim {
@@ -42,6 +44,30 @@ TEST(ScenarioPage, EveryExampleGoesAsItExpects) {
                                 << join(summary.violations, "\n  ") << "\n  "
                                 << join(summary.disappointments, "\n  ");
     }
+  }
+}
+
+TEST(ScenarioPage, HasEveryWeightOfTheWorldInItsTable) {
+  const std::string text = page();
+  const size_t begin = text.find("| key of `faults.world` |");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string table = text.substr(begin, text.find("\n\n", begin) - begin);
+  for (const FaultStepKind& kind : fault_step_kinds()) {
+    const std::string row =
+        fmt::format("\n| `{}` | {} |", kind.name, kind.on_node ? "each node" : "the fleet");
+    EXPECT_NE(table.find(row), std::string::npos) << row;
+  }
+}
+
+// Held here and not on trust: whatever may befall a fleet is in the scenario that tries them all.
+TEST(ScenarioPage, TheWeightedWorldHasEveryKind) {
+  std::ifstream file(std::string(LOCKSTEP_SCENARIO_DIR) + "/weighted-world.yaml");
+  std::stringstream text;
+  text << file.rdbuf();
+  auto scenario = read_scenario(text.str(), "weighted-world.yaml");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  for (const FaultStepKind& kind : fault_step_kinds()) {
+    EXPECT_TRUE(scenario->world->weights.contains(std::string(kind.name))) << kind.name;
   }
 }
 
