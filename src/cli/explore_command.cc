@@ -7,13 +7,13 @@
 
 #include "base/strings.h"
 #include "cli/exit_codes.h"
+#include "cli/shrinking.h"
 #include "cli/simulate_command.h"
 #include "sim/calm_twin.h"
 #include "sim/exhaustive.h"
 #include "sim/random_run.h"
 #include "sim/scenario_text.h"
 #include "sim/sequences.h"
-#include "sim/shrink.h"
 
 namespace lockstep::cli {
 
@@ -33,25 +33,6 @@ class Progress {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-void print_wrong(const std::vector<std::string>& wrong) {
-  for (const auto& text : wrong) fmt::print("  {}\n", text);
-}
-
-// What is left of a case after everything that the failure does not need is gone.
-void print_shrunk(const sim::Scenario& scenario, const std::string& wrong, uint64_t seed) {
-  // Not in another way: without its steps a run may miss its goal for reasons of its own.
-  auto still_fails = [kind = sim::kind_of_failure(wrong)](const sim::Case& tried) {
-    auto found = sim::run_random(tried.scenario, tried.options).wrong;
-    return !found.empty() && sim::kind_of_failure(found.front()) == kind;
-  };
-  sim::Shrunk shrunk = sim::shrink({scenario, {seed, 0, {}}}, still_fails);
-  sim::RandomResult result = sim::run_random(shrunk.smallest.scenario, shrunk.smallest.options);
-  fmt::print("made smaller in {} runs; as a file it fails too, with --seed {}:\n{}", shrunk.tries,
-             seed, sim::print_scenario(shrunk.smallest.scenario));
-  print_wrong(result.wrong);
-  for (const auto& line : result.last_events) fmt::print("  {}\n", line);
-}
-
 sim::RandomKind kind_of(const ExploreFlags& flags) {
   return flags.rollouts ? sim::RandomKind::rollout : sim::RandomKind::upgrade;
 }
@@ -59,10 +40,12 @@ sim::RandomKind kind_of(const ExploreFlags& flags) {
 int report_random(const sim::Scenario& scenario, const sim::RandomResult& result, uint64_t seed,
                   const ExploreFlags& flags) {
   fmt::print("FAILED: {}\n", sim::random_command(seed, kind_of(flags)));
-  print_wrong(result.wrong);
-  for (const auto& line : result.last_events) fmt::print("  {}\n", line);
-  std::fflush(stdout);
-  if (!flags.no_shrinking) print_shrunk(scenario, result.wrong.front(), seed);
+  print_findings({result.wrong, result.last_events});
+  if (flags.no_shrinking) return ExitCode::failed;
+  print_shrunk({scenario, {seed, 0, {}}}, result.wrong.front(), [](const sim::Case& tried) {
+    sim::RandomResult found = sim::run_random(tried.scenario, tried.options);
+    return sim::Findings{std::move(found.wrong), std::move(found.last_events)};
+  });
   return ExitCode::failed;
 }
 
@@ -132,8 +115,7 @@ int run_exhaustive_mode(const ExploreFlags& flags, const std::string& file, uint
   for (const auto& finding : found->findings) {
     fmt::print("FAILED: lockstep simulate --exhaustive {} --seed {} --nodes {} {}\n", file, seed,
                options.nodes, sim::flags_of(finding.disturbances));
-    print_wrong(finding.wrong);
-    for (const auto& line : finding.last_events) fmt::print("  {}\n", line);
+    print_findings({finding.wrong, finding.last_events});
   }
   return found->findings.empty() ? ExitCode::ok : ExitCode::failed;
 }
@@ -150,13 +132,13 @@ int run_sequences_mode(const ExploreFlags& flags, uint64_t seed) {
   Progress progress;
   size_t failed = 0;
   for (size_t i = 0; i < sequences.size(); ++i) {
-    auto wrong = sim::run_sequence(sequences[i], seed);
+    sim::Findings found = sim::run_sequence(sequences[i], seed);
     progress.note(fmt::format("{} of {} sequences", i + 1, sequences.size()));
-    if (wrong.empty()) continue;
+    if (found.wrong.empty()) continue;
     ++failed;
     fmt::print("FAILED: lockstep simulate --sequences --only {} --seed {}\n{}", sequences[i].name,
                seed, sequences[i].text);
-    print_wrong(wrong);
+    print_findings(found);
   }
   fmt::print("{} sequences, {} failed\n", sequences.size(), failed);
   return failed == 0 ? ExitCode::ok : ExitCode::failed;

@@ -7,6 +7,7 @@
 
 #include "cli/bake_text.h"
 #include "cli/exit_codes.h"
+#include "cli/shrinking.h"
 #include "cli/simulate_modes.h"
 #include "cli/status_command.h"
 #include "sim/scenario_run.h"
@@ -44,9 +45,13 @@ Json to_json(const sim::RunSummary& summary, double wall_seconds) {
                     {"evictions", summary.evictions},
                     {"states", numbers(summary.states)},
                     {"reasons", numbers(summary.reasons)},
+                    {"faults", numbers(summary.faults)},
+                    {"rested", summary.rested},
+                    {"late_writes", summary.late_writes},
                     {"digest", summary.digest},
                     {"violations", texts(summary.violations)},
-                    {"expectations_not_met", texts(summary.disappointments)}};
+                    {"expectations_not_met", texts(summary.disappointments)},
+                    {"last_events", texts(summary.last_events)}};
 }
 
 void print_table(const sim::RunSummary& summary, double wall_seconds, bool shows_events) {
@@ -68,6 +73,20 @@ void print_table(const sim::RunSummary& summary, double wall_seconds, bool shows
   for (const auto& text : summary.disappointments) fmt::print("  NOT MET {}\n", text);
   if (summary.ok() && !shows_events) return;
   for (const auto& line : summary.last_events) fmt::print("  {}\n", line);
+  std::fflush(stdout);
+}
+
+// What makes it fail again, and the smallest case that does. Of a large fleet it would take hours.
+void print_way_back(const SimulateFlags& flags, const sim::Scenario& scenario,
+                    const sim::RunSummary& summary) {
+  fmt::print("FAILED: lockstep simulate {} --seed {} --nodes {}\n", flags.file, summary.seed,
+             summary.nodes);
+  constexpr int64_t most_nodes = 100;
+  if (flags.explore.no_shrinking || summary.nodes > most_nodes) return;
+  print_shrunk({scenario, {.seed = flags.seed, .nodes = flags.nodes}},
+               sim::findings_of(summary).wrong.front(), [](const sim::Case& tried) {
+                 return sim::findings_of(sim::run_scenario(tried.scenario, tried.options));
+               });
 }
 
 }  // namespace
@@ -103,6 +122,7 @@ int run_simulate(const SimulateFlags& flags) {
   double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (flags.output == "table") {
     print_table(summary, wall, flags.events > 0);
+    if (!summary.ok()) print_way_back(flags, *scenario, summary);
   } else {
     print_document(to_json(summary, wall), flags.output);
   }

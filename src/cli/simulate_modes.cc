@@ -44,7 +44,7 @@ constexpr std::array<Use, 20> uses = {{
     {"--rollouts", random_runs | printing},
     {"--seeds", random_runs},
     {"--every", random_runs},
-    {"--no-shrinking", random_runs},
+    {"--no-shrinking", plain | random_runs},
     {"--keep-going", random_runs},
     {"--print", printing},
     {"--calm", printing},

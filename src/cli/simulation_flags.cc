@@ -111,7 +111,7 @@ void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
   command->add_option("--every", explore.every, "Of --random: every so many of them")
       ->check(from(1));
   command->add_flag("--no-shrinking", explore.no_shrinking,
-                    "Of --random: do not look for the smallest case that fails");
+                    "Of a scenario or --random: do not look for the smallest case that fails");
   command->add_flag("--keep-going", explore.keep_going,
                     "Of --random: try all seeds, and print two lines for each that fails");
   command->add_flag("--print", explore.print,

@@ -101,13 +101,14 @@ class Run {
     }
     must(rollout_.start());
     witness_.emplace(cluster_, witness_options(scenario_, disturbances_));
+    // Those that led to it; what comes later is of no interest.
+    witness_->on_first_violation([this] { summary_.last_events = events_.lines(); });
     start_controllers();
     // Every node is known and in sync before anything happens.
     run_for(minutes(1));
     begin();
     while (cluster_.loop.uptime() < began_ + scenario_.limit && !at_rest() && !is_hopeless()) {
       wait_a_second();
-      keep_events_of_violation();
       take_steps();
       see_calm();
     }
@@ -127,7 +128,6 @@ class Run {
     summary_.end = end_facts(cluster_);
     summary_.digest = cluster_.digest();
     summary_.violations = witness_->violations();
-    keep_events_of_violation();
     if (summary_.last_events.empty()) summary_.last_events = events_.lines();
     judge(scenario_.expect, summary_.node_writes, "");
     judge_ending();
@@ -168,13 +168,6 @@ class Run {
     std::string name(text_at(scenario_.rollout, "driver", "name"));
     if (name.empty()) name = scenario_.fleet.nvidia_drivers.begin()->first;
     must(cluster_.set_nvidia_driver_version(name, version));
-  }
-
-  // Those that led to the first; what comes later is of no interest.
-  void keep_events_of_violation() {
-    if (summary_.last_events.empty() && !witness_->violations().empty()) {
-      summary_.last_events = events_.lines();
-    }
   }
 
   // Once nothing hides anything from the controller any more, and it has had the time to see what
@@ -636,6 +629,13 @@ class Run {
 };
 
 }  // namespace
+
+Findings findings_of(const RunSummary& run) {
+  Findings findings{run.violations, run.last_events};
+  findings.wrong.insert(findings.wrong.end(), run.disappointments.begin(),
+                        run.disappointments.end());
+  return findings;
+}
 
 RunSummary run_scenario(const Scenario& scenario, const RunOptions& options) {
   if (auto enough = check_nodes(scenario, options.nodes); !enough) {

@@ -64,6 +64,13 @@ struct RunSummary {
   bool ok() const { return violations.empty() && disappointments.empty(); }
 };
 
+// What went wrong, the first broken invariant first, and what had happened before it.
+struct Findings {
+  std::vector<std::string> wrong;  // empty: nothing
+  std::vector<std::string> last_events;
+};
+Findings findings_of(const RunSummary& run);
+
 // With too few nodes (see check_nodes) nothing is run and that is the disappointment.
 RunSummary run_scenario(const Scenario& scenario, const RunOptions& options);
 

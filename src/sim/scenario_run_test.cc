@@ -174,6 +174,7 @@ expect: {done: all}
 
 TEST(ScenarioRun, EveryRunMustComeToRestAtItsGoalWhateverItExpects) {
   RunSummary summary = run_scenario(scenario(R"(
+name: short
 nodes: 3
 to: "580.126.20"
 policy: {autoUpgrade: true, maxParallelUpgrades: 1}
@@ -191,6 +192,7 @@ expect: {failed: 0}
 TEST(ScenarioRun, WhoHasComeToRestIsSilent) {
   // Long after the node failed its driver loads after all, and the controller goes on with it.
   RunSummary summary = run_scenario(scenario(R"(
+name: late
 nodes: 1
 to: "580.126.20"
 policy: {autoUpgrade: true, maxUnavailable: 1, maxFailures: 2, deadlines: {containerRestarts: 5}}

@@ -157,11 +157,10 @@ Result<Sequence> find_sequence(const std::string& name) {
                near ? *near : names.front());
 }
 
-std::vector<std::string> run_sequence(const Sequence& sequence, uint64_t seed) {
+Findings run_sequence(const Sequence& sequence, uint64_t seed) {
   auto scenario = read_scenario(sequence.text, sequence.name);
-  if (!scenario) return {scenario.error().text()};
-  RunSummary summary = run_scenario(*scenario, {seed, 0, {}});
-  return compare_with_calm(summary, summary);
+  if (!scenario) return {{scenario.error().text()}, {}};
+  return findings_of(run_scenario(*scenario, {seed, 0, {}}));
 }
 
 }  // namespace lockstep::sim

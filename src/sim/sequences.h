@@ -21,7 +21,6 @@ std::vector<Sequence> every_sequence();
 // An error names the nearest.
 Result<Sequence> find_sequence(const std::string& name);
 
-// What went wrong; empty: nothing.
-std::vector<std::string> run_sequence(const Sequence& sequence, uint64_t seed);
+Findings run_sequence(const Sequence& sequence, uint64_t seed);
 
 }  // namespace lockstep::sim

@@ -36,7 +36,7 @@ TEST(Sequences, EachIsAScenarioOfItsOwn) {
 TEST(Sequences, AreFoundByTheirName) {
   auto found = find_sequence("validation-required/pause");
   ASSERT_TRUE(found);
-  EXPECT_TRUE(run_sequence(*found, 1).empty()) << join(run_sequence(*found, 1), "; ");
+  EXPECT_TRUE(run_sequence(*found, 1).wrong.empty()) << join(run_sequence(*found, 1).wrong, "; ");
   auto missing = find_sequence("validation-required/paus");
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().text().find("validation-required/pause"), std::string::npos);
@@ -47,7 +47,7 @@ TEST(Sequences, OneThatEndsElsewhereFails) {
   ASSERT_TRUE(found);
   size_t at = found->text.rfind("580.130.01");
   found->text.replace(at, 10, "580.126.20");
-  EXPECT_FALSE(run_sequence(*found, 1).empty());
+  EXPECT_FALSE(run_sequence(*found, 1).wrong.empty());
 }
 
 }  // namespace

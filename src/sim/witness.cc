@@ -22,9 +22,9 @@ using fleet::State;
 }  // namespace
 
 template <typename Kind, typename... More>
-Kind& Witness::add(More... more) {
+Kind& Witness::add(std::string_view name, More... more) {
   auto made = std::make_unique<Kind>(
-      truth_, [this](std::string what) { accuse(std::move(what)); }, more...);
+      truth_, [this, name](const std::string& what) { accuse(name, what); }, more...);
   Kind& kind = *made;
   invariants_.push_back(std::move(made));
   return kind;
@@ -41,27 +41,27 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   truth_.lateness = options.lateness;
   for (const auto& [name, node] : truth_.nodes()) ++by_state_[node.state];
   last_node_change_ = cluster_.loop.uptime();
-  add<MaxUnavailable>();
-  add<MaxParallel>();
-  add<SlotsFit>();
-  add<NoSkippedState>();
-  add<WholeSteps>();
-  add<OneUpgradePerCause>();
-  add<OneRestartPerCause>();
-  add<NoRepeatedState>();
-  add<SafeRestart>();
-  add<ProtectedPods>();
-  add<NoNeedlessEviction>();
-  add<AdminCordon>();
-  add<FitForService>(options.clients_renewed);
-  add<BoundedWrites>();
-  add<NamedByUid>();
-  add<OwnWritesFirst>();
-  add<OpenWavesOnly>();
-  add<NoWaveWithoutPass>();
-  add<RollbackEndsBack>();
-  accidents_ = &add<NoAccident>();
-  reasons_ = &add<TrueReasons>();
+  add<MaxUnavailable>("MaxUnavailable");
+  add<MaxParallel>("MaxParallel");
+  add<SlotsFit>("SlotsFit");
+  add<NoSkippedState>("NoSkippedState");
+  add<WholeSteps>("WholeSteps");
+  add<OneUpgradePerCause>("OneUpgradePerCause");
+  add<OneRestartPerCause>("OneRestartPerCause");
+  add<NoRepeatedState>("NoRepeatedState");
+  add<SafeRestart>("SafeRestart");
+  add<ProtectedPods>("ProtectedPods");
+  add<NoNeedlessEviction>("NoNeedlessEviction");
+  add<AdminCordon>("AdminCordon");
+  add<FitForService>("FitForService", options.clients_renewed);
+  add<BoundedWrites>("BoundedWrites");
+  add<NamedByUid>("NamedByUid");
+  add<OwnWritesFirst>("OwnWritesFirst");
+  add<OpenWavesOnly>("OpenWavesOnly");
+  add<NoWaveWithoutPass>("NoWaveWithoutPass");
+  add<RollbackEndsBack>("RollbackEndsBack");
+  accidents_ = &add<NoAccident>("NoAccident");
+  reasons_ = &add<TrueReasons>("TrueReasons");
 }
 
 Witness::~Witness() { cluster_.backend.store.remove_listener(listener_); }
@@ -154,11 +154,11 @@ int Witness::reached(State state) const {
   return at == reached_.end() ? 0 : static_cast<int>(at->second.size());
 }
 
-void Witness::accuse(std::string what) {
-  if (violations_.size() < most_violations) {
-    violations_.push_back(
-        fmt::format("at {}: {}", format_duration(cluster_.loop.uptime()), std::move(what)));
-  }
+void Witness::accuse(std::string_view invariant, const std::string& what) {
+  if (violations_.size() >= most_violations) return;
+  violations_.push_back(
+      fmt::format("at {}: {} ({})", format_duration(cluster_.loop.uptime()), what, invariant));
+  if (violations_.size() == 1 && on_first_) on_first_();
 }
 
 }  // namespace lockstep::sim

@@ -43,8 +43,11 @@ class Witness {
   Witness& operator=(const Witness&) = delete;
 
   static constexpr size_t most_violations = 100;
-  // In the order in which they were seen, each with its time; at most that many are kept.
+  // In the order in which they were seen, each with its time and the name of its invariant; at most
+  // that many are kept.
   const std::vector<std::string>& violations() const { return violations_; }
+  // Called at the very moment of the first.
+  void on_first_violation(std::function<void()> listener) { on_first_ = std::move(listener); }
   // What the machines did since the last change of an object.
   void look_at_machines();
   // A call of the controller's, whatever becomes of it.
@@ -72,13 +75,13 @@ class Witness {
 
  private:
   template <typename Kind, typename... More>
-  Kind& add(More... more);
+  Kind& add(std::string_view name, More... more);
   void on_change(const std::string& storage, const apiserver::Change& change);
   void take(const std::string& storage, const apiserver::Change& change);
   void on_node(const apiserver::Change& change, bool ours);
   void on_pod(const apiserver::Change& change, const apiserver::Origin& origin, bool ours);
   void note(const NodeStep& step);
-  void accuse(std::string what);
+  void accuse(std::string_view invariant, const std::string& what);
 
   Cluster& cluster_;
   Truth truth_;
@@ -87,6 +90,7 @@ class Witness {
   NoAccident* accidents_ = nullptr;
   TrueReasons* reasons_ = nullptr;
   std::vector<std::string> violations_;
+  std::function<void()> on_first_;
   std::map<fleet::State, std::set<std::string>> reached_;
   std::map<fleet::State, int> by_state_;
   std::map<std::string, Time> began_;

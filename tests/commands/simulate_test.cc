@@ -52,6 +52,35 @@ TEST_F(Simulate, AnExpectationThatDoesNotHoldIsNamedAndExitsWithOne) {
   EXPECT_NE(run.output.find("NOT MET done: expected 0, saw 3"), std::string::npos) << run.output;
 }
 
+TEST_F(Simulate, AFailurePrintsWhatReproducesItAndTheSmallestCase) {
+  std::string file = scenario(
+      "name: broken\nnodes: 6\nto: \"580.126.20\"\n"
+      "policy: {autoUpgrade: true, maxParallelUpgrades: 2, maxUnavailable: \"50%\"}\n"
+      "machines: [{nodes: [2], driverCrashes: \"580.126.20\"}]\n"
+      "steps: [{at: 2m, nodes: [3], rebootNodes: 1m}]\n"
+      "expect: {done: all}\n");
+  ProcessOutput run = run_lockstep({"simulate", file, "--seed", "4"});
+  EXPECT_EQ(run.exit_code, 1);
+  std::string line = fmt::format("FAILED: lockstep simulate {} --seed 4 --nodes 6\n", file);
+  EXPECT_NE(run.output.find(line), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("upgrade-required -> cordon-required"), std::string::npos)
+      << "the last events\n"
+      << run.output;
+  size_t smaller = run.output.find("made smaller in ");
+  ASSERT_NE(smaller, std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("\nnodes: 2\n", smaller), std::string::npos) << run.output;
+  EXPECT_EQ(run.output.find("rebootNodes", smaller), std::string::npos) << run.output;
+
+  ProcessOutput brief = run_lockstep({"simulate", file, "--seed", "4", "--no-shrinking"});
+  EXPECT_EQ(brief.exit_code, 1);
+  EXPECT_EQ(brief.output.find("made smaller"), std::string::npos);
+  ProcessOutput json = run_lockstep({"simulate", file, "--seed", "4", "-o", "json"});
+  auto read = parse_json(json.output);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_FALSE(find(*read, "last_events")->get_array().empty());
+  EXPECT_FALSE(find(*read, "expectations_not_met")->get_array().empty());
+}
+
 TEST_F(Simulate, AMistakeInTheFileIsNamedWithFileAndKeyAndExitsWithTwo) {
   struct Row {
     std::string text;

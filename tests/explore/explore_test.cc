@@ -70,7 +70,7 @@ TEST(Sequences, EveryChangeInEveryStateEndsWhereTheLastWordWantsIt) {
   auto sequences = every_sequence();
   fmt::print("{} sequences\n", sequences.size());
   for (const auto& sequence : sequences) {
-    auto wrong = run_sequence(sequence, 1);
+    auto wrong = run_sequence(sequence, 1).wrong;
     EXPECT_TRUE(wrong.empty()) << "lockstep simulate --sequences --only " << sequence.name << "\n  "
                                << join(wrong, "\n  ");
   }
