@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/pod_fate.h"
 #include "sim/pod_run.h"
 
 namespace lockstep::sim {
@@ -19,26 +20,6 @@ bool asks_for_restart(const NodeTruth& node, const fleet::Keys& keys) {
          has_annotation(object, fleet::failure_annotation) ||
          annotation_of(object, keys.requested) == "true" ||
          !annotation_of(object, keys.safe_load).empty();
-}
-
-enum class Fate { stays, leaves, protected_ };
-
-Fate by_rules(const Json& pod, const upgrade::EvictionPolicy& policy) {
-  if (is_terminating(pod)) return Fate::leaves;
-  bool allowed = (controller_of(pod) != nullptr || policy.force) &&
-                 (!has_empty_dir(pod) || policy.delete_empty_dir);
-  return allowed ? Fate::leaves : Fate::protected_;
-}
-
-Fate judge(const Json& pod, State state, const upgrade::Policy& policy, const fleet::Keys& keys) {
-  if (has_ended(pod) || is_mirror_pod(pod) || is_of_daemon_set(pod)) return Fate::stays;
-  if (state == State::pod_deletion) {
-    bool concerned = asks_for_gpu(pod) || policy.pod_deletion.pods.matches_object(pod);
-    return concerned ? by_rules(pod, policy.pod_deletion) : Fate::stays;
-  }
-  bool concerned = policy.drain.enable && label_of(pod, keys.drain_skip) != "true" &&
-                   policy.drain.eviction.pods.matches_object(pod);
-  return concerned ? by_rules(pod, policy.drain.eviction) : Fate::stays;
 }
 
 }  // namespace
@@ -122,7 +103,7 @@ void ProtectedPods::check_work(const PodEnd& end, const NodeTruth& node) const {
   auto policies = truth().policies(node.pool);
   auto judged = [&](const Json& pod, Fate fate) {
     return std::any_of(policies.begin(), policies.end(), [&](const upgrade::Policy* policy) {
-      auto in = [&](State state) { return judge(pod, state, *policy, keys()) == fate; };
+      auto in = [&](State state) { return fate_of(pod, state, *policy, keys()) == fate; };
       if (node.state == State::drain) {
         return in(State::drain) ||
                (truth().may_be_unknown(node.state_changed) && in(State::pod_deletion));

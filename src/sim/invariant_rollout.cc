@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/strings.h"
-#include "controller/rollout_watch.h"
-#include "rollout/rollout_spec.h"
-#include "sim/rollout_part.h"
+#include "rollout/rollout_view.h"
+#include "sim/rollout_truth.h"
 
 namespace lockstep::sim {
 
@@ -15,62 +13,6 @@ using fleet::State;
 
 bool is_rollout(const std::string& storage) {
   return storage == fleet::driver_rollouts.full_name();
-}
-
-// Which wave each node was written down for, read from the store itself.
-std::map<std::string, size_t> recorded_waves(const std::string& rollout, size_t waves,
-                                             const apiserver::Store& store) {
-  std::map<std::string, size_t> recorded;
-  for (size_t i = 0; i < waves; ++i) {
-    auto map =
-        store.shelf("configmaps").find({"lockstep-system", controller::wave_name(rollout, i)});
-    if (!map) continue;
-    for (std::string_view node : split(text_at(map->json(), "data", "nodes"), '\n')) {
-      if (!node.empty()) recorded.try_emplace(std::string(node), i);
-    }
-  }
-  return recorded;
-}
-
-bool speaks_of(const Json& status, std::string_view which, const std::string& set,
-               const std::string& revision) {
-  const Json* revisions = find(status, which, "revisions");
-  return revisions != nullptr && !revision.empty() && text_at(*revisions, set) == revision;
-}
-
-// Why the rollout, as it stands in the store, does not let the node begin with this revision;
-// empty: it does. Written from the specification (rollout.md, sections 2 and 3) and not by the
-// functions that the controller uses: what they get wrong is to be found.
-std::string why_not(const apiserver::StoredPtr& object, const apiserver::Store& store,
-                    const std::string& node, const std::string& set, const std::string& revision,
-                    Time now) {
-  static const Json nothing = JsonObject{};
-  const Json* found = find(object->json(), "status");
-  const Json& status = found == nullptr ? nothing : *found;
-  std::string_view phase = text_at(status, "phase");
-  bool is_idle =
-      phase.empty() || phase == "Pending" || phase == "Complete" || phase == "RolledBack";
-  if (is_idle) {
-    if (!speaks_of(status, "stable", set, revision)) return "nothing has begun with this version";
-  } else {
-    if (as_bool(find(status, "closed"))) return "the waves are closed";
-    if (!speaks_of(status, "openFor", set, revision))
-      return "the waves are open for another version";
-    const rollout::RolloutSpec spec = rollout::read_rollout_spec(object->json());
-    const auto waves = recorded_waves(object->key().name, spec.waves.size(), store);
-    auto at = waves.find(node);
-    // Whoever was written down for none is in the last.
-    auto wave = static_cast<int64_t>(at == waves.end() ? spec.waves.size() - 1 : at->second);
-    if (wave >= as_integer(find(status, "openWaves"))) {
-      return fmt::format("its wave ({}) is not open", wave + 1);
-    }
-  }
-  if (as_bool(find(object->json(), "spec", "paused"))) return "the rollout is paused";
-  const rollout::RolloutSpec spec = rollout::read_rollout_spec(object->json());
-  if (!rollout::look_at_windows(spec.windows, rollout_time_zones(), now).open) {
-    return "no window is open";
-  }
-  return {};
 }
 
 }  // namespace
@@ -94,25 +36,23 @@ void OpenWavesOnly::on_node(const NodeStep& step) {
   const PodTruth* pod = truth().driver_pod(step.name);
   const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
   if (driver == nullptr) return;
-  const Json* owner = controller_of(*pod->object);
-  std::string set = fmt::format("{}/{}", text_at(*pod->object, "metadata", "namespace"),
-                                owner == nullptr ? "" : text_at(*owner, "name"));
+  const std::string set = daemon_set_of(*pod->object);
   apiserver::Store& store = truth().cluster().backend.store;
   for (const auto& [key, object] : store.shelf(fleet::driver_rollouts.full_name()).objects()) {
     // Of a window's edge a moment is nobody's fault.
-    std::string why;
+    std::optional<TrueHold> hold;
     for (Duration ago : {Duration::zero(), truth().blindness}) {
       const Time then = truth().cluster().loop.now() - ago;
-      why = why_not(object, store, step.name, set, driver->newest, then);
+      hold = true_hold(object, store, step.name, set, driver->newest, then);
       // It may not have heard of the newest revision: then its wave was open for the one before.
-      if (!why.empty() && truth().may_be_unknown(driver->changed)) {
+      if (hold && truth().may_be_unknown(driver->changed)) {
         const Json* open_for = find(object->json(), "status", "openFor", "revisions");
         const std::string older(open_for == nullptr ? "" : text_at(*open_for, set));
-        why = why_not(object, store, step.name, set, older, then);
+        hold = true_hold(object, store, step.name, set, older, then);
       }
-      if (why.empty()) break;
+      if (!hold) break;
     }
-    if (!why.empty()) accuse(fmt::format("{} was begun, and {}", step.name, why));
+    if (hold) accuse(fmt::format("{} was begun, and {}", step.name, hold->why));
   }
 }
 

@@ -1,0 +1,84 @@
+#include "sim/rollout_truth.h"
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "controller/rollout_watch.h"
+#include "rollout/rollout_spec.h"
+#include "sim/rollout_part.h"
+#include "sim/truth.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+bool speaks_of(const Json& status, std::string_view which, const std::string& set,
+               const std::string& revision) {
+  const Json* revisions = find(status, which, "revisions");
+  return revisions != nullptr && !revision.empty() && text_at(*revisions, set) == revision;
+}
+
+std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const Json& status,
+                                     const apiserver::Store& store, const std::string& node,
+                                     const std::string& set, const std::string& revision) {
+  auto held = [](std::string why) { return TrueHold{"WaveNotOpen", std::move(why)}; };
+  std::string_view phase = text_at(status, "phase");
+  bool is_idle =
+      phase.empty() || phase == "Pending" || phase == "Complete" || phase == "RolledBack";
+  if (is_idle) {
+    if (speaks_of(status, "stable", set, revision)) return std::nullopt;
+    return held("nothing has begun with this version");
+  }
+  if (as_bool(find(status, "closed"))) return held("the waves are closed");
+  if (!speaks_of(status, "openFor", set, revision)) {
+    return held("the waves are open for another version");
+  }
+  const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
+  const auto waves = recorded_waves(rollout->key().name, spec.waves.size(), store);
+  auto at = waves.find(node);
+  // Whoever was written down for none is in the last.
+  auto wave = static_cast<int64_t>(at == waves.end() ? spec.waves.size() - 1 : at->second);
+  if (wave < as_integer(find(status, "openWaves"))) return std::nullopt;
+  return held(fmt::format("its wave ({}) is not open", wave + 1));
+}
+
+}  // namespace
+
+std::map<std::string, size_t> recorded_waves(const std::string& rollout, size_t waves,
+                                             const apiserver::Store& store) {
+  std::map<std::string, size_t> recorded;
+  for (size_t i = 0; i < waves; ++i) {
+    auto map =
+        store.shelf("configmaps").find({"lockstep-system", controller::wave_name(rollout, i)});
+    if (!map) continue;
+    for (std::string_view node : split(text_at(map->json(), "data", "nodes"), '\n')) {
+      if (!node.empty()) recorded.try_emplace(std::string(node), i);
+    }
+  }
+  return recorded;
+}
+
+std::optional<TrueHold> true_hold(const apiserver::StoredPtr& rollout,
+                                  const apiserver::Store& store, const std::string& node,
+                                  const std::string& set, const std::string& revision, Time now) {
+  static const Json nothing = JsonObject{};
+  const Json* status = find(rollout->json(), "status");
+  if (auto held = held_by_wave(rollout, status == nullptr ? nothing : *status, store, node, set,
+                               revision)) {
+    return held;
+  }
+  if (as_bool(find(rollout->json(), "spec", "paused"))) {
+    return TrueHold{"RolloutPaused", "the rollout is paused"};
+  }
+  const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
+  if (rollout::look_at_windows(spec.windows, rollout_time_zones(), now).open) return std::nullopt;
+  return TrueHold{"OutsideWindow", "no window is open"};
+}
+
+std::string daemon_set_of(const Json& pod) {
+  const Json* owner = controller_of(pod);
+  return fmt::format("{}/{}", text_at(pod, "metadata", "namespace"),
+                     owner == nullptr ? "" : text_at(*owner, "name"));
+}
+
+}  // namespace lockstep::sim

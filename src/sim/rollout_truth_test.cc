@@ -1,0 +1,64 @@
+#include "sim/rollout_truth.h"
+
+#include "sim/invariant_test_util.h"
+#include "sim/rollout_part.h"
+
+namespace lockstep::sim {
+namespace {
+
+class RolloutTruthTest : public InvariantTest {
+ protected:
+  void start_rollout(Json spec, Json status) {
+    start();
+    scenario.rollout = std::move(spec);
+    part.emplace(*cluster, scenario, 1);
+    ASSERT_TRUE(part->start());
+    kube::Request request = merge_patch(fleet::driver_rollouts, {"", std::string(rollout_name)},
+                                        JsonObject{{"status", std::move(status)}});
+    request.subresource = "status";
+    EXPECT_EQ(act(request), 200);
+  }
+  std::string hold_of(const std::string& revision) {
+    const apiserver::Store& store = cluster->backend.store;
+    auto rollout =
+        store.shelf(fleet::driver_rollouts.full_name()).find({"", std::string(rollout_name)});
+    auto hold = true_hold(rollout, store, "gpu-1", set, revision, cluster->loop.now());
+    return hold ? std::string(hold->reason) : "";
+  }
+
+  static constexpr auto set = "gpu-operator/nvidia-driver-daemonset";
+  const Json driver = JsonObject{{"kind", "ClusterPolicy"}, {"name", "cluster-policy"}};
+  const Json one_wave =
+      JsonArray{JsonObject{{"name", "all"}, {"nodes", JsonObject{{"rest", true}}}}};
+  Scenario scenario;
+  std::optional<RolloutPart> part;
+};
+
+TEST_F(RolloutTruthTest, WhatHasNotBegunIsHeldButForWhatTheFleetRunsAnyway) {
+  start_rollout(JsonObject{{"driver", driver}, {"waves", one_wave}},
+                JsonObject{{"phase", "Pending"},
+                           {"stable", JsonObject{{"revisions", JsonObject{{set, "old"}}}}}});
+  EXPECT_EQ(hold_of("new"), "WaveNotOpen");
+  EXPECT_EQ(hold_of("old"), "");
+}
+
+TEST_F(RolloutTruthTest, AnOpenWaveIsHeldByAPause) {
+  const Json status = JsonObject{{"phase", "Upgrading"},
+                                 {"openWaves", 1},
+                                 {"openFor", JsonObject{{"revisions", JsonObject{{set, "new"}}}}}};
+  start_rollout(JsonObject{{"driver", driver}, {"waves", one_wave}}, status);
+  EXPECT_EQ(hold_of("new"), "");
+  EXPECT_EQ(hold_of("newer"), "WaveNotOpen");
+  ASSERT_TRUE(part->change_spec(JsonObject{{"paused", true}}));
+  EXPECT_EQ(hold_of("new"), "RolloutPaused");
+}
+
+TEST_F(RolloutTruthTest, NamesTheDaemonSetOfAPod) {
+  start();
+  const PodTruth* pod = witness->truth().driver_pod("gpu-1");
+  ASSERT_NE(pod, nullptr);
+  EXPECT_EQ(daemon_set_of(*pod->object), set);
+}
+
+}  // namespace
+}  // namespace lockstep::sim
