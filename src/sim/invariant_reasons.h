@@ -6,32 +6,25 @@
 #include <string>
 
 #include "sim/invariant.h"
+#include "sim/reason_evidence.h"
 #include "upgrade/reason.h"
 
 namespace lockstep::sim {
 
 class TrueReasons final : public Invariant {
  public:
-  using Invariant::Invariant;
+  TrueReasons(const Truth& truth, Accuse accuse)
+      : Invariant(truth, std::move(accuse)), evidence_(truth) {}
   void on_node(const NodeStep& step) override;
   void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+  void on_call(int life, const kube::Request& request) override;
+  void on_reply(int life, const kube::Request& request, const kube::Response& reply) override;
 
   // What is said of each node now, by a controller to which nothing has been hidden for a while.
-  void check_waiting(const std::map<std::string, upgrade::Reason>& reasons) const;
+  void check_shown(const std::map<std::string, upgrade::Reason>& reasons) const;
 
  private:
-  // Empty: it is true, or cannot be told.
-  std::string objection_to_failure(const NodeStep& step, std::string_view reason) const;
-  std::string objection_to_driver(const NodeStep& step, std::string_view reason) const;
-  std::string objection_to_wait(const NodeTruth& node, std::string_view reason) const;
-  bool blocked_lately(const std::string& node) const;
-
-  struct Blocked {
-    Duration last{0};  // when it last allowed nothing
-    bool gone = false;
-    Document budget;
-  };
-  std::map<ObjectKey, Blocked> blocked_;
+  ReasonEvidence evidence_;
 };
 
 }  // namespace lockstep::sim

@@ -1,32 +1,82 @@
 #include "sim/invariant_reasons.h"
 
-#include <fmt/format.h>
-
-#include "sim/invariant_test_util.h"
+#include "sim/reasons_test_util.h"
 
 namespace lockstep::sim {
 namespace {
 
-class ReasonsTest : public InvariantTest {
+class TrueReasonsTest : public ReasonsTest {
  protected:
-  void fail(const std::string& node, std::string_view reason) {
-    patch(node, step(State::failed, {{fleet::failure_annotation, fmt::format("{}: so", reason)}}));
-  }
   void go_to_eviction(const std::string& node) {
     change_driver();
     go(node, {State::required, State::cordon, State::wait_for_jobs, State::pod_deletion});
   }
-  void say(const std::string& node, std::string_view reason) {
-    witness->check_reasons({{node, upgrade::Reason{std::string(reason), "", ""}}});
-  }
-  void wait_for_slot() {
-    start(JsonObject{{"autoUpgrade", true}, {"maxParallelUpgrades", 1}, {"maxUnavailable", 1}});
-    change_driver();
-    go("gpu-2", {State::required});
+  void start_with_blocking_budget() {
+    WorkloadOptions workloads;
+    workloads.deployment_replicas = 4;
+    workloads.min_available = 4;
+    start(JsonObject{{"autoUpgrade", true}}, workloads);
+    cluster->loop.run_for(minutes(2));
   }
 };
 
-TEST_F(ReasonsTest, SeesABudgetBlamedThatIsNotThere) {
+TEST_F(TrueReasonsTest, AHealthyNodeFailsWithNothing) {
+  for (const char* reason :
+       {"BlockedByDisruptionBudget", "ClientMissing", "ClientNotReady", "DriverContainerBroken",
+        "DriverCrashLoop", "DriverImageUnavailable", "DriverNotReady", "DriverStartTimeout",
+        "EvictionFailed", "GpuPodsRemain", "NoValidatorPod", "NodeNotReady", "PodsKeepComing",
+        "PodsStuckTerminating", "ProtectedPods", "StaleClient", "StaleResourceSlice",
+        "ValidatorNotReady"}) {
+    start();
+    validate("gpu-1");
+    fail("gpu-1", reason);
+    expect_violation(std::string("gpu-1 says that it failed with ") + reason);
+    witness.reset();
+  }
+}
+
+TEST_F(TrueReasonsTest, AReasonThatNobodyHasLookedAtIsNone) {
+  start();
+  say("gpu-1", "MoonTooFull");
+  expect_violation("gpu-1 says MoonTooFull, and nobody knows what that is");
+}
+
+TEST_F(TrueReasonsTest, NobodyFailsWithAWait) {
+  start();
+  go_to_eviction("gpu-1");
+  everybody_knows();
+  fail("gpu-1", "OutOfSync");
+  expect_violation("gpu-1 says that it failed with OutOfSync, and nothing fails with that");
+}
+
+TEST_F(TrueReasonsTest, AFailedNodeShowsWhatItFailedWith) {
+  start();
+  cluster->kubelets().set_ready("gpu-1", false);
+  change_driver();
+  go_to_restart("gpu-1");
+  go("gpu-1", {State::validation});
+  cluster->loop.run_for(minutes(11));
+  fail("gpu-1", "NodeNotReady");
+  say("gpu-1", "NodeNotReady");
+  expect_innocent();
+  cluster->kubelets().set_ready("gpu-1", true);
+  everybody_knows();
+  say("gpu-1", "NodeNotReady");
+  expect_innocent();
+  say("gpu-1", "DriverCrashLoop");
+  expect_violation("gpu-1 says DriverCrashLoop, and it failed with NodeNotReady");
+  expect_false("gpu-1", {"Failed"});
+}
+
+TEST_F(TrueReasonsTest, WhereNothingSaysWhyThatIsShown) {
+  start();
+  meddle("gpu-1", label(State::failed));
+  say("gpu-1", "Failed");
+  expect_innocent();
+  expect_false("gpu-1", {"DriverCrashLoop"});
+}
+
+TEST_F(TrueReasonsTest, SeesABudgetBlamedThatIsNotThere) {
   start();
   go_to_eviction("gpu-1");
   EXPECT_TRUE(witness->violations().empty());
@@ -36,25 +86,26 @@ TEST_F(ReasonsTest, SeesABudgetBlamedThatIsNotThere) {
       "no disruption");
 }
 
-TEST_F(ReasonsTest, ABudgetThatBlocksMayBeBlamed) {
-  WorkloadOptions workloads;
-  workloads.deployment_replicas = 4;
-  workloads.min_available = 4;
-  start(JsonObject{{"autoUpgrade", true}}, workloads);
-  cluster->loop.run_for(minutes(2));
-  go_to_eviction("gpu-1");
-  fail("gpu-1", "BlockedByDisruptionBudget");
-  expect_innocent();
+TEST_F(TrueReasonsTest, ABudgetThatBlocksMayBeBlamedWhenItsTimeIsUp) {
+  for (bool is_up : {false, true}) {
+    start_with_blocking_budget();
+    go_to_eviction("gpu-1");
+    cluster->loop.run_for(minutes(is_up ? 5 : 4));
+    fail("gpu-1", "BlockedByDisruptionBudget");
+    if (is_up) {
+      expect_innocent();
+    } else {
+      expect_violation("its time was not up");
+    }
+    witness.reset();
+  }
 }
 
-TEST_F(ReasonsTest, ABudgetThatIsGoneMayBeBlamedForAsLongAsNobodyHasToKnow) {
-  WorkloadOptions workloads;
-  workloads.deployment_replicas = 4;
-  workloads.min_available = 4;
+TEST_F(TrueReasonsTest, ABudgetThatIsGoneMayBeBlamedForAsLongAsNobodyHasToKnow) {
   for (bool is_known : {false, true}) {
-    start(JsonObject{{"autoUpgrade", true}}, workloads);
-    cluster->loop.run_for(minutes(2));
+    start_with_blocking_budget();
     go_to_eviction("gpu-1");
+    cluster->loop.run_for(minutes(5));
     EXPECT_TRUE(cluster->call(
         kube::remove(resource::pod_disruption_budgets, {"ml-training", "inference"})));
     cluster->loop.run_for(seconds(is_known ? 20 : 2));
@@ -64,15 +115,7 @@ TEST_F(ReasonsTest, ABudgetThatIsGoneMayBeBlamedForAsLongAsNobodyHasToKnow) {
   }
 }
 
-TEST_F(ReasonsTest, SeesProtectedPodsThatAreNotThere) {
-  start();
-  go_to_eviction("gpu-1");
-  cluster->loop.run_for(minutes(1));
-  fail("gpu-1", "ProtectedPods");
-  expect_violation("none of its pods is without a controller or has an emptyDir");
-}
-
-TEST_F(ReasonsTest, SeesALateDriverThatIsReady) {
+TEST_F(TrueReasonsTest, SeesALateDriverThatIsReady) {
   start();
   change_driver();
   go_to_restart("gpu-1");
@@ -83,7 +126,18 @@ TEST_F(ReasonsTest, SeesALateDriverThatIsReady) {
       "gpu-1 says that it failed with DriverStartTimeout, and its driver pod is ready");
 }
 
-TEST_F(ReasonsTest, AnOldDriverPodThatNobodyEndsIsNoDriver) {
+TEST_F(TrueReasonsTest, SeesADriverThatIsCalledLateTooSoon) {
+  start();
+  change_driver();
+  cluster->kubelets().set_ready("gpu-1", false);
+  go_to_restart("gpu-1");
+  restart_driver("gpu-1");
+  cluster->loop.run_for(minutes(29));
+  fail("gpu-1", "DriverStartTimeout");
+  expect_violation("gpu-1 says that it failed with DriverStartTimeout, and its time was not up");
+}
+
+TEST_F(TrueReasonsTest, AnOldDriverPodThatNobodyEndsIsNoDriver) {
   start();
   change_driver();
   cluster->kubelets().set_ready("gpu-1", false);
@@ -94,77 +148,27 @@ TEST_F(ReasonsTest, AnOldDriverPodThatNobodyEndsIsNoDriver) {
   expect_innocent();
 }
 
-TEST_F(ReasonsTest, SeesACrashLoopThatIsNone) {
-  start();
-  change_driver();
-  go_to_restart("gpu-1");
-  cluster->loop.run_for(minutes(1));
-  fail("gpu-1", "DriverCrashLoop");
-  expect_violation("its driver pod restarted 0 times");
-}
-
-TEST_F(ReasonsTest, SeesAnImageThatIsThere) {
-  start();
-  change_driver();
-  go_to_restart("gpu-1");
-  cluster->loop.run_for(minutes(1));
-  fail("gpu-1", "DriverImageUnavailable");
-  expect_violation("its driver pod waits for nothing");
-}
-
-TEST_F(ReasonsTest, AnImageThatCannotBePulledMayBeBlamed) {
-  start();
-  NodeBehaviour bad;
-  bad.image_pull_fails = new_version;
-  cluster->kubelets().set_behaviour("gpu-1", bad);
-  change_driver();
-  go_to_restart("gpu-1");
-  restart_driver("gpu-1");
-  cluster->loop.run_for(minutes(8));
-  fail("gpu-1", "DriverImageUnavailable");
-  expect_innocent();
-}
-
-TEST_F(ReasonsTest, SeesAValidatorThatIsThereAndReady) {
-  start();
-  change_driver();
-  go_to_restart("gpu-1");
-  restart_driver("gpu-1");
-  cluster->loop.run_for(minutes(10));
-  go("gpu-1", {State::validation});
-  fail("gpu-1", "NoValidatorPod");
-  expect_violation("it has a validator pod");
-}
-
-TEST_F(ReasonsTest, SeesAWaitForALimitThatIsNotReached) {
-  wait_for_slot();
-  say("gpu-2", "ParallelLimit");
-  expect_violation(
-      "gpu-2 says that it waits because of ParallelLimit, and 0 are active and "
-      "maxParallelUpgrades is 1");
-}
-
-TEST_F(ReasonsTest, ALimitThatIsReachedIsAReason) {
-  wait_for_slot();
-  go("gpu-1", {State::required, State::cordon});
-  say("gpu-2", "ParallelLimit");
-  say("gpu-2", "UnavailableLimit");
-  expect_innocent();
-}
-
-TEST_F(ReasonsTest, SeesEveryOtherWaitThatHasNoGround) {
-  for (const char* reason : {"UnavailableLimit", "FailureBudget", "Skipped", "NodeNotReady",
-                             "Paused", "AutoUpgradeOff", "InvalidPolicy", "CordonedIgnored"}) {
-    wait_for_slot();
-    say("gpu-2", reason);
-    expect_violation(std::string("gpu-2 says that it waits because of ") + reason);
+TEST_F(TrueReasonsTest, AnImageThatCannotBePulledMayBeBlamed) {
+  for (bool by_its_name : {true, false}) {
+    start();
+    NodeBehaviour bad;
+    bad.image_pull_fails = new_version;
+    behave("gpu-1", bad);
+    change_driver();
+    go_to_restart("gpu-1");
+    restart_driver("gpu-1");
+    cluster->loop.run_for(minutes(8));
+    fail("gpu-1", by_its_name ? "DriverImageUnavailable" : "DriverContainerBroken");
+    EXPECT_EQ(witness->violations().size(), by_its_name ? 0 : 1);
+    witness.reset();
   }
 }
 
-TEST_F(ReasonsTest, OfNodesThatDoNotWaitNothingIsAsked) {
-  wait_for_slot();
-  say("gpu-3", "Skipped");
-  expect_innocent();
+TEST_F(TrueReasonsTest, WhatAWholePoolSaysIsLookedAtForEveryNodeOfIt) {
+  start();
+  witness->check_reasons(
+      {{"gpu-1", upgrade::Reason{"Paused", "", ""}}, {"gpu-2", upgrade::Reason{"Paused", "", ""}}});
+  EXPECT_EQ(witness->violations().size(), 2);
 }
 
 }  // namespace

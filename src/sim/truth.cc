@@ -8,25 +8,13 @@
 #include <fmt/format.h>
 
 #include "objects/int_or_percent.h"
-#include "sim/view.h"
+#include "rollout/rollout_spec.h"
 
 namespace lockstep::sim {
 
 namespace {
 
 using fleet::State;
-
-template <typename Visit>
-bool any_in(const Json* list, const Visit& visit) {
-  if (list == nullptr || !list->is_array()) return false;
-  return std::any_of(list->get_array().begin(), list->get_array().end(), visit);
-}
-
-bool is_true_condition(const Json& object, std::string_view type) {
-  return any_in(find(object, "status", "conditions"), [&](const Json& condition) {
-    return text_at(condition, "type") == type && text_at(condition, "status") == "True";
-  });
-}
 
 bool same(const Json* a, const Json* b) {
   if (a == nullptr || b == nullptr) return a == b;
@@ -57,6 +45,12 @@ int64_t wave_under_way(const Json& rollout) {
   return std::max<int64_t>(as_integer(find(rollout, "status", "openWaves")), 1) - 1;
 }
 
+std::string digest_of(const Json& revision) {
+  const Json* data = find(revision, "data");
+  const Json* spec = data == nullptr ? nullptr : find(*data, "spec", "template", "spec");
+  return std::string(spec == nullptr ? std::string_view() : config_digest(*spec));
+}
+
 // Forgets what nobody can believe in any more.
 template <typename Entries>
 void forget_before(Entries& entries, Duration when) {
@@ -76,7 +70,9 @@ Truth::Truth(Cluster& cluster, fleet::Keys keys) : cluster_(cluster), keys_(std:
     }
   }
   // All that was there before is old.
-  for (auto& [name, node] : nodes_) node.cordon_changed = node.state_changed = Duration::min();
+  for (auto& [name, node] : nodes_) {
+    node.cordon_changed = node.state_changed = node.changed = Duration::min();
+  }
   for (auto& [node, pods] : pods_) {
     for (auto& [key, pod] : pods) pod.bound = pod.changed = Duration::min();
   }
@@ -122,6 +118,7 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
   }
   node.unschedulable = unschedulable;
   if (from != to) node.state_changed = uptime();
+  node.changed = uptime();
   node.state = to;
   bool starts = from == State::required && fleet::is_active(to) && to != State::uncordon;
   if (ours && (starts || (from == State::failed && to == State::validation))) node.begun = true;
@@ -187,6 +184,7 @@ void Truth::take_pod(const apiserver::Change& change) {
   if (node.empty()) return;
   if (change.type == kube::WatchEventType::deleted) {
     if (auto* pods = pods_.find(node)) pods->erase(change.object->key());
+    pod_gone_[node] = uptime();
     return;
   }
   auto [at, fresh] = pods_[node].try_emplace(change.object->key());
@@ -226,7 +224,7 @@ void Truth::take_revision(const apiserver::Change& change) {
     all[change.object->key().name] = {
         as_integer(find(revision, "revision")),
         std::string(text_at(revision, "metadata", "creationTimestamp")),
-        std::string(label_of(revision, fleet::revision_label))};
+        std::string(label_of(revision, fleet::revision_label)), digest_of(revision)};
   }
   const Revision* newest = nullptr;
   for (const auto& [name, entry] : all) {
@@ -236,6 +234,7 @@ void Truth::take_revision(const apiserver::Change& change) {
   }
   DriverTruth& driver = drivers_[uid];
   std::string hash = newest == nullptr ? "" : newest->hash;
+  driver.newest_digest = newest == nullptr ? "" : newest->digest;
   if (hash == driver.newest) return;
   driver.newest = hash;
   driver.changed = uptime();
@@ -268,13 +267,15 @@ upgrade::Policy Truth::as_the_waves_say(const std::string& pool, upgrade::Policy
         pool.empty() ? kind == "ClusterPolicy"
                      : kind == "NVIDIADriver" && text_at(rollout, "spec", "driver", "name") == pool;
     int64_t number = wave_under_way(rollout);
-    const Json* waves = find(rollout, "spec", "waves");
-    if (!covers || number < 0 || waves == nullptr || !waves->is_array()) continue;
-    if (static_cast<size_t>(number) >= waves->get_array().size()) continue;
-    const Json& wave = waves->get_array()[static_cast<size_t>(number)];
-    if (const Json* parallel = find(wave, "maxParallelUpgrades")) {
-      policy.max_parallel = as_integer(parallel);
-    }
+    if (!covers || number < 0) continue;
+    // Also those that are meant where none are named.
+    const auto waves = rollout::read_rollout_spec(rollout).waves;
+    if (static_cast<size_t>(number) >= waves.size()) continue;
+    const auto& parallel = waves[static_cast<size_t>(number)].max_parallel;
+    if (parallel) policy.max_parallel = *parallel;
+    // The canary tolerates no failed node.
+    bool is_canary = number == 0 && text_at(rollout, "status", "phase") == "Upgrading";
+    if (is_canary) policy.max_failures = IntOrPercent::count(1);
   }
   return policy;
 }
@@ -296,11 +297,28 @@ const PodTruth* Truth::driver_pod(const std::string& node) const {
   return found;
 }
 
+Duration Truth::pod_gone(const std::string& node) const {
+  const Duration* gone = pod_gone_.find(node);
+  return gone == nullptr ? Duration::min() : *gone;
+}
+
+const DriverTruth* Truth::driver(std::string_view uid) const {
+  auto at = drivers_.find(uid);
+  return at == drivers_.end() ? nullptr : &at->second;
+}
+
 const DriverTruth* Truth::driver_of(const Json& pod) const {
   const Json* owner = controller_of(pod);
-  if (owner == nullptr) return nullptr;
-  auto at = drivers_.find(text_at(*owner, "uid"));
-  return at == drivers_.end() ? nullptr : &at->second;
+  return owner == nullptr ? nullptr : driver(text_at(*owner, "uid"));
+}
+
+bool Truth::is_of_known_revision(const Json& driver_pod) const {
+  const Json* owner = controller_of(driver_pod);
+  auto all = owner == nullptr ? revisions_.end() : revisions_.find(text_at(*owner, "uid"));
+  if (all == revisions_.end()) return false;
+  std::string_view hash = label_of(driver_pod, fleet::revision_label);
+  return std::any_of(all->second.begin(), all->second.end(),
+                     [&](const auto& revision) { return revision.second.hash == hash; });
 }
 
 bool Truth::is_configured_as_wanted(const Json& driver_pod) const {
@@ -369,98 +387,6 @@ const std::set<std::string>& Truth::active(const std::string& name) const {
 }
 int64_t Truth::total(const std::string& name) const {
   return static_cast<int64_t>(pool(name).nodes.size());
-}
-
-std::string_view label_of(const Json& object, std::string_view key) {
-  const Json* labels = find(object, "metadata", "labels");
-  return labels == nullptr ? std::string_view() : as_text(find(*labels, key));
-}
-
-std::string_view annotation_of(const Json& object, std::string_view key) {
-  const Json* annotations = find(object, "metadata", "annotations");
-  return annotations == nullptr ? std::string_view() : as_text(find(*annotations, key));
-}
-
-bool has_annotation(const Json& object, std::string_view key) {
-  const Json* annotations = find(object, "metadata", "annotations");
-  return annotations != nullptr && find(*annotations, key) != nullptr;
-}
-
-const Json* controller_of(const Json& object) {
-  const Json* owners = find(object, "metadata", "ownerReferences");
-  if (owners == nullptr || !owners->is_array()) return nullptr;
-  for (const Json& owner : owners->get_array()) {
-    if (as_bool(find(owner, "controller"))) return &owner;
-  }
-  return nullptr;
-}
-
-bool is_of_daemon_set(const Json& pod) {
-  const Json* owner = controller_of(pod);
-  return owner != nullptr && text_at(*owner, "kind") == "DaemonSet";
-}
-
-bool is_driver_pod(const Json& pod) {
-  return label_of(pod, "app") == "nvidia-driver-daemonset" ||
-         label_of(pod, "app.kubernetes.io/component") == "nvidia-driver";
-}
-
-bool is_validator_pod(const Json& pod) {
-  return label_of(pod, "app") == "nvidia-operator-validator";
-}
-
-bool is_mirror_pod(const Json& pod) { return has_annotation(pod, "kubernetes.io/config.mirror"); }
-
-bool is_terminating(const Json& object) {
-  return find(object, "metadata", "deletionTimestamp") != nullptr;
-}
-
-bool has_ended(const Json& pod) {
-  std::string_view phase = text_at(pod, "status", "phase");
-  return phase == "Succeeded" || phase == "Failed";
-}
-
-bool is_ready_pod(const Json& pod) { return is_true_condition(pod, "Ready"); }
-
-bool asks_for_gpu(const Json& pod) {
-  const Json* spec = find(pod, "spec");
-  if (spec == nullptr) return false;
-  auto asks = [](const Json& container) {
-    for (const char* part : {"limits", "requests"}) {
-      const Json* amounts = find(container, "resources", part);
-      if (amounts == nullptr || !amounts->is_object()) continue;
-      for (const auto& [name, amount] : amounts->get_object()) {
-        std::string_view resource_name = name;
-        if (resource_name.starts_with("nvidia.com/gpu") ||
-            resource_name.starts_with("nvidia.com/mig-")) {
-          return true;
-        }
-      }
-    }
-    return false;
-  };
-  return has_claims(*spec) || any_in(find(*spec, "containers"), asks) ||
-         any_in(find(*spec, "initContainers"), asks);
-}
-
-bool has_empty_dir(const Json& pod) {
-  return any_in(find(pod, "spec", "volumes"),
-                [](const Json& volume) { return find(volume, "emptyDir") != nullptr; });
-}
-
-std::string_view config_digest(const Json& pod_spec) {
-  std::string_view digest;
-  for (const char* part : {"initContainers", "containers"}) {
-    any_in(find(pod_spec, part), [&](const Json& container) {
-      return any_in(find(container, "env"), [&](const Json& variable) {
-        if (text_at(variable, "name") != "DRIVER_CONFIG_DIGEST") return false;
-        digest = text_at(variable, "value");
-        return !digest.empty();
-      });
-    });
-    if (!digest.empty()) break;
-  }
-  return digest;
 }
 
 }  // namespace lockstep::sim

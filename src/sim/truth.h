@@ -16,6 +16,7 @@
 #include "fleet/keys.h"
 #include "fleet/state.h"
 #include "sim/cluster.h"
+#include "sim/object_facts.h"
 #include "upgrade/policy.h"
 
 namespace lockstep::sim {
@@ -31,6 +32,7 @@ struct NodeTruth {
   Cordon cordon = Cordon::none;
   Duration cordon_changed = Duration::min();  // all on the loop's uptime
   Duration state_changed = Duration::min();
+  Duration changed = Duration::min();  // in any way
   // When somebody else than the controller last changed labels, annotations or the cordon.
   Duration meddled = Duration::min();
   // Others cordoned it while the upgrade held it, or its failure: nothing on the node tells that
@@ -60,6 +62,7 @@ struct PodTruth {
 struct DriverTruth {
   std::string newest;                  // the hash of its newest revision
   std::string digest;                  // DRIVER_CONFIG_DIGEST of its template
+  std::string newest_digest;           // of the newest revision; another: that is not made yet
   Duration changed = Duration::min();  // when either last did
   std::string digest_before;
   Duration digest_changed = Duration::min();
@@ -94,10 +97,16 @@ class Truth {
   const NodeTruth* node(const std::string& name) const;
   // By namespace and name; all but those that are gone.
   const std::map<ObjectKey, PodTruth>& pods_on(const std::string& node) const;
+  // When one last went.
+  Duration pod_gone(const std::string& node) const;
   // The one that stays, where an old one is still ending; null: none.
   const PodTruth* driver_pod(const std::string& node) const;
   // Of the DaemonSet that made the pod; null: it is gone, or nobody's.
   const DriverTruth* driver_of(const Json& pod) const;
+  // Of the DaemonSet with this uid; null: there is none.
+  const DriverTruth* driver(std::string_view uid) const;
+  // Its DaemonSet has the revision that it was made from.
+  bool is_of_known_revision(const Json& driver_pod) const;
   // The driver pod has what its template wants: nothing has to be reloaded.
   bool is_configured_as_wanted(const Json& driver_pod) const;
   // It has, or had until a moment ago: whoever looked just before, and began to replace it for
@@ -136,6 +145,7 @@ class Truth {
     int64_t number = 0;
     std::string created;
     std::string hash;
+    std::string digest;
   };
 
   void take_node(const apiserver::Change& change, bool ours);
@@ -154,7 +164,7 @@ class Truth {
   void take_daemon_set(const apiserver::Change& change);
   void take_revision(const apiserver::Change& change);
   void read_policies();
-  // Where a rollout is under way, its wave may have a limit of its own.
+  // Where a rollout is under way, its wave may have limits of its own.
   upgrade::Policy as_the_waves_say(const std::string& pool, upgrade::Policy policy) const;
   const Pool& pool(const std::string& name) const;
 
@@ -162,29 +172,11 @@ class Truth {
   fleet::Keys keys_;
   IndexedMap<std::string, NodeTruth> nodes_;
   IndexedMap<std::string, std::map<ObjectKey, PodTruth>> pods_;  // by node
+  IndexedMap<std::string, Duration> pod_gone_;                   // by node
   std::map<std::string, Pool> pools_;
   std::map<std::string, std::deque<std::pair<Duration, upgrade::Policy>>> policies_;
   std::map<std::string, DriverTruth, std::less<>> drivers_;                        // by uid
   std::map<std::string, std::map<std::string, Revision>, std::less<>> revisions_;  // by uid, name
 };
-
-// What the objects say.
-std::string_view label_of(const Json& object, std::string_view key);
-// Empty where there is none.
-std::string_view annotation_of(const Json& object, std::string_view key);
-bool has_annotation(const Json& object, std::string_view key);
-// The controlling owner; null: none.
-const Json* controller_of(const Json& object);
-bool is_of_daemon_set(const Json& pod);
-bool is_driver_pod(const Json& pod);
-bool is_validator_pod(const Json& pod);
-bool is_mirror_pod(const Json& pod);
-bool is_terminating(const Json& object);
-bool has_ended(const Json& pod);
-bool is_ready_pod(const Json& pod);
-// A container or init container asks for one, or it has a claim.
-bool asks_for_gpu(const Json& pod);
-bool has_empty_dir(const Json& pod);
-std::string_view config_digest(const Json& pod_spec);
 
 }  // namespace lockstep::sim

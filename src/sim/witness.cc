@@ -67,6 +67,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
 Witness::~Witness() { cluster_.backend.store.remove_listener(listener_); }
 
 void Witness::on_change(const std::string& storage, const apiserver::Change& change) {
+  last_change_ = cluster_.loop.uptime();
   // Those came before it, and were of the world as it was then.
   look_at_machines();
   take(storage, change);
@@ -136,7 +137,7 @@ void Witness::see_reply(int life, const kube::Request& request, const kube::Repl
 }
 
 void Witness::check_reasons(const std::map<std::string, upgrade::Reason>& reasons) {
-  reasons_->check_waiting(reasons);
+  reasons_->check_shown(reasons);
 }
 
 void Witness::look_at_machines() { accidents_->look_at_machines(); }

@@ -68,6 +68,8 @@ class Witness {
   // How long finished upgrades took, from the slot to the end.
   const std::vector<Duration>& durations() const { return durations_; }
   Duration last_node_change() const { return last_node_change_; }
+  // Of any object.
+  Duration last_change() const { return last_change_; }
   std::map<fleet::State, int> nodes_by_state() const;
   // How many nodes have entered the state, ever or since the last call of count_afresh().
   int reached(fleet::State state) const;
@@ -97,6 +99,7 @@ class Witness {
   std::map<std::string, Time> returned_;
   std::vector<Duration> durations_;
   Duration last_node_change_{0};
+  Duration last_change_{0};
 };
 
 }  // namespace lockstep::sim

@@ -1,0 +1,117 @@
+#include "sim/object_facts.h"
+
+#include <algorithm>
+
+#include "sim/view.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+template <typename Visit>
+bool any_in(const Json* list, const Visit& visit) {
+  if (list == nullptr || !list->is_array()) return false;
+  return std::any_of(list->get_array().begin(), list->get_array().end(), visit);
+}
+
+}  // namespace
+
+bool is_true_condition(const Json& object, std::string_view type) {
+  return any_in(find(object, "status", "conditions"), [&](const Json& condition) {
+    return text_at(condition, "type") == type && text_at(condition, "status") == "True";
+  });
+}
+
+std::string_view label_of(const Json& object, std::string_view key) {
+  const Json* labels = find(object, "metadata", "labels");
+  return labels == nullptr ? std::string_view() : as_text(find(*labels, key));
+}
+
+std::string_view annotation_of(const Json& object, std::string_view key) {
+  const Json* annotations = find(object, "metadata", "annotations");
+  return annotations == nullptr ? std::string_view() : as_text(find(*annotations, key));
+}
+
+bool has_annotation(const Json& object, std::string_view key) {
+  const Json* annotations = find(object, "metadata", "annotations");
+  return annotations != nullptr && find(*annotations, key) != nullptr;
+}
+
+const Json* controller_of(const Json& object) {
+  const Json* owners = find(object, "metadata", "ownerReferences");
+  if (owners == nullptr || !owners->is_array()) return nullptr;
+  for (const Json& owner : owners->get_array()) {
+    if (as_bool(find(owner, "controller"))) return &owner;
+  }
+  return nullptr;
+}
+
+bool is_of_daemon_set(const Json& pod) {
+  const Json* owner = controller_of(pod);
+  return owner != nullptr && text_at(*owner, "kind") == "DaemonSet";
+}
+
+bool is_driver_pod(const Json& pod) {
+  return label_of(pod, "app") == "nvidia-driver-daemonset" ||
+         label_of(pod, "app.kubernetes.io/component") == "nvidia-driver";
+}
+
+bool is_validator_pod(const Json& pod) {
+  return label_of(pod, "app") == "nvidia-operator-validator";
+}
+
+bool is_mirror_pod(const Json& pod) { return has_annotation(pod, "kubernetes.io/config.mirror"); }
+
+bool is_terminating(const Json& object) {
+  return find(object, "metadata", "deletionTimestamp") != nullptr;
+}
+
+bool has_ended(const Json& pod) {
+  std::string_view phase = text_at(pod, "status", "phase");
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+bool is_ready_pod(const Json& pod) { return is_true_condition(pod, "Ready"); }
+
+bool asks_for_gpu(const Json& pod) {
+  const Json* spec = find(pod, "spec");
+  if (spec == nullptr) return false;
+  auto asks = [](const Json& container) {
+    for (const char* part : {"limits", "requests"}) {
+      const Json* amounts = find(container, "resources", part);
+      if (amounts == nullptr || !amounts->is_object()) continue;
+      for (const auto& [name, amount] : amounts->get_object()) {
+        std::string_view resource_name = name;
+        if (resource_name.starts_with("nvidia.com/gpu") ||
+            resource_name.starts_with("nvidia.com/mig-")) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  return has_claims(*spec) || any_in(find(*spec, "containers"), asks) ||
+         any_in(find(*spec, "initContainers"), asks);
+}
+
+bool has_empty_dir(const Json& pod) {
+  return any_in(find(pod, "spec", "volumes"),
+                [](const Json& volume) { return find(volume, "emptyDir") != nullptr; });
+}
+
+std::string_view config_digest(const Json& pod_spec) {
+  std::string_view digest;
+  for (const char* part : {"initContainers", "containers"}) {
+    any_in(find(pod_spec, part), [&](const Json& container) {
+      return any_in(find(container, "env"), [&](const Json& variable) {
+        if (text_at(variable, "name") != "DRIVER_CONFIG_DIGEST") return false;
+        digest = text_at(variable, "value");
+        return !digest.empty();
+      });
+    });
+    if (!digest.empty()) break;
+  }
+  return digest;
+}
+
+}  // namespace lockstep::sim

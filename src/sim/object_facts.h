@@ -1,0 +1,31 @@
+// What the objects of the store say, for invariants: read from the documents themselves and not by
+// the types that the controller uses.
+#pragma once
+
+#include <string_view>
+
+#include "data/json.h"
+
+namespace lockstep::sim {
+
+std::string_view label_of(const Json& object, std::string_view key);
+// Empty where there is none.
+std::string_view annotation_of(const Json& object, std::string_view key);
+bool has_annotation(const Json& object, std::string_view key);
+// The controlling owner; null: none.
+const Json* controller_of(const Json& object);
+bool is_of_daemon_set(const Json& pod);
+bool is_driver_pod(const Json& pod);
+bool is_validator_pod(const Json& pod);
+bool is_mirror_pod(const Json& pod);
+bool is_terminating(const Json& object);
+bool has_ended(const Json& pod);
+bool is_ready_pod(const Json& pod);
+// A container or init container asks for one, or it has a claim.
+bool asks_for_gpu(const Json& pod);
+bool has_empty_dir(const Json& pod);
+std::string_view config_digest(const Json& pod_spec);
+// Of status.conditions.
+bool is_true_condition(const Json& object, std::string_view type);
+
+}  // namespace lockstep::sim

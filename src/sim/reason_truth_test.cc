@@ -1,0 +1,51 @@
+#include "sim/reason_truth.h"
+
+#include "controller/slot_ledger.h"
+#include "sim/invariant_test_util.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ReasonTruthTest = InvariantTest;
+
+TEST_F(ReasonTruthTest, ASlotCountsUntilItsNodeHasMoved) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required});
+  controller::Ledger ledger;
+  ledger.slots["gpu-1"] =
+      text_at(*witness->truth().node("gpu-1")->object, "metadata", "resourceVersion");
+  const ObjectKey key{"lockstep-system", "lockstep-slots"};
+  EXPECT_EQ(act(kube::create(resource::config_maps, key.ns, ledger.to_json(key, ""))), 201);
+  PoolTruth given(witness->truth(), "");
+  EXPECT_EQ(given.reserved, std::set<std::string>{"gpu-1"});
+  EXPECT_EQ(given.active, 1);
+  EXPECT_EQ(given.unavailable, 1);
+  go("gpu-1", {State::cordon});
+  PoolTruth used(witness->truth(), "");
+  EXPECT_TRUE(used.reserved.empty());
+  EXPECT_EQ(used.active, 1);
+}
+
+TEST_F(ReasonTruthTest, CountsWhoIsAway) {
+  start();
+  cordon(*cluster, "gpu-1");
+  meddle("gpu-2", label(State::failed));
+  PoolTruth pool(witness->truth(), "");
+  EXPECT_EQ(pool.active, 0);
+  EXPECT_EQ(pool.unavailable, 1);
+  EXPECT_EQ(pool.failed, 1);
+  EXPECT_EQ(PoolTruth(witness->truth(), "another").unavailable, 0);
+}
+
+TEST_F(ReasonTruthTest, NoReasonIsInTwoTables) {
+  std::set<std::string_view> names;
+  for (const Objections* table :
+       {&objections_to_starting(), &objections_to_slots(), &objections_to_evicting(),
+        &objections_to_restarting(), &objections_to_validating()}) {
+    for (const auto& [name, objection] : *table) EXPECT_TRUE(names.insert(name).second) << name;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,145 @@
+// Who has to leave a node before its driver is restarted, and what keeps them.
+#include <algorithm>
+
+#include "sim/pod_fate.h"
+#include "sim/reason_truth.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fleet::State;
+
+bool may_be(const Said& said, const Json& pod, State state, Fate fate) {
+  return by_some_policy(said, [&](const upgrade::Policy& policy) {
+    return fate_of(pod, state, policy, said.truth.keys()) == fate;
+  });
+}
+
+const upgrade::EvictionPolicy& rules_of(const Said& said, const upgrade::Policy& policy) {
+  return said.node.state == State::drain ? policy.drain.eviction : policy.pod_deletion;
+}
+
+std::string objection_to_timeout(const Said& said, Duration more = {}) {
+  return objection_to_haste(
+      said, [&](const upgrade::Policy& policy) { return rules_of(said, policy).timeout + more; });
+}
+
+bool is_job_to_wait_for(const Said& said, const Json& pod) {
+  std::string_view phase = text_at(pod, "status", "phase");
+  return (phase == "Running" || phase == "Pending") &&
+         by_some_policy(said, [&](const upgrade::Policy& policy) {
+           return policy.wait.pods.matches_object(pod);
+         });
+}
+
+std::string waits_for_jobs(const Said& said) {
+  bool found = may_have_pod(
+      said, [&](const ObjectKey&, const Json& pod) { return is_job_to_wait_for(said, pod); });
+  return found ? "" : "none of its pods has to be waited for";
+}
+
+std::string has_no_jobs(const Said& said) {
+  bool found = surely_has_pod(
+      said, [&](const ObjectKey&, const Json& pod) { return is_job_to_wait_for(said, pod); });
+  return found ? "one of its pods has to be waited for" : "";
+}
+
+std::string has_pods_to_evict(const Said& said) {
+  bool found = may_have_pod(said, [&](const ObjectKey&, const Json& pod) {
+    return !is_terminating(pod) && may_be(said, pod, said.node.state, Fate::leaves);
+  });
+  return found ? "" : "none of its pods has to leave";
+}
+
+std::string has_ending_pods(const Said& said) {
+  bool found = may_have_pod(said, [](const ObjectKey&, const Json& pod) {
+    return is_terminating(pod) && !is_of_daemon_set(pod);
+  });
+  return found ? "" : "none of its pods is ending";
+}
+
+std::string has_stuck_pods(const Said& said) {
+  bool found = may_have_pod(said, [](const ObjectKey&, const Json& pod) {
+    const Json* grace = find(pod, "metadata", "deletionGracePeriodSeconds");
+    return is_terminating(pod) && grace != nullptr && as_integer(grace) == 0;
+  });
+  return found ? objection_to_timeout(said, minutes(1)) : "none of its pods was deleted by force";
+}
+
+std::string has_protected_pods(const Said& said) {
+  bool found = may_have_pod(said, [&](const ObjectKey&, const Json& pod) {
+    return may_be(said, pod, said.node.state, Fate::protected_);
+  });
+  return found ? "" : "none of its pods is without a controller or has an emptyDir";
+}
+
+std::string is_blocked_by_budget(const Said& said) {
+  if (!said.evidence.blocked_lately(said.name, said.fails)) {
+    return "no budget of its pods allows no disruption";
+  }
+  return objection_to_timeout(said);
+}
+
+std::string has_refused_evictions(const Said& said) {
+  bool found = said.evidence.eviction_went_wrong(said.name) ||
+               said.truth.may_be_unknown(said.truth.pod_gone(said.name));
+  return found ? objection_to_timeout(said) : "none of its evictions went wrong";
+}
+
+std::string has_latecomers(const Said& said) {
+  const auto& pods = said.truth.pods_on(said.name);
+  // By the controller's clock, which may have been set.
+  bool found = said.truth.clock_set.is_set() ||
+               said.truth.may_be_unknown(said.truth.pod_gone(said.name)) ||
+               std::any_of(pods.begin(), pods.end(), [&](const auto& pod) {
+                 return by_some_policy(said, [&](const upgrade::Policy& policy) {
+                   Duration end = said.node.state_changed + rules_of(said, policy).timeout;
+                   return pod.second.bound + seconds(1) >= end &&
+                          fate_of(*pod.second.object, said.node.state, policy, said.truth.keys()) ==
+                              Fate::leaves;
+                 });
+               });
+  return found ? objection_to_timeout(said) : "no pod came after its time was up";
+}
+
+std::string has_gpu_pods(const Said& said) {
+  bool found = may_have_pod(said, [&](const ObjectKey&, const Json& pod) {
+    return may_be(said, pod, State::pod_deletion, Fate::leaves) ||
+           may_be(said, pod, State::pod_deletion, Fate::protected_);
+  });
+  return found ? "" : "none of its pods uses a GPU";
+}
+
+std::string has_no_gpu_pods(const Said& said) {
+  bool found = surely_has_pod(said, [&](const ObjectKey&, const Json& pod) {
+    return !may_be(said, pod, State::pod_deletion, Fate::stays);
+  });
+  return found ? "one of its pods uses a GPU" : "";
+}
+
+}  // namespace
+
+const Objections& objections_to_evicting() {
+  static const Objections table = {
+      {"BlockedByDisruptionBudget", is_blocked_by_budget},
+      {"Drained", has_no_gpu_pods},
+      {"EvictionFailed", has_refused_evictions},
+      {"EvictionRefused", has_refused_evictions},
+      {"EvictsPods", has_pods_to_evict},
+      {"ForceDeletes", has_ending_pods},
+      {"GpuPodsCameBack", has_gpu_pods},
+      {"GpuPodsRemain", has_gpu_pods},
+      {"NoGpuPodsLeft", has_no_gpu_pods},
+      {"NoJobsLeft", has_no_jobs},
+      {"PodsKeepComing", has_latecomers},
+      {"PodsStuckTerminating", has_stuck_pods},
+      {"PodsTerminating", has_ending_pods},
+      {"ProtectedPods", has_protected_pods},
+      {"WaitTimedOut", waits_for_jobs},
+      {"WaitsForJobs", waits_for_jobs},
+  };
+  return table;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,216 @@
+// The driver pod: of which revision it is, whether it is there, and why it does not become ready.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/reason_truth.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fleet::State;
+
+template <typename Visit>
+bool any_status(const Json& pod, const Visit& visit) {
+  for (const char* part : {"initContainerStatuses", "containerStatuses"}) {
+    const Json* statuses = find(pod, "status", part);
+    if (statuses == nullptr || !statuses->is_array()) continue;
+    for (const Json& status : statuses->get_array()) {
+      if (visit(status)) return true;
+    }
+  }
+  return false;
+}
+
+bool waits_in(const Json& pod, const std::initializer_list<std::string_view>& reasons) {
+  return any_status(pod, [&](const Json& status) {
+    std::string_view reason = text_at(status, "state", "waiting", "reason");
+    return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+  });
+}
+
+bool waits_for_image(const Json& pod) {
+  return waits_in(pod, {"ImagePullBackOff", "ErrImagePull", "InvalidImageName"});
+}
+
+bool waits_for_container(const Json& pod) {
+  return waits_in(pod, {"CreateContainerConfigError", "CreateContainerError"});
+}
+
+int64_t most_restarts(const Json& pod) {
+  int64_t most = 0;
+  any_status(pod, [&](const Json& status) {
+    most = std::max(most, as_integer(find(status, "restartCount")));
+    return false;
+  });
+  return most;
+}
+
+// The driver pod as everybody has to know it.
+struct KnownPod {
+  const Json* pod = nullptr;
+  const DriverTruth* driver = nullptr;  // null: its DaemonSet is gone
+  bool is_known = true;                 // or it has changed too lately
+
+  explicit KnownPod(const Said& said) {
+    const PodTruth* found = said.truth.driver_pod(said.name);
+    if (found == nullptr) {
+      is_known = !said.truth.may_be_unknown(said.truth.pod_gone(said.name));
+      return;
+    }
+    pod = found->object.get();
+    driver = said.truth.driver_of(*pod);
+    is_known = !said.truth.may_be_unknown(found->changed) &&
+               (driver == nullptr || !said.truth.may_be_unknown(driver->changed));
+  }
+  bool is_newest() const {
+    return driver != nullptr && label_of(*pod, fleet::revision_label) == driver->newest;
+  }
+};
+
+std::string is_missing(const Said& said) {
+  const KnownPod known(said);
+  return known.is_known && known.pod != nullptr ? "it has a driver pod" : "";
+}
+
+std::string is_ending(const Said& said) {
+  const KnownPod known(said);
+  if (!known.is_known) return {};
+  if (known.pod == nullptr) return "it has no driver pod";
+  return is_terminating(*known.pod) ? "" : "its driver pod is not ending";
+}
+
+std::string is_orphan(const Said& said) {
+  const KnownPod known(said);
+  if (!known.is_known) return {};
+  if (known.pod == nullptr) return "it has no driver pod";
+  return known.driver == nullptr ? "" : "the DaemonSet of its driver pod is there";
+}
+
+std::string is_in_sync(const Said& said) {
+  const KnownPod known(said);
+  if (!known.is_known) return {};
+  if (known.pod == nullptr) return "it has no driver pod";
+  return known.is_newest() ? "" : "its driver pod is not of the newest revision";
+}
+
+std::string is_settled(const Said& said) {
+  std::string objection = is_in_sync(said);
+  const KnownPod known(said);
+  if (!objection.empty() || !known.is_known) return objection;
+  return is_ready_pod(*known.pod) ? "" : "its driver pod is not ready";
+}
+
+std::string is_out_of_sync(const Said& said) {
+  const KnownPod known(said);
+  if (!known.is_known) return {};
+  if (known.pod == nullptr) return "it has no driver pod";
+  return known.is_newest() ? "its driver pod is of the newest revision" : "";
+}
+
+std::string has_newer_revision(const Said& said) {
+  if (said.node.state != State::failed) return is_out_of_sync(said);
+  const DriverTruth* driver = driver_for(said);
+  if (driver == nullptr || said.truth.may_be_unknown(driver->changed)) return {};
+  bool is_newer =
+      annotation_of(*said.node.object, fleet::failed_revision_annotation) != driver->newest;
+  return is_newer ? "" : "the newest revision is the one that failed";
+}
+
+std::string is_revision_unknown(const Said& said) {
+  const KnownPod known(said);
+  const DriverTruth* driver = driver_for(said);
+  if (!known.is_known || driver == nullptr || said.truth.may_be_unknown(driver->changed)) return {};
+  // Two objects that do not speak of the same driver, or a pod of which no revision tells.
+  if (driver->newest.empty() || driver->newest_digest != driver->digest) return {};
+  if (known.pod != nullptr && !said.truth.is_of_known_revision(*known.pod)) return {};
+  return fmt::format("the newest is {}", driver->newest);
+}
+
+std::string is_not_ready(const Said& said) {
+  return is_surely_settled(said) ? "its driver pod is ready" : "";
+}
+
+std::string is_late(const Said& said) {
+  if (is_surely_settled(said)) return "its driver pod is ready";
+  return objection_to_haste(said,
+                            [](const upgrade::Policy& policy) { return policy.deadlines.restart; });
+}
+
+std::string is_in_crash_loop(const Said& said) {
+  const KnownPod known(said);
+  if (!known.is_known) return {};
+  if (known.pod == nullptr) return "it has no driver pod";
+  int64_t restarts = most_restarts(*known.pod);
+  bool is_so = by_some_policy(
+      said, [&](const upgrade::Policy& policy) { return restarts > policy.deadlines.restarts; });
+  return is_so ? "" : fmt::format("its driver pod restarted {} times", restarts);
+}
+
+std::string has_no_image(const Said& said) {
+  const KnownPod known(said);
+  if (!known.is_known) return {};
+  if (known.pod == nullptr) return "it has no driver pod";
+  return waits_for_image(*known.pod) ? "" : "its driver pod waits for no image";
+}
+
+std::string has_broken_container(const Said& said) {
+  const KnownPod known(said);
+  if (!known.is_known) return {};
+  if (known.pod == nullptr) return "it has no driver pod";
+  return waits_for_container(*known.pod) ? "" : "its driver pod has no broken container";
+}
+
+std::string waits_in_vain(const Said& said) {
+  const KnownPod known(said);
+  if (!known.is_known) return {};
+  if (known.pod == nullptr) return "it has no driver pod";
+  bool is_so = waits_for_image(*known.pod) || waits_for_container(*known.pod);
+  return is_so ? "" : "its driver pod waits for nothing";
+}
+
+// To whom nothing was ever hidden, the API has never been away.
+std::string may_be_cut_off(const Said& said) {
+  return said.truth.blindness > seconds(5) ? "" : "the API was never away";
+}
+
+std::string is_behind(const Said& said) {
+  const DriverTruth* driver = driver_for(said);
+  Duration last = std::max({said.node.changed, said.truth.pod_gone(said.name),
+                            driver == nullptr ? Duration::min() : driver->changed});
+  for (const auto& [key, pod] : said.truth.pods_on(said.name)) last = std::max(last, pod.changed);
+  return said.truth.may_be_unknown(last) ? "" : "nothing about it has changed for so long";
+}
+
+}  // namespace
+
+const Objections& objections_to_restarting() {
+  static const Objections table = {
+      {"DriverContainerBroken", has_broken_container},
+      {"DriverCrashLoop", is_in_crash_loop},
+      {"DriverImageUnavailable", has_no_image},
+      {"DriverNotReady", is_not_ready},
+      {"DriverPodMissing", is_missing},
+      {"DriverPodTerminating", is_ending},
+      {"DriverReady", is_settled},
+      {"DriverRecovered", is_settled},
+      {"DriverStartTimeout", is_late},
+      {"DriverStarting", is_not_ready},
+      {"DriverWaiting", waits_in_vain},
+      {"InSync", is_in_sync},
+      {"NewerRevision", has_newer_revision},
+      {"NoLongerNeeded", is_settled},
+      {"NotVerified", may_be_cut_off},
+      {"Orphan", is_orphan},
+      {"OutOfSync", is_out_of_sync},
+      {"RestartsDriver", is_not_ready},
+      {"RevisionUnknown", is_revision_unknown},
+      {"SchedulerCatchesUp", may_be_cut_off},
+      {"WatchesBehind", is_behind},
+      {"YoungOrphan", is_orphan},
+  };
+  return table;
+}
+
+}  // namespace lockstep::sim
