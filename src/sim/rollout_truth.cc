@@ -18,6 +18,31 @@ bool speaks_of(const Json& status, std::string_view which, const std::string& se
   return revisions != nullptr && !revision.empty() && text_at(*revisions, set) == revision;
 }
 
+std::string_view recorded_nodes(const std::string& rollout, size_t wave,
+                                const apiserver::Store& store) {
+  auto map =
+      store.shelf("configmaps").find({"lockstep-system", controller::wave_name(rollout, wave)});
+  // The store holds it.
+  return map ? text_at(map->json(), "data", "nodes") : std::string_view();
+}
+
+bool has_line(std::string_view text, std::string_view line) {
+  for (size_t at = text.find(line); at != std::string_view::npos; at = text.find(line, at + 1)) {
+    const size_t end = at + line.size();
+    if ((at == 0 || text[at - 1] == '\n') && (end == text.size() || text[end] == '\n')) return true;
+  }
+  return false;
+}
+
+// The wave for which the node was written down; whoever was for none is in the last. Asked for each
+// of a thousand nodes that wait.
+size_t recorded_wave(const std::string& rollout, size_t waves, const apiserver::Store& store,
+                     const std::string& node) {
+  size_t wave = 0;
+  while (wave + 1 < waves && !has_line(recorded_nodes(rollout, wave, store), node)) ++wave;
+  return wave;
+}
+
 std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const Json& status,
                                      const apiserver::Store& store, const std::string& node,
                                      const std::string& set, const std::string& revision) {
@@ -34,10 +59,8 @@ std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const 
     return held("the waves are open for another version");
   }
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
-  const auto waves = recorded_waves(rollout->key().name, spec.waves.size(), store);
-  auto at = waves.find(node);
-  // Whoever was written down for none is in the last.
-  auto wave = static_cast<int64_t>(at == waves.end() ? spec.waves.size() - 1 : at->second);
+  const auto wave =
+      static_cast<int64_t>(recorded_wave(rollout->key().name, spec.waves.size(), store, node));
   if (wave < as_integer(find(status, "openWaves"))) return std::nullopt;
   return held(fmt::format("its wave ({}) is not open", wave + 1));
 }
@@ -48,10 +71,7 @@ std::map<std::string, size_t> recorded_waves(const std::string& rollout, size_t 
                                              const apiserver::Store& store) {
   std::map<std::string, size_t> recorded;
   for (size_t i = 0; i < waves; ++i) {
-    auto map =
-        store.shelf("configmaps").find({"lockstep-system", controller::wave_name(rollout, i)});
-    if (!map) continue;
-    for (std::string_view node : split(text_at(map->json(), "data", "nodes"), '\n')) {
+    for (std::string_view node : split(recorded_nodes(rollout, i, store), '\n')) {
       if (!node.empty()) recorded.try_emplace(std::string(node), i);
     }
   }

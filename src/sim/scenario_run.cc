@@ -109,6 +109,7 @@ class Run {
     begin();
     while (cluster_.loop.uptime() < began_ + scenario_.limit && !at_rest() && !is_hopeless()) {
       wait_a_second();
+      look_at_reasons();
       take_steps();
       see_calm();
     }
@@ -120,7 +121,8 @@ class Run {
     uint64_t writes_at_rest = crash_.writes();
     run_for(scenario_.aftermath);
     witness_->look_at_machines();
-    witness_->check_reasons(reasons());
+    // Nothing has been hidden from anybody for a while.
+    if (stands_still_for(seconds(5))) check_reasons();
     look();
     summary_.late_writes = crash_.writes() - writes_at_rest;
     summary_.writes = crash_.writes();
@@ -521,6 +523,32 @@ class Run {
     return reasons;
   }
 
+  // Once everything has stood still for as long as anything may stay hidden from the controller, it
+  // has to know all of it, and what it shows has to be true.
+  void look_at_reasons() {
+    if (cluster_.backend.store.version() < next_look_) return;
+    if (!stands_still_for(witness_->truth().blindness)) return;
+    check_reasons();
+    // Not again before something has changed; and a look at a large fleet costs as much as many
+    // changes.
+    const int changes = nodes_ > 100 ? 10 * nodes_ : 1;
+    next_look_ = cluster_.backend.store.version() + static_cast<uint64_t>(changes);
+  }
+
+  bool stands_still_for(Duration length) const {
+    Duration since = std::max(witness_->last_change(), controllers_began_);
+    return !controllers_.empty() && cluster_.loop.uptime() - since > length;
+  }
+
+  void check_reasons() {
+    auto shown = reasons();
+    // These only the controller itself can tell.
+    for (const auto& [node, reason] : controllers_.front()->reasons()) {
+      if (reason.name == "NotVerified" || reason.name == "WatchesBehind") shown[node] = reason;
+    }
+    witness_->check_reasons(shown);
+  }
+
   // How things stand.
   void look() {
     summary_.done = summary_.failed = 0;
@@ -620,6 +648,7 @@ class Run {
   Duration weights_changed_{0};
   bool is_calm_ = false;  // for good
   Duration busy_{0};
+  uint64_t next_look_ = 0;  // at what is shown: from this version of the store on
   int64_t restarts_before_ = 0;
   uint64_t writes_before_ = 0;  // when the last step was taken
   uint64_t crashes_ = 0;
