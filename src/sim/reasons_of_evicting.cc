@@ -39,6 +39,16 @@ std::string waits_for_jobs(const Said& said) {
   return found ? "" : "none of its pods has to be waited for";
 }
 
+std::string has_waited_for_jobs(const Said& said) {
+  std::string objection = waits_for_jobs(said);
+  // Who asks with another program does not know that the clock was set.
+  if (!objection.empty() || said.truth.clock_set.is_set()) return objection;
+  bool is_over = by_some_policy(said, [&](const upgrade::Policy& policy) {
+    return said.truth.uptime() + seconds(1) >= said.node.state_changed + policy.wait.timeout;
+  });
+  return is_over ? "" : "its time was not up";
+}
+
 std::string has_no_jobs(const Said& said) {
   bool found = surely_has_pod(
       said, [&](const ObjectKey&, const Json& pod) { return is_job_to_wait_for(said, pod); });
@@ -136,7 +146,7 @@ const Objections& objections_to_evicting() {
       {"PodsStuckTerminating", has_stuck_pods},
       {"PodsTerminating", has_ending_pods},
       {"ProtectedPods", has_protected_pods},
-      {"WaitTimedOut", waits_for_jobs},
+      {"WaitTimedOut", has_waited_for_jobs},
       {"WaitsForJobs", waits_for_jobs},
   };
   return table;

@@ -75,6 +75,21 @@ TEST_F(EvictingReasonsTest, OfANodeWithWorkThatHasToLeave) {
                          "ProtectedPods", "PodsKeepComing"});
 }
 
+TEST_F(EvictingReasonsTest, AWaitIsOverWhenItsTimeIsUp) {
+  start(JsonObject{
+      {"autoUpgrade", true},
+      {"waitForCompletion", JsonObject{{"podSelector", "app=work"}, {"timeoutSeconds", 60}}}});
+  cluster->kubelets().set_hung("gpu-1", true);
+  add_work("work", "gpu-1");
+  change_driver();
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs});
+  cluster->loop.run_for(seconds(30));
+  expect_true("gpu-1", {"WaitsForJobs"});
+  expect_false("gpu-1", {"WaitTimedOut"});
+  cluster->loop.run_for(seconds(30));
+  expect_true("gpu-1", {"WaitTimedOut"});
+}
+
 TEST_F(EvictingReasonsTest, OfANodeWithWorkThatEndsAndDoesNot) {
   start_with_hung_kubelet();
   add_work("work", "gpu-1", JsonObject{{"finalizers", JsonArray{"example.com/kept"}}});
