@@ -18,7 +18,8 @@ Duration blindness_of(const kube::FaultWeights& weights) {
   }
   Duration lag = weights.watch_lag;
   for (const auto& [resource, own] : weights.watch_lag_of) lag = std::max(lag, own);
-  return calm_blindness + 2 * weights.latency + lag;
+  // Twice: a watch that ends in time, as all do, is late once more with what was on its way.
+  return calm_blindness + 2 * weights.latency + 2 * lag;
 }
 
 bool blinds(const Interference& step) {

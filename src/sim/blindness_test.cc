@@ -23,9 +23,9 @@ TEST(Blindness, LagsCountForWhatTheyAre) {
   kube::FaultWeights weights;
   weights.latency = seconds(1);
   weights.watch_lag = seconds(3);
-  EXPECT_EQ(blindness_of(weights), calm_blindness + seconds(5));
+  EXPECT_EQ(blindness_of(weights), calm_blindness + seconds(8));
   weights.watch_lag_of["pods"] = seconds(20);
-  EXPECT_EQ(blindness_of(weights), calm_blindness + seconds(22));
+  EXPECT_EQ(blindness_of(weights), calm_blindness + seconds(42));
 }
 
 TEST(Blindness, WhatBreaksWatchesAndListsHidesForLong) {

@@ -88,7 +88,8 @@ class Run {
         clock_(cluster_.loop),
         world_(cluster_, fault_api_, faults_, clock_),
         rollout_(cluster_, scenario, options.seed),
-        taken_(scenario.steps.size()) {
+        taken_(scenario.steps.size()),
+        longest_blindness_(blindness_of(scenario, options.disturbances.freezes)) {
     summary_.scenario = scenario.name;
     summary_.seed = options.seed;
     summary_.nodes = nodes_;
@@ -121,8 +122,10 @@ class Run {
     uint64_t writes_at_rest = crash_.writes();
     run_for(scenario_.aftermath);
     witness_->look_at_machines();
-    // Nothing has been hidden from anybody for a while.
-    if (stands_still_for(seconds(5))) check_reasons();
+    // Where the troubles have ended, nothing has been hidden from anybody for a while.
+    if (stands_still_for(is_disturbed() ? longest_blindness_ : calm_blindness)) {
+      check_reasons();
+    }
     look();
     summary_.late_writes = crash_.writes() - writes_at_rest;
     summary_.writes = crash_.writes();
@@ -177,14 +180,15 @@ class Run {
   void see_calm() {
     if (is_calm_ || !disturbances_.freezes.empty()) return;
     if (blindness_of(faults_.weights) > calm_blindness) return;
-    Duration last = weights_changed_;
+    Duration last = calmed_.value_or(Duration(0));
     for (size_t i = 0; i < taken_.size(); ++i) {
       const Interference& step = scenario_.steps[i];
       if (!blinds(step)) continue;
       if (!taken_[i]) return;
       last = std::max(last, *taken_[i] + length_of(step));
     }
-    if (cluster_.loop.uptime() < last + long_blindness) return;
+    // Several troubles one after another hide a change for longer than each of them would.
+    if (cluster_.loop.uptime() < last + 2 * long_blindness) return;
     is_calm_ = true;
     witness_->set_blindness(calm_blindness);
   }
@@ -368,7 +372,7 @@ class Run {
       must(*taken);
       if (step.action == "clockStep") witness_->see_clock_step();
       if (step.action == "heal") {
-        weights_changed_ = cluster_.loop.uptime();
+        calmed_ = cluster_.loop.uptime();
         crash_.call_off();
         retry_failed();
       }
@@ -434,8 +438,8 @@ class Run {
   }
 
   void calm() {
+    calmed_ = cluster_.loop.uptime();
     faults_.weights = {};
-    weights_changed_ = cluster_.loop.uptime();
     cluster_.fleet_faults().weights = {};
     crash_.call_off();
   }
@@ -527,7 +531,7 @@ class Run {
   // has to know all of it, and what it shows has to be true.
   void look_at_reasons() {
     if (cluster_.backend.store.version() < next_look_) return;
-    if (!stands_still_for(witness_->truth().blindness)) return;
+    if (is_disturbed() || !stands_still_for(longest_blindness_)) return;
     check_reasons();
     // Not again before something has changed; and a look at a large fleet costs as much as many
     // changes.
@@ -535,8 +539,13 @@ class Run {
     next_look_ = cluster_.backend.store.version() + static_cast<uint64_t>(changes);
   }
 
+  // Something is between the controller and its API: several troubles one after another hide a
+  // change for longer than each of them would.
+  bool is_disturbed() const { return !calmed_ && longest_blindness_ >= long_blindness; }
+
   bool stands_still_for(Duration length) const {
-    Duration since = std::max(witness_->last_change(), controllers_began_);
+    Duration since =
+        std::max({witness_->last_change(), controllers_began_, calmed_.value_or(Duration(0))});
     return !controllers_.empty() && cluster_.loop.uptime() - since > length;
   }
 
@@ -643,12 +652,13 @@ class Run {
   std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;
   std::vector<std::unique_ptr<controller::FailureController>> failures_;
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
+  Duration longest_blindness_;
   Duration began_{0};
   Duration controllers_began_{0};  // those that live
-  Duration weights_changed_{0};
-  bool is_calm_ = false;  // for good
+  bool is_calm_ = false;           // for good
   Duration busy_{0};
-  uint64_t next_look_ = 0;  // at what is shown: from this version of the store on
+  std::optional<Duration> calmed_;  // when the troubles ended
+  uint64_t next_look_ = 0;          // at what is shown: from this version of the store on
   int64_t restarts_before_ = 0;
   uint64_t writes_before_ = 0;  // when the last step was taken
   uint64_t crashes_ = 0;
