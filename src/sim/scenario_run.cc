@@ -6,9 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "controller/failure_controller.h"
-#include "controller/rollout_controller.h"
-#include "controller/upgrade_controller.h"
 #include "kube/counting_api.h"
 #include "kube/fault_api.h"
 #include "sim/blindness.h"
@@ -17,7 +14,9 @@
 #include "sim/expectations.h"
 #include "sim/fault_reader.h"
 #include "sim/observed_api.h"
+#include "sim/people.h"
 #include "sim/rollout_part.h"
+#include "sim/run_controllers.h"
 #include "sim/shifted_loop.h"
 #include "sim/witness.h"
 #include "sim/world_faults.h"
@@ -88,6 +87,8 @@ class Run {
         clock_(cluster_.loop),
         world_(cluster_, fault_api_, faults_, clock_),
         rollout_(cluster_, scenario, options.seed),
+        people_(cluster_, scenario, rollout_),
+        controllers_(scenario, clock_, controller_random_, rollout_),
         taken_(scenario.steps.size()),
         longest_blindness_(blindness_of(scenario, options.disturbances.freezes)) {
     summary_.scenario = scenario.name;
@@ -161,18 +162,7 @@ class Run {
     witness_->count_afresh();
     began_ = cluster_.loop.uptime();
     restarts_before_ = driver_loads();
-    if (!scenario_.to_version.empty()) set_version(scenario_.to_version);
-  }
-
-  // Of several NVIDIADrivers the one that the rollout is for.
-  void set_version(const std::string& version) {
-    if (rollout_.has_git()) return must(rollout_.commit_versions({{"driver", version}}));
-    if (scenario_.fleet.nvidia_drivers.empty()) {
-      return must(cluster_.set_driver_version(version, scenario_.to_chart));
-    }
-    std::string name(text_at(scenario_.rollout, "driver", "name"));
-    if (name.empty()) name = scenario_.fleet.nvidia_drivers.begin()->first;
-    must(cluster_.set_nvidia_driver_version(name, version));
+    if (!scenario_.to_version.empty()) must(people_.set_version(scenario_.to_version));
   }
 
   // Once nothing hides anything from the controller any more, and it has had the time to see what
@@ -196,7 +186,7 @@ class Run {
   void on_crash(Duration away) {
     ++crashes_;
     events_.note("lockstep", "crash", "", fmt::format("back after {}", format_duration(away)));
-    clear_controllers();
+    controllers_.clear();
     cluster_.loop.after(away, scope_.bind([this] {
       if (controllers_.empty() && !stopped_) start_controllers();
     }));
@@ -213,87 +203,9 @@ class Run {
   void start_controllers() {
     stopped_ = false;
     controllers_began_ = cluster_.loop.uptime();
-    clear_controllers();
-    crash_.begin_life();
-    for (int i = 0; i < scenario_.controllers; ++i) {
-      controller::UpgradeOptions options;
-      if (!scenario_.reroll_clients) options.fleet.clients.clear();
-      options.fleet.rollouts.enabled = rollout_.enabled() && !scenario_.conduct;
-      options.fleet.rollouts.time_zones = rollout_time_zones();
-      kube::Api& api = own_api();
-      controllers_.push_back(std::make_unique<controller::UpgradeController>(
-          api, clock_, controller_random_, log_, std::move(options)));
-      controllers_.back()->start();
-      controllers_.back()->lead();
-      if (scenario_.conduct) {
-        start_conducting();
-      } else if (rollout_.enabled()) {
-        start_rollouts(api, *controllers_.back());
-      }
-      if (scenario_.heal_plugins) start_failures(*controllers_.back());
-    }
-  }
-
-  // What one controller and its parts call, so that it can be told from another.
-  kube::Api& own_api() {
-    int life = ++lives_;
-    own_apis_.push_back(std::make_unique<ObservedApi>(
-        wrapped_ ? *wrapped_ : crash_,
-        [this, life](const kube::Request& request) { witness_->see_call(life, request); },
-        [this, life](const kube::Request& request, const kube::Reply& reply) {
-          witness_->see_reply(life, request, reply);
-        }));
-    return *own_apis_.back();
-  }
-
-  void start_rollouts(kube::Api& api, controller::UpgradeController& upgrade) {
-    controller::RolloutOptions options;
-    options.git = rollout_.matrix_store();
-    options.reason_of = [&upgrade](const std::string& node) {
-      auto at = upgrade.reasons().find(node);
-      return at == upgrade.reasons().end() ? std::string() : at->second.name;
-    };
-    rollouts_.push_back(std::make_unique<controller::RolloutController>(
-        api, clock_, controller_random_, log_, upgrade.watch(), std::move(options)));
-    rollouts_.back()->start();
-    rollouts_.back()->lead();
-  }
-
-  // Beside a controller that takes the nodes' steps and knows nothing of waves.
-  void start_conducting() {
-    controller::FleetWatchOptions fleet;
-    fleet.rollouts.enabled = true;
-    fleet.rollouts.time_zones = rollout_time_zones();
-    kube::Api& api = wrapped_ ? *wrapped_ : crash_;
-    watches_.push_back(std::make_unique<controller::FleetWatch>(api, clock_, controller_random_,
-                                                                log_, std::move(fleet)));
-    watches_.back()->start();
-    controller::RolloutOptions options;
-    options.conduct = true;
-    options.git = rollout_.matrix_store();
-    rollouts_.push_back(std::make_unique<controller::RolloutController>(
-        api, clock_, controller_random_, log_, *watches_.back(), std::move(options)));
-    rollouts_.back()->start();
-    rollouts_.back()->lead();
-  }
-
-  // Those that look at others' watches go first.
-  void start_failures(controller::UpgradeController& upgrade) {
-    controller::FailureOptions options;
-    if (scenario_.fail_bad_configs) options.on_bad_config = upgrade::OnBadConfig::fail;
-    failures_.push_back(std::make_unique<controller::FailureController>(
-        wrapped_ ? *wrapped_ : crash_, clock_, controller_random_, log_, upgrade.watch(),
-        std::move(options)));
-    failures_.back()->start();
-    failures_.back()->lead();
-  }
-
-  void clear_controllers() {
-    failures_.clear();
-    rollouts_.clear();
-    watches_.clear();
     controllers_.clear();
-    own_apis_.clear();
+    crash_.begin_life();
+    controllers_.start(wrapped_ ? *wrapped_ : crash_, *witness_);
   }
 
   // Nobody has anything left to do: all steps taken, no upgrade under way, and quiet for a while.
@@ -374,66 +286,23 @@ class Run {
       if (step.action == "heal") {
         calmed_ = cluster_.loop.uptime();
         crash_.call_off();
-        retry_failed();
+        must(people_.retry_failed());
       }
       return;
     }
     const std::string& action = step.action;
-    if (action == "setVersion") {
-      set_version(std::string(as_text(&step.value)));
-    } else if (action == "setChart") {
-      std::string chart = fmt::format("gpu-operator-{}", as_text(&step.value));
-      patch_policy(
-          JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{"helm.sh/chart", chart}}}}}});
-    } else if (action == "setPolicy") {
-      patch_policy(
-          JsonObject{{"spec", JsonObject{{"driver", JsonObject{{"upgradePolicy", step.value}}}}}});
-    } else if (action == "cosmeticChange") {
-      patch_policy(JsonObject{
-          {"spec", JsonObject{{"daemonsets", JsonObject{{"annotations", step.value}}}}}});
-    } else if (action == "pause" || action == "resume") {
-      Json value = action == "pause" ? step.value : Json(nullptr);
-      patch_policy(
-          JsonObject{{"metadata",
-                      JsonObject{{"annotations", JsonObject{{fleet::paused_annotation, value}}}}}});
-    } else if (action == "restart" || action == "start") {
+    if (action == "restart" || action == "start") {
       start_controllers();
     } else if (action == "stop") {
       stopped_ = true;
-      clear_controllers();
+      controllers_.clear();
     } else if (action == "crash") {
       std::optional<Error> error;
       crash_.crash_in(read_crash_step(step.value, action, error));
-    } else if (action == "rollout") {
-      must(rollout_.command(std::string(as_text(&step.value))));
-    } else if (action == "setRollout") {
-      must(rollout_.change_spec(step.value));
-    } else if (action == "setMatrix") {
-      rollout::MatrixEntries values;
-      for (const auto& [key, value] : step.value.get_object()) {
-        values.emplace_back(std::string(key), std::string(as_text(&value)));
-      }
-      must(rollout_.commit_versions(values));
-    } else if (action == "cutGit") {
-      rollout_.cut_git(parse_duration(as_text(&step.value)).value_or(Duration(0)));
-    } else if (action == "setXidRates") {
-      std::optional<Error> error;
-      rollout_.set_xid_rates(read_rates(step.value, action, error));
     } else if (action == "calm") {
       calm();
-    } else if (action == "addClaims") {
-      WorkloadOptions workloads;
-      workloads.claim_pods = static_cast<int>(step.share.of(nodes_, Rounding::up));
-      for (const auto& request : workload_requests(workloads)) must(cluster_.call(request));
-    } else if (action == "evictWork") {
-      for (const auto& pod : cluster_.list(resource::pods, "ml-training")) {
-        must(cluster_.call(kube::remove(
-            resource::pods, {"ml-training", std::string(text_at(*pod, "metadata", "name"))})));
-      }
     } else {
-      for (const auto& name : step.nodes.names(nodes_)) {
-        if (cluster_.kubelets().is_there(name)) steer(action, name);
-      }
+      must(people_.take(step, nodes_));
     }
   }
 
@@ -444,45 +313,6 @@ class Run {
     crash_.call_off();
   }
 
-  // With people who put everything right come those who try again what failed.
-  void retry_failed() {
-    for (const Document& node : cluster_.list(resource::nodes)) {
-      const Json* labels = find(*node, "metadata", "labels");
-      if (labels == nullptr) continue;
-      if (fleet::state_of(as_text(find(*labels, keys_.state))) != State::failed) continue;
-      steer("retry", std::string(text_at(*node, "metadata", "name")));
-    }
-  }
-
-  void steer(const std::string& action, const std::string& node) {
-    if (action == "cordon" || action == "uncordon") {
-      Json value = action == "cordon" ? Json(true) : Json(nullptr);
-      patch_node(node, JsonObject{{"spec", JsonObject{{"unschedulable", value}}}});
-      return;
-    }
-    if (action == "repair") return cluster_.kubelets().set_behaviour(node, {});
-    if (action == "ready" || action == "notReady") {
-      return cluster_.kubelets().set_ready(node, action == "ready");
-    }
-    auto label = [&](const std::string& key, Json value) {
-      patch_node(node, JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{key, value}}}}}});
-    };
-    if (action == "retry") label(keys_.state, Json(to_string(State::required)));
-    if (action == "skip") label(keys_.skip, "true");
-    if (action == "unskip") label(keys_.skip, nullptr);
-  }
-
-  void patch_node(const std::string& node, Json patch) {
-    auto patched = cluster_.call(
-        kube::patch(resource::nodes, {"", node}, kube::PatchType::merge, std::move(patch)));
-    // A machine that came back and could not register itself yet: there is nothing to be changed.
-    bool is_there = patched || patched.error().kind != ErrorKind::not_found;
-    if (is_there) must(patched);
-  }
-  void patch_policy(Json patch) {
-    must(cluster_.call(kube::patch(cluster_policies, {"", "cluster-policy"}, kube::PatchType::merge,
-                                   std::move(patch))));
-  }
   template <typename T>
   void must(const Result<T>& result) {
     if (!result) summary_.disappointments.push_back("a step failed: " + result.error().text());
@@ -517,7 +347,7 @@ class Run {
   std::map<std::string, upgrade::Reason> reasons() {
     std::map<std::string, upgrade::Reason> reasons;
     if (controllers_.empty()) return reasons;
-    const controller::FleetWatch& watch = controllers_.front()->watch();
+    const controller::FleetWatch& watch = controllers_.first().watch();
     for (const auto& name : watch.nodes()) {
       auto view = watch.view(name);
       if (!view) continue;
@@ -552,7 +382,7 @@ class Run {
   void check_reasons() {
     auto shown = reasons();
     // These only the controller itself can tell.
-    for (const auto& [node, reason] : controllers_.front()->reasons()) {
+    for (const auto& [node, reason] : controllers_.first().reasons()) {
       if (reason.name == "NotVerified" || reason.name == "WatchesBehind") shown[node] = reason;
     }
     witness_->check_reasons(shown);
@@ -642,15 +472,9 @@ class Run {
   ShiftedLoop clock_;                   // the controllers' own
   WorldFaults world_;
   RolloutPart rollout_;
-  SilentLog log_;
-  fleet::Keys keys_;
+  People people_;
   std::optional<Witness> witness_;
-  int lives_ = 0;                                       // of controllers
-  std::vector<std::unique_ptr<ObservedApi>> own_apis_;  // of those that live
-  std::vector<std::unique_ptr<controller::UpgradeController>> controllers_;
-  std::vector<std::unique_ptr<controller::FleetWatch>> watches_;  // of those that conduct
-  std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;
-  std::vector<std::unique_ptr<controller::FailureController>> failures_;
+  RunControllers controllers_;
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
   Duration longest_blindness_;
   Duration began_{0};

@@ -1,0 +1,49 @@
+// The controllers of a run: as many as the scenario has, each with the parts that it asks for. They
+// all believe to lead.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "controller/failure_controller.h"
+#include "controller/rollout_controller.h"
+#include "controller/upgrade_controller.h"
+#include "sim/observed_api.h"
+#include "sim/rollout_part.h"
+#include "sim/scenario.h"
+#include "sim/witness.h"
+
+namespace lockstep::sim {
+
+class RunControllers {
+ public:
+  RunControllers(const Scenario& scenario, Loop& clock, Random& random, RolloutPart& rollout)
+      : scenario_(scenario), clock_(clock), random_(random), rollout_(rollout) {}
+
+  // Those that live end as a killed process does.
+  void start(kube::Api& api, Witness& witness);
+  void clear();
+  bool empty() const { return upgrades_.empty(); }
+  // Only where there is one.
+  const controller::UpgradeController& first() const { return *upgrades_.front(); }
+
+ private:
+  kube::Api& own_api(kube::Api& api, Witness& witness);
+  void start_rollouts(kube::Api& api, controller::UpgradeController& upgrade);
+  void start_conducting(kube::Api& api);
+  void start_failures(kube::Api& api, controller::UpgradeController& upgrade);
+
+  const Scenario& scenario_;
+  Loop& clock_;
+  Random& random_;
+  RolloutPart& rollout_;
+  SilentLog log_;
+  int lives_ = 0;
+  std::vector<std::unique_ptr<ObservedApi>> own_apis_;
+  std::vector<std::unique_ptr<controller::UpgradeController>> upgrades_;
+  std::vector<std::unique_ptr<controller::FleetWatch>> watches_;  // of those that conduct
+  std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;
+  std::vector<std::unique_ptr<controller::FailureController>> failures_;
+};
+
+}  // namespace lockstep::sim
