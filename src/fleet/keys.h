@@ -46,8 +46,8 @@ inline constexpr std::string_view lifted_cordon = "lifted";
 // The driver is being restarted, or was, and the node has not passed its validation since: whatever
 // becomes of the state label, the upgrade is not over.
 inline constexpr std::string_view unvalidated_annotation = "lockstep.dev/upgrade-unvalidated";
-// When the node gave back a slot that it may not use. The time says little; that the node changed by
-// it is what counts: its slot is void from then on, whoever still knows of it.
+// When the node gave back a slot that it may not use. The time says little; that the node changed
+// by it is what counts: its slot is void from then on, whoever still knows of it.
 inline constexpr std::string_view slot_returned_annotation = "lockstep.dev/slot-returned";
 // On a ClusterPolicy or NVIDIADriver: no new node starts while it is there; who, when and why.
 inline constexpr std::string_view paused_annotation = "lockstep.dev/paused";
