@@ -1,4 +1,4 @@
-# Third-party parts, all from Debian 12 (scripts/packages.txt). Small ones are linked statically, as each
+# Third-party parts, all from Debian 12 (scripts/packages). Small ones are linked statically, as each
 # shared library costs every start of the program; libcurl is loaded when it is needed (kube/lazy_curl.cc).
 set(Boost_USE_STATIC_LIBS ON)
 set(ZLIB_USE_STATIC_LIBS ON)
@@ -9,7 +9,6 @@ find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(CURL REQUIRED)
 find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(tl-expected REQUIRED)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)

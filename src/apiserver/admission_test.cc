@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::admission_test {
 namespace {
 
 TEST(Admission, TheBodyMustAgreeWithTheUrl) {
@@ -70,4 +70,4 @@ TEST(Admission, MayVanish) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::admission_test

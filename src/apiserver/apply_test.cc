@@ -2,12 +2,12 @@
 
 #include "apiserver/apply_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::apply_test {
 namespace {
 
 const Time start = Time::from_unix(1'800'000'000);
 
-class ApplyTest : public testing::Test {
+class ApplyTest : public ::testing::Test {
  protected:
   // Empty, or the message of the refusal.
   std::string apply(const FieldManager& manager, const Json& applied, bool force = false) {
@@ -248,4 +248,4 @@ RC_GTEST_PROP(ApplyProperty, WithoutForceAConflictChangesNoForeignField, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::apply_test

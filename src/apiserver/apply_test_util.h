@@ -12,15 +12,10 @@
 
 #include "apiserver/apply.h"
 #include "apiserver/field_set.h"
+#include "apiserver/schema_test_util.h"
 #include "base/strings.h"
 
 namespace lockstep::apiserver {
-
-inline Json json(std::string_view text) {
-  Result<Json> parsed = parse_json(text);
-  EXPECT_TRUE(parsed.has_value()) << text;
-  return parsed ? *parsed : Json(nullptr);
-}
 
 // spec: replicas, containers by name (image, command as a whole, env by name, ports by number and
 // protocol), selector as a whole, anything; status: conditions by type.

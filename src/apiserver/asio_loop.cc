@@ -8,6 +8,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "world/event_loop.h"
+
 namespace lockstep::apiserver {
 
 namespace asio = boost::asio;
@@ -24,10 +26,7 @@ struct AsioLoop::Impl {
 AsioLoop::AsioLoop() : impl_(std::make_unique<Impl>()) {}
 AsioLoop::~AsioLoop() = default;
 
-Time AsioLoop::now() const {
-  auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return Time{std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count()};
-}
+Time AsioLoop::now() const { return system_time(); }
 
 Duration AsioLoop::uptime() const { return std::chrono::steady_clock::now() - impl_->start; }
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::asio_loop_test {
 namespace {
 
 TEST(AsioLoop, RunsTasksAndTimersInOrderAndStops) {
@@ -37,4 +37,4 @@ TEST(AsioLoop, TasksMayComeFromAnotherThread) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::asio_loop_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::backend_test {
 namespace {
 
 TEST(Backend, WhatIsNotServedIsNotFound) {
@@ -96,4 +96,4 @@ TEST(Backend, TheSameSeedGivesTheSameObjects) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::backend_test

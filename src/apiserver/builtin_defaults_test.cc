@@ -4,7 +4,7 @@
 
 #include "apiserver/defaults_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::builtin_defaults_test {
 namespace {
 
 TEST_F(BuiltinDefaultsTest, FieldsOfOtherKinds) {
@@ -75,4 +75,4 @@ TEST_F(BuiltinDefaultsTest, FieldsOfOtherKinds) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::builtin_defaults_test

@@ -6,6 +6,12 @@
 
 namespace lockstep::apiserver {
 
+const Json& object_at(const Json& parent, std::string_view key) {
+  static const Json nothing = JsonObject();
+  const Json* value = find(parent, key);
+  return value != nullptr && value->is_object() ? *value : nothing;
+}
+
 const JsonArray& array_at(const Json& object, std::string_view key) {
   static const JsonArray none;
   const Json* value = find(object, key);

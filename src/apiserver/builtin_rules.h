@@ -36,6 +36,7 @@ void check_workload(const ResourceInfo& info, const Json& object, const Json* be
 void check_other(const ResourceInfo& info, const Json& object, const Json* before, Causes& causes);
 
 // Helpers.
+const Json& object_at(const Json& parent, std::string_view key);
 const JsonArray& array_at(const Json& object, std::string_view key);
 void check_not_negative(const Json& object, std::string_view key, const std::string& place,
                         Causes& causes);

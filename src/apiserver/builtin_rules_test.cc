@@ -4,7 +4,7 @@
 
 #include "apiserver/rules_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::builtin_rules_test {
 namespace {
 
 TEST(BuiltinRules, IntOrPercent) {
@@ -40,4 +40,4 @@ TEST_F(BuiltinRulesTest, CustomResourcesAreCheckedForTheirMetadataOnly) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::builtin_rules_test

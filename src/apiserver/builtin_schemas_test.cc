@@ -2,7 +2,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::builtin_schemas_test {
 namespace {
 
 TEST_F(SchemaTest, TableHasTheFactsOfTheTypes) {
@@ -50,4 +50,4 @@ TEST_F(SchemaTest, FieldsAreFoundWithAndWithoutAnIndex) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::builtin_schemas_test

@@ -9,14 +9,6 @@ namespace lockstep::apiserver {
 
 namespace {
 
-std::vector<std::string> texts_at(const Json& json, std::string_view name) {
-  std::vector<std::string> result;
-  const Json* value = find(json, name);
-  if (value == nullptr || !value->is_array()) return result;
-  for (const Json& item : value->get_array()) result.emplace_back(as_text(&item));
-  return result;
-}
-
 std::vector<Column> columns_of(const Json& version) {
   std::vector<Column> columns;
   const Json* given = find(version, "additionalPrinterColumns");

@@ -3,7 +3,7 @@
 #include "apiserver/crd.h"
 #include "apiserver/crd_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::crd_prepare_test {
 namespace {
 
 const BuiltinSchemas& builtin() {
@@ -92,4 +92,4 @@ TEST(Crd, CommunityGroupsNeedApproval) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::crd_prepare_test

@@ -20,16 +20,6 @@ std::optional<int64_t> count_at(const Json& json, std::string_view name) {
   return std::max<int64_t>(0, value->get_int64());
 }
 
-bool flag(const Json& json, std::string_view name) { return as_bool(find(json, name)); }
-
-std::vector<std::string> texts_at(const Json& json, std::string_view name) {
-  std::vector<std::string> result;
-  const Json* value = find(json, name);
-  if (value == nullptr || !value->is_array()) return result;
-  for (const Json& item : value->get_array()) result.emplace_back(as_text(&item));
-  return result;
-}
-
 class Builder {
  public:
   Builder(SchemaSet& set, const Schema* object_meta) : set_(set), object_meta_(object_meta) {
@@ -41,8 +31,8 @@ class Builder {
     schema->type = type_of(json);
     schema->format = text_at(json, "format");
     schema->description = text_at(json, "description");
-    schema->nullable = flag(json, "nullable");
-    schema->preserve_unknown = flag(json, "x-kubernetes-preserve-unknown-fields");
+    schema->nullable = is_set(json, "nullable");
+    schema->preserve_unknown = is_set(json, "x-kubernetes-preserve-unknown-fields");
     schema->atomic = text_at(json, "x-kubernetes-map-type") == "atomic";
     schema->required = texts_at(json, "required");
     if (const Json* value = find(json, "default")) schema->default_value = *value;
@@ -50,7 +40,7 @@ class Builder {
     read_children(*schema, json);
     read_list(*schema, json);
     read_combinations(*schema, json);
-    if (flag(json, "x-kubernetes-embedded-resource")) {
+    if (is_set(json, "x-kubernetes-embedded-resource")) {
       schema->embedded_resource = true;
       add_metadata(*schema);
     }
@@ -78,7 +68,7 @@ class Builder {
 
  private:
   static Schema::Type type_of(const Json& json) {
-    if (flag(json, "x-kubernetes-int-or-string")) return Schema::Type::int_or_string;
+    if (is_set(json, "x-kubernetes-int-or-string")) return Schema::Type::int_or_string;
     std::string_view name = text_at(json, "type");
     if (name == "string") return Schema::Type::string;
     if (name == "integer") return Schema::Type::integer;
@@ -96,8 +86,8 @@ class Builder {
   static void read_bounds(Schema& schema, const Json& json) {
     schema.minimum = number_at(json, "minimum");
     schema.maximum = number_at(json, "maximum");
-    schema.exclusive_minimum = flag(json, "exclusiveMinimum");
-    schema.exclusive_maximum = flag(json, "exclusiveMaximum");
+    schema.exclusive_minimum = is_set(json, "exclusiveMinimum");
+    schema.exclusive_maximum = is_set(json, "exclusiveMaximum");
     schema.multiple_of = number_at(json, "multipleOf");
     schema.min_length = count_at(json, "minLength");
     schema.max_length = count_at(json, "maxLength");
@@ -124,7 +114,7 @@ class Builder {
         find(json, schema.type == Schema::Type::map ? "additionalProperties" : "items");
     if (items != nullptr && items->is_object()) schema.items = build(*items);
     // properties and additionalProperties: true.
-    if (schema.type == Schema::Type::object && flag(json, "additionalProperties")) {
+    if (schema.type == Schema::Type::object && is_set(json, "additionalProperties")) {
       schema.preserve_unknown = true;
     }
   }

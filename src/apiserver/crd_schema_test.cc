@@ -3,7 +3,7 @@
 #include "apiserver/crd.h"
 #include "apiserver/crd_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::crd_schema_test {
 namespace {
 
 const BuiltinSchemas& builtin() {
@@ -42,4 +42,4 @@ TEST_F(SchemaTest, ReadsEveryKeyword) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::crd_schema_test

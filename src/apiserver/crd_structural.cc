@@ -14,8 +14,6 @@ std::string property_place(const std::string& place, std::string_view name) {
   return fmt::format("{}.properties[{}]", place, name);
 }
 
-bool flag(const Json& schema, std::string_view name) { return as_bool(find(schema, name)); }
-
 // anyOf: [{type: integer}, {type: string}], the one place where a nested type is allowed.
 bool is_int_or_string_any_of(const Json& schema) {
   const Json* any_of = find(schema, "anyOf");
@@ -91,14 +89,14 @@ class Check {
     if (array_at(schema, "items") != nullptr) {
       forbid(place + ".items", "items must be a schema object and not an array");
     }
-    if (flag(schema, "uniqueItems")) {
+    if (is_set(schema, "uniqueItems")) {
       forbid(place + ".uniqueItems",
              "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
     }
   }
 
   void extensions(const Json& schema, const std::string& place) {
-    bool int_or_string = flag(schema, "x-kubernetes-int-or-string");
+    bool int_or_string = is_set(schema, "x-kubernetes-int-or-string");
     const Json* preserve = find(schema, "x-kubernetes-preserve-unknown-fields");
     std::string preserve_place = place + ".x-kubernetes-preserve-unknown-fields";
     if (preserve != nullptr && preserve->is_bool() && !preserve->get_bool()) {
@@ -107,7 +105,7 @@ class Check {
       causes.push_back(cause_invalid(preserve_place, *preserve,
                                      "must be false if x-kubernetes-int-or-string is true"));
     }
-    if (int_or_string && flag(schema, "x-kubernetes-embedded-resource")) {
+    if (int_or_string && is_set(schema, "x-kubernetes-embedded-resource")) {
       causes.push_back(cause_invalid(place + ".x-kubernetes-embedded-resource", true,
                                      "must be false if x-kubernetes-int-or-string is true"));
     }
@@ -133,14 +131,14 @@ class Check {
 
   void type(const Json& schema, Level level, const std::string& place) {
     std::string_view named = text_at(schema, "type");
-    bool embedded = flag(schema, "x-kubernetes-embedded-resource");
+    bool embedded = is_set(schema, "x-kubernetes-embedded-resource");
     if (named == "array" && find(schema, "items") == nullptr) {
       causes.push_back(cause_required(place + ".items", "must be specified"));
     }
     if (embedded) {
       must_be(schema, place, "object", "must be object if x-kubernetes-embedded-resource is true");
-    } else if (named.empty() && !flag(schema, "x-kubernetes-int-or-string") &&
-               !flag(schema, "x-kubernetes-preserve-unknown-fields")) {
+    } else if (named.empty() && !is_set(schema, "x-kubernetes-int-or-string") &&
+               !is_set(schema, "x-kubernetes-preserve-unknown-fields")) {
       const char* why = level == Level::root   ? "must not be empty at the root"
                         : level == Level::item ? "must not be empty for specified array items"
                                                : "must not be empty for specified object fields";
@@ -149,11 +147,11 @@ class Check {
     if (level == Level::root && !named.empty() && named != "object") {
       causes.push_back(cause_invalid(place + ".type", Json(named), "must be object at the root"));
     }
-    if (level == Level::root && flag(schema, "nullable")) {
+    if (level == Level::root && is_set(schema, "nullable")) {
       forbid(place + ".nullable", "nullable cannot be true at the root");
     }
     if (embedded && object_at(schema, "properties") == nullptr &&
-        !flag(schema, "x-kubernetes-preserve-unknown-fields")) {
+        !is_set(schema, "x-kubernetes-preserve-unknown-fields")) {
       causes.push_back(
           cause_required(place + ".properties",
                          "must not be empty if x-kubernetes-embedded-resource is true without "
@@ -163,7 +161,7 @@ class Check {
 
   void metadata(const Json& schema, Level level, const std::string& place) {
     const JsonObject* properties = object_at(schema, "properties");
-    bool checked = level == Level::root || flag(schema, "x-kubernetes-embedded-resource");
+    bool checked = level == Level::root || is_set(schema, "x-kubernetes-embedded-resource");
     if (properties == nullptr || !checked) return;
     for (const char* name : {"apiVersion", "kind"}) {
       const Json* property = properties->if_contains(name);
@@ -213,7 +211,7 @@ class Check {
                                      "must be map if x-kubernetes-list-map-keys is non-empty"));
     }
     const Json* items = find(schema, "items");
-    if ((name == "set" || name == "map") && items != nullptr && flag(*items, "nullable")) {
+    if ((name == "set" || name == "map") && items != nullptr && is_set(*items, "nullable")) {
       forbid(place + ".items.nullable",
              fmt::format("cannot be nullable when x-kubernetes-list-type is {}", name));
     }
@@ -279,7 +277,7 @@ class Check {
                                       "this property is in x-kubernetes-list-map-keys, so it must "
                                       "have a default or be a required property"));
     }
-    if (flag(*property, "nullable")) {
+    if (is_set(*property, "nullable")) {
       forbid(key_place + ".nullable",
              "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
     }
@@ -290,7 +288,7 @@ class Check {
     if (additional == nullptr || additional->is_null()) return;
     std::string here = place + ".additionalProperties";
     if (level == Level::root) forbid(here, "must not be used at the root");
-    if (flag(schema, "x-kubernetes-embedded-resource")) {
+    if (is_set(schema, "x-kubernetes-embedded-resource")) {
       forbid(here, "must not be used if x-kubernetes-embedded-resource is set");
     }
     const JsonObject* properties = object_at(schema, "properties");

@@ -9,6 +9,9 @@
 
 namespace lockstep::apiserver {
 
+// The field is there and true.
+inline bool is_set(const Json& json, std::string_view name) { return as_bool(find(json, name)); }
+
 // Why the schema at `place` is refused; empty when it is structural.
 std::vector<StatusCause> check_structural(const Json& schema, const std::string& place);
 

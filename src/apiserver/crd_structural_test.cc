@@ -4,7 +4,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::crd_structural_test {
 namespace {
 
 TEST(Crd, SchemasMustBeStructural) {
@@ -67,4 +67,4 @@ TEST(Crd, SchemasMustBeStructural) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::crd_structural_test

@@ -4,7 +4,7 @@
 
 #include "apiserver/crd_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::crd_test {
 namespace {
 
 const BuiltinSchemas& builtin() {
@@ -47,4 +47,4 @@ TEST(Crd, VersionsInKubernetesOrder) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::crd_test

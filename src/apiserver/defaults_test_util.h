@@ -11,7 +11,7 @@
 
 namespace lockstep::apiserver {
 
-class BuiltinDefaultsTest : public testing::Test {
+class BuiltinDefaultsTest : public ::testing::Test {
  protected:
   Json with_defaults(std::string_view group, std::string_view plural, std::string text) {
     Json object = json(std::move(text));

@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::deleting_test {
 namespace {
 
 kube::Request remove_pod(const std::string& name, std::string_view options = "null") {
@@ -80,4 +80,4 @@ TEST(Deleting, TheSystemsNamespacesStay) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::deleting_test

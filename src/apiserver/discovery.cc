@@ -6,12 +6,6 @@ namespace lockstep::apiserver {
 
 namespace {
 
-JsonArray texts(const std::vector<std::string>& values) {
-  JsonArray array;
-  for (const std::string& value : values) array.emplace_back(value);
-  return array;
-}
-
 JsonObject response_kind(std::string_view group, std::string_view version, std::string_view kind) {
   return {{"group", group}, {"version", version}, {"kind", kind}};
 }
@@ -32,9 +26,9 @@ JsonObject aggregated_resource(const ResourceInfo& info) {
   resource["responseKind"] = response_kind_of(info);
   resource["scope"] = info.type.namespaced ? "Namespaced" : "Cluster";
   resource["singularResource"] = info.singular;
-  resource["verbs"] = texts(info.verbs);
-  if (!info.short_names.empty()) resource["shortNames"] = texts(info.short_names);
-  if (!info.categories.empty()) resource["categories"] = texts(info.categories);
+  resource["verbs"] = texts_to_json(info.verbs);
+  if (!info.short_names.empty()) resource["shortNames"] = texts_to_json(info.short_names);
+  if (!info.categories.empty()) resource["categories"] = texts_to_json(info.categories);
   JsonArray subresources;
   for (const std::string& name : info.subresources) {
     Subresource sub = describe_subresource(info, name);
@@ -43,7 +37,7 @@ JsonObject aggregated_resource(const ResourceInfo& info) {
     entry["responseKind"] = is_same_kind(sub, info.type)
                                 ? response_kind_of(info)
                                 : response_kind(sub.group, sub.version, sub.kind);
-    entry["verbs"] = texts(sub.verbs);
+    entry["verbs"] = texts_to_json(sub.verbs);
     subresources.push_back(std::move(entry));
   }
   if (!subresources.empty()) resource["subresources"] = std::move(subresources);
@@ -92,9 +86,9 @@ JsonObject legacy_resource(const ResourceInfo& info) {
   resource["singularName"] = info.singular;
   resource["namespaced"] = info.type.namespaced;
   resource["kind"] = info.type.kind;
-  resource["verbs"] = texts(info.verbs);
-  if (!info.short_names.empty()) resource["shortNames"] = texts(info.short_names);
-  if (!info.categories.empty()) resource["categories"] = texts(info.categories);
+  resource["verbs"] = texts_to_json(info.verbs);
+  if (!info.short_names.empty()) resource["shortNames"] = texts_to_json(info.short_names);
+  if (!info.categories.empty()) resource["categories"] = texts_to_json(info.categories);
   return resource;
 }
 
@@ -109,7 +103,7 @@ JsonObject legacy_subresource(const ResourceInfo& info, const std::string& name)
     resource["version"] = sub.version;
   }
   resource["kind"] = sub.kind;
-  resource["verbs"] = texts(sub.verbs);
+  resource["verbs"] = texts_to_json(sub.verbs);
   return resource;
 }
 

@@ -4,10 +4,10 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::discovery_test {
 namespace {
 
-class DiscoveryTest : public testing::Test {
+class DiscoveryTest : public ::testing::Test {
  protected:
   static const Json& named(const Json& list, std::string_view key, std::string_view name) {
     static const Json nothing;
@@ -68,4 +68,4 @@ TEST_F(DiscoveryTest, VersionIsThatOfTheTable) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::discovery_test

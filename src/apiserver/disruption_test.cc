@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::disruption_test {
 namespace {
 
 kube::Request evict(const std::string& pod, std::string_view options = "{}") {
@@ -210,4 +210,4 @@ TEST(Disruption, EvictionHonoursItsDeleteOptions) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::disruption_test

@@ -4,7 +4,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::embedded_server_test {
 namespace {
 
 TEST(EmbeddedServer, StartsWithTheNamespacesEveryClusterHasAndStops) {
@@ -45,4 +45,4 @@ TEST(EmbeddedServer, ABadAddressIsAClearError) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::embedded_server_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::event_views_test {
 namespace {
 
 TEST(EventViews, ThereAndBackAgain) {
@@ -19,4 +19,4 @@ TEST(EventViews, ThereAndBackAgain) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::event_views_test

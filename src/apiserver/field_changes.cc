@@ -42,14 +42,14 @@ bool same_value(const Json& a, const Json& b) {
 namespace {
 
 // The way to a value, as a chain on the stack: only fields that changed are ever written out.
-struct Step {
-  const Step* parent = nullptr;
+struct ChangeStep {
+  const ChangeStep* parent = nullptr;
   PathElement::Kind kind = PathElement::Kind::field;
   std::string_view text;
 
   FieldPath path() const {
     FieldPath path;
-    for (const Step* step = this; step->parent != nullptr; step = step->parent) {
+    for (const ChangeStep* step = this; step->parent != nullptr; step = step->parent) {
       path.push_back({step->kind, std::string(step->text)});
     }
     std::reverse(path.begin(), path.end());
@@ -74,13 +74,14 @@ class Comparer {
   FieldChanges take() { return std::move(changes_); }
 
   // One of the two may be missing.
-  void compare(const Step& step, const Json* before, const Json* after, const Schema* schema) {
+  void compare(const ChangeStep& step, const Json* before, const Json* after,
+               const Schema* schema) {
     if ((before == nullptr || after == nullptr) && !fill_in(step, before, after)) return;
     if (before != nullptr && after != nullptr && same_value(*before, *after)) return;
-    const Shape shape = shape_of(schema, after != nullptr ? *after : *before);
+    const ValueShape shape = shape_of(schema, after != nullptr ? *after : *before);
     if (before != nullptr && after != nullptr) {
       // A value whose schema is unknown may turn from a map into a string.
-      const Shape old_shape = shape_of(schema, *before);
+      const ValueShape old_shape = shape_of(schema, *before);
       if (old_shape != shape) visit(step, before, after, schema, old_shape);
     }
     const bool is_leaf = visit(step, before, after, schema, shape);
@@ -90,7 +91,7 @@ class Comparer {
  private:
   // What a missing side of a built-in object stands for. False: nobody set what is on the other
   // one.
-  bool fill_in(const Step& step, const Json*& before, const Json*& after) const {
+  bool fill_in(const ChangeStep& step, const Json*& before, const Json*& after) const {
     if (kind_.empty()) return true;
     const std::string dotted = step.dotted();
     if (dotted.empty()) return true;
@@ -100,12 +101,12 @@ class Comparer {
     return true;
   }
 
-  void note_presence(const Step& step, const Json* before, const Json* after) {
+  void note_presence(const ChangeStep& step, const Json* before, const Json* after) {
     if (before == nullptr) changes_.added.insert(step.path());
     if (after == nullptr) changes_.removed.insert(step.path());
   }
 
-  void compare_leaf(const Step& step, const Json* before, const Json* after) {
+  void compare_leaf(const ChangeStep& step, const Json* before, const Json* after) {
     note_presence(step, before, after);
     if (before != nullptr && after != nullptr && !json_equal(*before, *after)) {
       changes_.modified.insert(step.path());
@@ -113,9 +114,9 @@ class Comparer {
   }
 
   // True when the value is owned as a whole.
-  bool visit(const Step& step, const Json* before, const Json* after, const Schema* schema,
-             Shape shape) {
-    if (shape == Shape::map) {
+  bool visit(const ChangeStep& step, const Json* before, const Json* after, const Schema* schema,
+             ValueShape shape) {
+    if (shape == ValueShape::map) {
       const JsonObject* left = before == nullptr ? nullptr : before->if_object();
       const JsonObject* right = after == nullptr ? nullptr : after->if_object();
       const bool is_bare =
@@ -124,7 +125,7 @@ class Comparer {
         visit_map(step, left, right, schema);
         return false;
       }
-    } else if (shape == Shape::list) {
+    } else if (shape == ValueShape::list) {
       const JsonArray* left = before == nullptr ? nullptr : before->if_array();
       const JsonArray* right = after == nullptr ? nullptr : after->if_array();
       const bool is_bare =
@@ -138,7 +139,7 @@ class Comparer {
     return true;
   }
 
-  void visit_map(const Step& step, const JsonObject* before, const JsonObject* after,
+  void visit_map(const ChangeStep& step, const JsonObject* before, const JsonObject* after,
                  const Schema* schema) {
     const bool is_metadata =
         step.parent != nullptr && step.parent->parent == nullptr && step.text == "metadata";
@@ -153,7 +154,7 @@ class Comparer {
         ++place;
         if (old != nullptr) ++shared;
         if (is_skipped(name) || (old != nullptr && same_value(*old, member.value()))) continue;
-        const Step child{&step, PathElement::Kind::field, name};
+        const ChangeStep child{&step, PathElement::Kind::field, name};
         compare(child, old, &member.value(), field_schema(schema, name));
       }
     }
@@ -161,7 +162,7 @@ class Comparer {
     for (const auto& member : *before) {
       const std::string_view name = member.key();
       if (is_skipped(name) || (after != nullptr && after->contains(name))) continue;
-      const Step child{&step, PathElement::Kind::field, name};
+      const ChangeStep child{&step, PathElement::Kind::field, name};
       compare(child, &member.value(), nullptr, field_schema(schema, name));
     }
   }
@@ -171,7 +172,7 @@ class Comparer {
     std::vector<const Json*> before, after;
   };
 
-  void visit_list(const Step& step, const JsonArray* before, const JsonArray* after,
+  void visit_list(const ChangeStep& step, const JsonArray* before, const JsonArray* after,
                   const Schema* schema) {
     std::map<std::string, Pair> pairs;
     const auto gather = [&](const JsonArray* items, std::vector<const Json*> Pair::* side) {
@@ -189,8 +190,8 @@ class Comparer {
     for (const auto& [text, pair] : pairs) compare_items(step, pair, item_schema(schema));
   }
 
-  void compare_items(const Step& parent, const Pair& pair, const Schema* schema) {
-    const Step step{&parent, pair.element.kind, pair.element.text};
+  void compare_items(const ChangeStep& parent, const Pair& pair, const Schema* schema) {
+    const ChangeStep step{&parent, pair.element.kind, pair.element.text};
     const auto first = [](const std::vector<const Json*>& items) {
       return items.empty() ? nullptr : items.front();
     };
@@ -221,7 +222,7 @@ class Comparer {
 
 FieldChanges changed_fields(const Json& before, const Json& after, const Schema* schema) {
   Comparer comparer(schema != nullptr && schema->typed ? schema->kind : std::string_view());
-  comparer.compare(Step{}, &before, &after, schema);
+  comparer.compare(ChangeStep{}, &before, &after, schema);
   return comparer.take();
 }
 

@@ -3,7 +3,7 @@
 #include "apiserver/apply_test_util.h"
 #include "apiserver/structure.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::field_changes_test {
 namespace {
 
 // "-removed ~modified +added"
@@ -94,4 +94,4 @@ RC_GTEST_PROP(FieldChanges, SameValueIsJsonEqual, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::field_changes_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/apply_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::field_set_test {
 namespace {
 
 FieldSet set_of(std::string_view fields_v1) {
@@ -135,4 +135,4 @@ RC_GTEST_PROP(FieldSet, SetAlgebra, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::field_set_test

@@ -13,7 +13,6 @@ namespace lockstep::apiserver {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hexadecimal(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 
 bool is_address(std::string_view text, int family) {

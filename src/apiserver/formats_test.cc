@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::formats_test {
 namespace {
 
 TEST(Formats, AreThoseOfKubernetes) {
@@ -41,4 +41,4 @@ TEST(Formats, AreThoseOfKubernetes) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::formats_test

@@ -2,13 +2,13 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::front_test {
 namespace {
 
 constexpr const char* table_accept =
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
-struct FrontTest : testing::Test {
+struct FrontTest : ::testing::Test {
   TestCluster cluster;
   Front front{cluster.backend};
 
@@ -160,4 +160,4 @@ TEST_F(FrontTest, RequestsAreCountedByClient) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::front_test

@@ -13,7 +13,7 @@ struct Part {
   std::string_view other_kind = {};  // but for this one, where it is a pointer
 };
 
-constexpr Part parts[] = {
+constexpr Part struct_parts[] = {
     {"metadata"},
     {"spec"},
     {"status"},
@@ -68,11 +68,12 @@ bool is_event(std::string_view kind) { return kind.ends_with("/Event"); }
 const Json* value_when_missing(std::string_view kind, std::string_view path) {
   static const Json empty = JsonObject();
   static const Json null;
-  const auto part = std::find_if(std::begin(parts), std::end(parts), [&](const Part& candidate) {
-    return candidate.path == path && candidate.other_kind != kind &&
-           (candidate.only_kind.empty() || candidate.only_kind == kind);
-  });
-  if (part == std::end(parts)) return nullptr;
+  const auto part =
+      std::find_if(std::begin(struct_parts), std::end(struct_parts), [&](const Part& candidate) {
+        return candidate.path == path && candidate.other_kind != kind &&
+               (candidate.only_kind.empty() || candidate.only_kind == kind);
+      });
+  if (part == std::end(struct_parts)) return nullptr;
   return part->is_null ? &null : &empty;
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::go_structs_test {
 namespace {
 
 std::string missing(std::string_view kind, std::string_view path) {
@@ -36,4 +36,4 @@ TEST(GoStructs, ZeroValues) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::go_structs_test

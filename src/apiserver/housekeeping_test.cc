@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::housekeeping_test {
 namespace {
 
 std::string add_owner(TestCluster& cluster, const std::string& name) {
@@ -151,4 +151,4 @@ TEST(Housekeeping, PodsAreReapedAtTheEndOfTheirGracePeriodWhereAskedFor) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::housekeeping_test

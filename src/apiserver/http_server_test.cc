@@ -11,7 +11,7 @@
 
 #include "apiserver/embedded_server.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::http_server_test {
 namespace {
 
 // A client that sends exactly the bytes it is told to. Every wait is bounded.
@@ -64,7 +64,7 @@ class RawClient {
   std::string received_;
 };
 
-struct HttpServerTest : testing::Test {
+struct HttpServerTest : ::testing::Test {
   void SetUp() override { start({}); }
   void start(EmbeddedOptions options) {
     auto started = EmbeddedServer::start(std::move(options));
@@ -219,4 +219,4 @@ TEST_F(HttpServerTest, ATakenPortIsAClearError) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::http_server_test

@@ -4,7 +4,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::identity_test {
 namespace {
 
 TEST(Identity, TokensAndCertificatesNameTheCaller) {
@@ -47,4 +47,4 @@ TEST(Identity, TheKubeconfigIsReadable) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::identity_test

@@ -2,10 +2,10 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::in_process_api_test {
 namespace {
 
-struct Fixture : testing::Test {
+struct Fixture : ::testing::Test {
   TestCluster cluster;
   InProcessApi api{cluster.backend, Caller{"tester", {}, "test"}};
 
@@ -97,4 +97,4 @@ TEST_F(InProcess, AWatchMayBeDestroyedInItsOwnCallback) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::in_process_api_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::json_path_test {
 namespace {
 
 const Json& document() {
@@ -91,4 +91,4 @@ RC_GTEST_PROP(JsonPath, AnyPathLikeTextIsReadOrRefused, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::json_path_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/apply_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::managed_fields_test {
 namespace {
 
 std::string entry_text(std::string_view manager, std::string_view operation, std::string_view time,
@@ -123,4 +123,4 @@ TEST(ManagedFields, Reset) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::managed_fields_test

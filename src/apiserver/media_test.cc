@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::media_test {
 namespace {
 
 TEST(Media, WhatKubectlAndBrowsersAccept) {
@@ -60,4 +60,4 @@ TEST(Media, BodiesAreReadByTheirType) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::media_test

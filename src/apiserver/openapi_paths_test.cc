@@ -2,7 +2,7 @@
 
 #include "apiserver/openapi_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::openapi_paths_test {
 namespace {
 
 // What kubectl reads: explain finds the kind by the path, apply the patches and the merge keys,
@@ -36,4 +36,4 @@ TEST_F(OpenApiTest, CustomResourcesTakeNoStrategicPatch) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::openapi_paths_test

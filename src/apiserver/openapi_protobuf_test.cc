@@ -4,7 +4,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::openapi_protobuf_test {
 namespace {
 
 std::string hex(std::string_view bytes) {
@@ -64,4 +64,4 @@ TEST(OpenapiProtobuf, WritesDefinitions) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::openapi_protobuf_test

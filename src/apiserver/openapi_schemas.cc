@@ -10,12 +10,6 @@ namespace {
 constexpr std::string_view object_meta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 constexpr std::string_view list_meta = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 
-JsonArray texts(const std::vector<std::string>& values) {
-  JsonArray array;
-  for (const std::string& value : values) array.emplace_back(value);
-  return array;
-}
-
 JsonArray group_version_kind(std::string_view group, std::string_view version,
                              std::string_view kind) {
   JsonArray list;
@@ -32,7 +26,7 @@ std::string patch_strategy(const ListMerge& patch) {
 void write_merging(const Schema& schema, JsonObject& into) {
   if (schema.type == Schema::Type::array) {
     if (schema.list_kind == Schema::ListKind::map) {
-      into["x-kubernetes-list-map-keys"] = texts(schema.list_keys);
+      into["x-kubernetes-list-map-keys"] = texts_to_json(schema.list_keys);
       into["x-kubernetes-list-type"] = "map";
     } else {
       into["x-kubernetes-list-type"] = schema.list_kind == Schema::ListKind::set ? "set" : "atomic";
@@ -46,7 +40,7 @@ void write_merging(const Schema& schema, JsonObject& into) {
   }
 }
 
-std::string_view type_word(Schema::Type type) {
+std::string_view openapi_type(Schema::Type type) {
   switch (type) {
     case Schema::Type::array:
       return "array";
@@ -131,7 +125,7 @@ void SchemaWriter::write_scalar(const Schema& schema, JsonObject& into) const {
     return;
   }
   if (schema.type == Schema::Type::any) return;
-  into["type"] = type_word(schema.type);
+  into["type"] = openapi_type(schema.type);
   if (!schema.format.empty()) into["format"] = schema.format;
 }
 
@@ -146,7 +140,7 @@ JsonObject SchemaWriter::definition(const Schema& schema) {
     properties[name] = property(*field, schemas_.describe_field(schema, name));
   }
   if (!properties.empty()) object["properties"] = std::move(properties);
-  if (!schema.required.empty()) object["required"] = texts(schema.required);
+  if (!schema.required.empty()) object["required"] = texts_to_json(schema.required);
   if (schema.atomic) object["x-kubernetes-map-type"] = "atomic";
   if (!schema.kind.empty()) {
     std::vector<std::string_view> parts = split(schema.kind, '/');

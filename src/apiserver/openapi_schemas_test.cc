@@ -2,7 +2,7 @@
 
 #include "apiserver/openapi_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::openapi_schemas_test {
 namespace {
 
 TEST_F(OpenApiTest, SchemasTellKindsAndMergeKeys) {
@@ -30,4 +30,4 @@ TEST_F(OpenApiTest, CustomResourcesAreShownAsTheirCrdSays) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::openapi_schemas_test

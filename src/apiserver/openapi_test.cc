@@ -4,7 +4,7 @@
 
 #include "apiserver/openapi_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::openapi_test {
 namespace {
 
 TEST_F(OpenApiTest, EveryReferenceResolves) {
@@ -45,4 +45,4 @@ TEST_F(OpenApiTest, IndexNamesEveryDocumentAndChangesWithCrds) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::openapi_test

@@ -12,7 +12,7 @@
 
 namespace lockstep::apiserver {
 
-class OpenApiTest : public testing::Test {
+class OpenApiTest : public ::testing::Test {
  protected:
   OpenApiTest() {
     table_.add_custom(

@@ -2,12 +2,12 @@
 
 #include "apiserver/apply_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::ownership_test {
 namespace {
 
 const Time start = Time::from_unix(1'800'000'000);
 
-class Ownership : public testing::Test {
+class Ownership : public ::testing::Test {
  protected:
   // A manager makes the object so; null first.
   void write(const FieldManager& manager, Json object) {
@@ -178,4 +178,4 @@ RC_GTEST_PROP(OwnershipProperty, EveryFieldHasOneOwnerAndNoneIsLeftOver, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::ownership_test

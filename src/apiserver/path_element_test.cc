@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::path_element_test {
 namespace {
 
 PathElement decoded(std::string_view text) { return **PathElement::decode(text); }
@@ -79,4 +79,4 @@ RC_GTEST_PROP(PathElement, FieldNamesSurvive, (const std::string& name)) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::path_element_test

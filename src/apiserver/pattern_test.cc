@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::pattern_test {
 namespace {
 
 TEST(Pattern, MatchesAnyPart) {
@@ -66,4 +66,4 @@ TEST(Pattern, SurvivesLongTextsAndBadPatterns) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::pattern_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/defaults_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::pod_defaults_test {
 namespace {
 
 TEST_F(BuiltinDefaultsTest, Pods) {
@@ -49,4 +49,4 @@ TEST_F(BuiltinDefaultsTest, ImagesWithoutTagArePulledAlways) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::pod_defaults_test

@@ -5,7 +5,7 @@
 #include "apiserver/schema_test_util.h"
 #include "base/strings.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::protobuf_test {
 namespace {
 
 struct Body {
@@ -133,4 +133,4 @@ TEST_F(ProtobufTest, SurvivesDamage) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::protobuf_test

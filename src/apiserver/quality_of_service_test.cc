@@ -4,7 +4,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::quality_of_service_test {
 namespace {
 
 std::string_view of_containers(const std::string& containers) {
@@ -34,4 +34,4 @@ TEST(QualityOfService, ThePodsOwnResourcesWin) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::quality_of_service_test

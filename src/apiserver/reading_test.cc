@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::reading_test {
 namespace {
 
 ListResult list(TestCluster& cluster, kube::Request request) {
@@ -151,4 +151,4 @@ TEST(Reading, ThePodsOfOneNodeAreTheSameByIndexAndByWalk) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::reading_test

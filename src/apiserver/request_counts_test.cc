@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::request_counts_test {
 namespace {
 
 TEST(RequestCounts, CountsByClientVerbResourceAndCode) {
@@ -29,4 +29,4 @@ TEST(RequestCounts, MadeUpClientsDoNotGrowItWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::request_counts_test

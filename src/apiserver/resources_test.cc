@@ -4,7 +4,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::resources_test {
 namespace {
 
 Json crd(std::string_view kind, std::string_view plural, std::string_view version) {
@@ -17,7 +17,7 @@ Json crd(std::string_view kind, std::string_view plural, std::string_view versio
                   kind, plural, version));
 }
 
-class ResourceTableTest : public testing::Test {
+class ResourceTableTest : public ::testing::Test {
  protected:
   BuiltinSchemas schemas_;
   ResourceTable table_{schemas_};
@@ -96,4 +96,4 @@ TEST_F(ResourceTableTest, GroupsInTheOrderOfDiscovery) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::resources_test

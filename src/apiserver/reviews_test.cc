@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::reviews_test {
 namespace {
 
 TEST(Reviews, EverybodyMayDoEverythingAndIsTold) {
@@ -25,4 +25,4 @@ TEST(Reviews, TheyAreNotStored) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::reviews_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::route_test {
 namespace {
 
 TEST(Route, EveryFormOfPath) {
@@ -86,4 +86,4 @@ TEST(Route, AWatchOfOneObjectIsANarrowedWatchOfAll) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::route_test

@@ -9,12 +9,6 @@ namespace {
 
 constexpr size_t data_limit = 1 << 20;
 
-const Json& object_at(const Json& parent, std::string_view key) {
-  static const Json nothing = JsonObject();
-  const Json* value = find(parent, key);
-  return value != nullptr && value->is_object() ? *value : nothing;
-}
-
 // The real server names them "metadata.taints".
 void check_taints(const Json& node, Causes& causes) {
   const JsonArray& taints = array_at(object_at(node, "spec"), "taints");

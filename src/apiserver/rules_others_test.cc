@@ -2,7 +2,7 @@
 
 #include "apiserver/rules_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::rules_others_test {
 namespace {
 
 TEST_F(BuiltinRulesTest, Others) {
@@ -57,4 +57,4 @@ TEST_F(BuiltinRulesTest, Others) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::rules_others_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/rules_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::rules_pod_test {
 namespace {
 
 TEST_F(BuiltinRulesTest, Pods) {
@@ -98,4 +98,4 @@ TEST_F(BuiltinRulesTest, PodsChangeLittle) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::rules_pod_test

@@ -11,7 +11,7 @@
 
 namespace lockstep::apiserver {
 
-class BuiltinRulesTest : public testing::Test {
+class BuiltinRulesTest : public ::testing::Test {
  protected:
   const ResourceInfo& info(std::string_view kind) const {
     for (const ResourceInfo* each : table_.all()) {

@@ -5,12 +5,6 @@ namespace lockstep::apiserver {
 
 namespace {
 
-const Json& object_at(const Json& parent, std::string_view key) {
-  static const Json nothing = JsonObject();
-  const Json* value = find(parent, key);
-  return value != nullptr && value->is_object() ? *value : nothing;
-}
-
 void check_template(const Json& spec, const std::string& place, Causes& causes) {
   const Json& pod = object_at(spec, "template");
   check_labels(find(pod, "metadata", "labels"), place + ".metadata.labels", causes);

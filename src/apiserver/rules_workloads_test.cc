@@ -2,7 +2,7 @@
 
 #include "apiserver/rules_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::rules_workloads_test {
 namespace {
 
 const std::string pod_template =
@@ -47,4 +47,4 @@ TEST_F(BuiltinRulesTest, Workloads) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::rules_workloads_test

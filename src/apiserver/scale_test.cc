@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::scale_test {
 namespace {
 
 kube::Request scale_request(kube::Verb verb, std::string_view body = "null") {
@@ -78,4 +78,4 @@ TEST(Scale, BadNumbersAndOldVersionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::scale_test

@@ -42,7 +42,7 @@ std::string go_type(const Schema& schema) {
   return "interface {}";
 }
 
-std::string_view go_value(const Json& value) {
+std::string_view go_kind(const Json& value) {
   if (value.is_bool()) return "bool";
   if (value.is_number()) return "number";
   return json_type_name(value);
@@ -82,7 +82,7 @@ class Decoding {
 
  private:
   bool mismatch(const Schema& schema, const Json& value) {
-    return mismatch(schema, std::string(go_value(value)));
+    return mismatch(schema, std::string(go_kind(value)));
   }
 
   bool mismatch(const Schema& schema, const std::string& value) {
@@ -197,7 +197,7 @@ class Decoding {
   bool check_int_or_string(const Json& value) {
     if (value.is_string() || value.is_int64()) return true;
     return refuse(
-        fmt::format("json: cannot unmarshal {} into Go value of type int32", go_value(value)));
+        fmt::format("json: cannot unmarshal {} into Go value of type int32", go_kind(value)));
   }
 
   std::string path_;

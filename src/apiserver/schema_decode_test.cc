@@ -2,7 +2,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::schema_decode_test {
 namespace {
 
 TEST_F(SchemaTest, DecodesBuiltInTypesAsGoDoes) {
@@ -73,4 +73,4 @@ TEST_F(SchemaTest, ATouchedListIsDecodedWhole) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::schema_decode_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::schema_defaults_test {
 namespace {
 
 TEST_F(SchemaTest, FillsInDefaultsAlsoNestedOnes) {
@@ -32,4 +32,4 @@ TEST_F(SchemaTest, FillsInDefaultsAlsoNestedOnes) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::schema_defaults_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::schema_prune_test {
 namespace {
 
 TEST_F(SchemaTest, FindsAndPrunesUnknownFields) {
@@ -76,4 +76,4 @@ TEST_F(SchemaTest, OneWalkSaysWhetherThereIsAnythingToPrune) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::schema_prune_test

@@ -4,7 +4,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::schema_test {
 namespace {
 
 TEST_F(SchemaTest, StrategicMergeKeysByPath) {
@@ -106,4 +106,4 @@ TEST(TouchedFieldsTest, WhatIsSharedWithTheObjectBeforeWasNotChanged) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::schema_test

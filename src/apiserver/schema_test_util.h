@@ -14,11 +14,12 @@
 
 namespace lockstep::apiserver {
 
-// JSON with single quotes for double ones. A broken document is a broken test: null, which no test
-// expects.
-inline Json json(std::string text) {
-  std::replace(text.begin(), text.end(), '\'', '"');
+// JSON; single quotes will do for double ones where it has none of those.
+inline Json json(std::string_view given) {
+  std::string text(given);
+  if (text.find('"') == std::string::npos) std::replace(text.begin(), text.end(), '\'', '"');
   Result<Json> parsed = parse_json(text);
+  EXPECT_TRUE(parsed.has_value()) << text;
   return parsed ? std::move(*parsed) : Json();
 }
 
@@ -32,7 +33,7 @@ inline std::string text_of(const std::vector<StatusCause>& causes) {
   return text;
 }
 
-class SchemaTest : public testing::Test {
+class SchemaTest : public ::testing::Test {
  protected:
   static const BuiltinSchemas& builtin() {
     static const BuiltinSchemas schemas;

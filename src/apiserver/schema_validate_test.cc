@@ -2,7 +2,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::schema_validate_test {
 namespace {
 
 TEST_F(SchemaTest, ValidatesInTheWordsOfTheRealServer) {
@@ -103,4 +103,4 @@ TEST_F(SchemaTest, ListMapsHoldEachKeyOnce) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::schema_validate_test

@@ -4,7 +4,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::status_test {
 namespace {
 
 const ResourceType daemon_sets{"apps", "v1", "DaemonSet", "daemonsets", true};
@@ -80,4 +80,4 @@ TEST(Status, CausesAreFieldErrors) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::status_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::store_test {
 namespace {
 
 Json object(std::string_view name, std::string_view uid = "u", std::string_view owner = "") {
@@ -150,4 +150,4 @@ TEST(Store, KnowsWhatIsOnANode) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::store_test

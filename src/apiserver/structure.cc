@@ -35,26 +35,26 @@ bool is_empty(const Container* container) {
 
 }  // namespace
 
-Shape shape_of(const Schema* schema, const Json& value) {
-  if (is_opaque(schema)) return Shape::leaf;
+ValueShape shape_of(const Schema* schema, const Json& value) {
+  if (is_opaque(schema)) return ValueShape::leaf;
   if (is_deduced(schema)) {
-    if (value.is_array()) return Shape::list;
-    return value.is_object() || value.is_null() ? Shape::map : Shape::leaf;
+    if (value.is_array()) return ValueShape::list;
+    return value.is_object() || value.is_null() ? ValueShape::map : ValueShape::leaf;
   }
   switch (schema->type) {
     case Schema::Type::object:
     case Schema::Type::map:
-      return Shape::map;
+      return ValueShape::map;
     case Schema::Type::array:
-      return Shape::list;
+      return ValueShape::list;
     default:
-      return Shape::leaf;
+      return ValueShape::leaf;
   }
 }
 
-bool is_atomic(const Schema* schema, Shape shape) {
-  if (shape == Shape::leaf) return true;
-  if (shape == Shape::map) return schema != nullptr && schema->atomic;
+bool is_atomic(const Schema* schema, ValueShape shape) {
+  if (shape == ValueShape::leaf) return true;
+  if (shape == ValueShape::map) return schema != nullptr && schema->atomic;
   return is_deduced(schema) || schema->list_kind == Schema::ListKind::atomic;
 }
 
@@ -106,12 +106,12 @@ class FieldLister {
   FieldSet take() { return std::move(set_); }
 
   void visit(const Json& value, const Schema* schema) {
-    const Shape shape = shape_of(schema, value);
+    const ValueShape shape = shape_of(schema, value);
     if (is_atomic(schema, shape)) {
       set_.insert(path_);
-    } else if (shape == Shape::map && value.is_object()) {
+    } else if (shape == ValueShape::map && value.is_object()) {
       visit_map(value.get_object(), schema);
-    } else if (shape == Shape::list && value.is_array()) {
+    } else if (shape == ValueShape::list && value.is_array()) {
       visit_list(value.get_array(), schema);
     }
   }
@@ -278,9 +278,9 @@ class ListMerger {
 
 std::optional<Json> merge(const Json* live, const Json* applied, const Schema* schema) {
   if (applied == nullptr) return *live;
-  const Shape shape = shape_of(schema, *applied);
+  const ValueShape shape = shape_of(schema, *applied);
   if (is_atomic(schema, shape)) return *applied;
-  if (shape == Shape::map) {
+  if (shape == ValueShape::map) {
     if (is_empty(map_of(live)) && is_empty(map_of(applied))) return *applied;
     return merge_maps(map_of(live), map_of(applied), schema);
   }
@@ -324,8 +324,8 @@ Json list_without(const JsonArray& items, const FieldSet& fields, const Schema* 
 }  // namespace
 
 Json without_fields(const Json& object, const FieldSet& fields, const Schema* schema) {
-  const Shape shape = shape_of(schema, object);
-  if (shape == Shape::leaf) return object;
+  const ValueShape shape = shape_of(schema, object);
+  if (shape == ValueShape::leaf) return object;
   if (is_atomic(schema, shape)) return nullptr;
   if (const JsonObject* map = object.if_object()) return map_without(*map, fields, schema);
   if (const JsonArray* list = object.if_array()) return list_without(*list, fields, schema);
@@ -358,7 +358,7 @@ std::optional<std::string> find_error(const Json& value, const Schema* schema,
                                       const std::string& place) {
   if (is_deduced(schema)) return std::nullopt;
   if (const JsonObject* object = value.if_object()) {
-    if (shape_of(schema, value) != Shape::map) return std::nullopt;
+    if (shape_of(schema, value) != ValueShape::map) return std::nullopt;
     const bool is_closed = schema->type == Schema::Type::object && !schema->fields.empty() &&
                            !schema->preserve_unknown;
     for (const auto& [name, child] : *object) {
@@ -371,8 +371,8 @@ std::optional<std::string> find_error(const Json& value, const Schema* schema,
     return std::nullopt;
   }
   const JsonArray* items = value.if_array();
-  if (items == nullptr || shape_of(schema, value) != Shape::list) return std::nullopt;
-  const bool is_keyed = !is_atomic(schema, Shape::list);
+  if (items == nullptr || shape_of(schema, value) != ValueShape::list) return std::nullopt;
+  const bool is_keyed = !is_atomic(schema, ValueShape::list);
   if (is_keyed) {
     if (auto error = find_list_error(*items, schema, place)) return error;
   }

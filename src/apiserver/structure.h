@@ -14,11 +14,11 @@
 
 namespace lockstep::apiserver {
 
-enum class Shape { leaf, list, map };
+enum class ValueShape { leaf, list, map };
 
-Shape shape_of(const Schema* schema, const Json& value);
+ValueShape shape_of(const Schema* schema, const Json& value);
 // Owned as a whole.
-bool is_atomic(const Schema* schema, Shape shape);
+bool is_atomic(const Schema* schema, ValueShape shape);
 bool is_declared_field(const Schema* schema, std::string_view name);
 const Schema* field_schema(const Schema* schema, std::string_view name);
 const Schema* item_schema(const Schema* list);

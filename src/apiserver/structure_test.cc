@@ -3,7 +3,7 @@
 #include "apiserver/apply_test_util.h"
 #include "apiserver/field_changes.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::structure_test {
 namespace {
 
 TEST(Structure, FieldsOfAnObject) {
@@ -162,4 +162,4 @@ RC_GTEST_PROP(Structure, RemovingAllFieldsLeavesNone, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::structure_test

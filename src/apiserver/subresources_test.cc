@@ -4,7 +4,7 @@
 
 #include "apiserver/schema_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::subresources_test {
 namespace {
 
 TEST(Subresources, TakeKindsOfTheirOwn) {
@@ -32,4 +32,4 @@ TEST(Subresources, TakeKindsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::subresources_test

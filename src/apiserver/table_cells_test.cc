@@ -1,7 +1,7 @@
 #include "apiserver/table_printers.h"
 #include "apiserver/table_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::table_cells_test {
 namespace {
 
 TEST(TableCells, AgeOfATimeThatIsNone) {
@@ -36,4 +36,4 @@ TEST(TableCells, ContainersOfNoPod) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::table_cells_test

@@ -1,6 +1,6 @@
 #include "apiserver/table_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::table_core_test {
 namespace {
 
 TEST(TableCore, Columns) {
@@ -71,4 +71,4 @@ TEST(TableCore, Events) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::table_core_test

@@ -1,6 +1,6 @@
 #include "apiserver/table_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::table_network_test {
 namespace {
 
 TEST(TableNetwork, Columns) {
@@ -65,4 +65,4 @@ TEST(TableNetwork, Endpoints) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::table_network_test

@@ -1,6 +1,6 @@
 #include "apiserver/table_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::table_node_test {
 namespace {
 
 TEST(TableNode, Columns) {
@@ -72,4 +72,4 @@ TEST(TableNode, Rows) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::table_node_test

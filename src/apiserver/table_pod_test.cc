@@ -1,6 +1,6 @@
 #include "apiserver/table_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::table_pod_test {
 namespace {
 
 // READY, STATUS and RESTARTS of a pod.
@@ -169,4 +169,4 @@ TEST(TablePod, CompletedRowsSayso) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::table_pod_test

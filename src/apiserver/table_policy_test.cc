@@ -1,6 +1,6 @@
 #include "apiserver/table_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::table_policy_test {
 namespace {
 
 constexpr std::string_view rbac = "rbac.authorization.k8s.io";
@@ -55,4 +55,4 @@ TEST(TablePolicy, Rows) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::table_policy_test

@@ -1,6 +1,6 @@
 #include "apiserver/table_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::table_storage_test {
 namespace {
 
 TEST(TableStorage, Columns) {
@@ -52,4 +52,4 @@ TEST(TableStorage, Rows) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::table_storage_test

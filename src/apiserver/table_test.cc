@@ -2,7 +2,7 @@
 
 #include "apiserver/table_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::table_test {
 namespace {
 
 ResourceInfo custom(std::vector<Column> columns) {
@@ -132,4 +132,4 @@ TEST(Table, LaterEventsOfAWatchHaveNoColumns) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::table_test

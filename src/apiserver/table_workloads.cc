@@ -129,7 +129,7 @@ void cron_job_cells(const Json& object, Time now, JsonArray& cells) {
 }
 
 // "daemonset.apps/driver".
-std::string controller_of(const Json& object) {
+std::string controller_name(const Json& object) {
   for (const Json& owner : elements(find(object, "metadata", "ownerReferences"))) {
     if (!as_bool(find(owner, "controller"))) continue;
     const std::string_view api_version = text_at(owner, "apiVersion");
@@ -144,7 +144,7 @@ std::string controller_of(const Json& object) {
 
 void controller_revision_cells(const Json& object, Time now, JsonArray& cells) {
   cells.push_back(name_cell(object));
-  cells.push_back(text_cell(controller_of(object)));
+  cells.push_back(text_cell(controller_name(object)));
   cells.push_back(as_integer(find(object, "revision")));
   cells.push_back(age_cell(object, now));
 }

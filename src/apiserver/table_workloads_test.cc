@@ -1,6 +1,6 @@
 #include "apiserver/table_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::table_workloads_test {
 namespace {
 
 TEST(TableWorkloads, Columns) {
@@ -99,4 +99,4 @@ TEST(TableWorkloads, Batch) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::table_workloads_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::watching_test {
 namespace {
 
 kube::Request watch_configs() { return kube::list(resource::config_maps, "default"); }
@@ -127,4 +127,4 @@ TEST(Watching, EventsComeInPortions) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::watching_test

@@ -2,7 +2,7 @@
 
 #include "apiserver/cluster_test_util.h"
 
-namespace lockstep::apiserver {
+namespace lockstep::apiserver::writing_test {
 namespace {
 
 constexpr std::string_view a_node = R"({"metadata":{"name":"gpu-1","labels":{"a":"1"}},"spec":{}})";
@@ -294,4 +294,4 @@ TEST(Writing, RemovingTheLastFinalizerOfATerminatingObjectEndsIt) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver
+}  // namespace lockstep::apiserver::writing_test

@@ -8,7 +8,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::digest_test {
 namespace {
 
 std::string digest_of(const std::vector<std::string>& items) {
@@ -58,4 +58,4 @@ RC_GTEST_PROP(Digest, DependsOnNothingElse, (const std::vector<std::string>& ite
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::digest_test

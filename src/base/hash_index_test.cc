@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::hash_index_test {
 namespace {
 
 struct Thing {
@@ -87,4 +87,4 @@ TEST(HashOf, TellsANamespaceFromAName) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::hash_index_test

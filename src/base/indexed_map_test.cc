@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::indexed_map_test {
 namespace {
 
 TEST(IndexedMap, IsWalkedInOrderAndSearchedByKey) {
@@ -57,4 +57,4 @@ TEST(IndexedMap, KeepsItsIndexWhenItIsMoved) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::indexed_map_test

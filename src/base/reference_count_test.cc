@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::reference_count_test {
 namespace {
 
 TEST(ReferenceCount, TheLastOneToGoIsTold) {
@@ -31,4 +31,4 @@ TEST(ReferenceCount, ThreadsDoNotLoseEachOther) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::reference_count_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::result_test {
 namespace {
 
 Result<int> half(int number) {
@@ -59,4 +59,4 @@ TEST(ErrorKind, EveryKindHasANameOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::result_test

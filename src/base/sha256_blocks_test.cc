@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::sha256_blocks_test {
 namespace {
 
 RC_GTEST_PROP(Sha256Blocks, TheInstructionsGiveWhatArithmeticGives, ()) {
@@ -36,4 +36,4 @@ TEST(Sha256Blocks, OneKnownBlock) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::sha256_blocks_test

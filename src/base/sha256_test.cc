@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::sha256_test {
 namespace {
 
 // The examples of FIPS 180-4 and of NIST's CAVP files.
@@ -68,4 +68,4 @@ TEST(Sha256, MayBeReadInBetween) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::sha256_test

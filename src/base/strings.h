@@ -11,9 +11,15 @@
 
 namespace lockstep {
 
+inline constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 // Always one part more than there are separators: "" has one part, "a,,b" three.
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+// Up to the first line break.
+inline std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
 // Without ASCII white space at both ends.
 std::string_view trim(std::string_view text);
 // ASCII letters only, as Kubernetes and HTTP mean it.

@@ -9,7 +9,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::strings_test {
 namespace {
 
 using Views = std::vector<std::string_view>;
@@ -181,4 +181,4 @@ RC_GTEST_PROP(Utf8, EncodedCodePointsAreValidUnlessSurrogates, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::strings_test

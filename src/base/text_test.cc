@@ -9,7 +9,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::text_test {
 namespace {
 
 TEST(Text, IsAsSmallAsAPointer) { EXPECT_EQ(sizeof(Text), sizeof(void*)); }
@@ -134,4 +134,4 @@ RC_GTEST_PROP(TextPool, InternChangesNothing, (const std::vector<std::string>& v
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::text_test

@@ -4,13 +4,13 @@
 #include <limits>
 #include <optional>
 
+#include "base/strings.h"
+
 namespace lockstep {
 
 namespace {
 
 constexpr int64_t nanoseconds_per_second = 1'000'000'000;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads a text from left to right; every step says whether it succeeded.
 class Cursor {

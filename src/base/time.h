@@ -46,6 +46,8 @@ struct Time {
   }
 };
 
+constexpr int64_t unix_milliseconds(Time time) { return time.unix_nanoseconds / 1'000'000; }
+
 // "2026-11-15T04:20:11Z", as metav1.Time.
 std::string format_rfc3339(Time time);
 // "2026-11-15T04:20:11.123456Z", as metav1.MicroTime.

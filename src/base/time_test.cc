@@ -9,7 +9,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::time_test {
 namespace {
 
 constexpr int64_t known = 1'794'716'411;  // 2026-11-15T04:20:11Z
@@ -237,4 +237,4 @@ TEST(DurationText, TheExtremesSurviveTheRoundTrip) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::time_test

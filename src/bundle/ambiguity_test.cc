@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::ambiguity_test {
 namespace {
 
 Overlay overlay(std::string name, std::string spec) {
@@ -56,4 +56,4 @@ TEST(Ambiguity, IsNotWhatAgreesOrIsUnitedOrIsElsewhere) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::ambiguity_test

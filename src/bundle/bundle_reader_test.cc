@@ -5,7 +5,7 @@
 #include "bundle/bundle_test_util.h"
 #include "data/json.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::bundle_reader_test {
 namespace {
 
 const char* const recipe_text =
@@ -67,4 +67,4 @@ TEST(BundleReader, SaysWhatIsWrongAndWhere) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::bundle_reader_test

@@ -47,7 +47,7 @@ bool is_rule_file(std::string_view path) {
   return path == "derived.yaml" || path == "hooks.yaml" || path == "releases.yaml";
 }
 
-struct Reader {
+struct CatalogueReader {
   Catalogue catalogue;
   FileMap effective;  // of each path the text of the highest layer
   bool knows_no_registry_yet = true;
@@ -215,7 +215,7 @@ Result<void> check_overlay(const Catalogue& catalogue, const Overlay& overlay) {
 }  // namespace
 
 Result<Catalogue> Catalogue::read(const std::vector<Layer>& layers) {
-  Reader reader;
+  CatalogueReader reader;
   for (const Layer& layer : layers) LOCKSTEP_CHECK(reader.read_layer(layer));
   if (reader.catalogue.registry.components().empty()) {
     return fail(ErrorKind::not_found, "the catalogue has no registry.yaml with components");

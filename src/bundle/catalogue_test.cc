@@ -4,7 +4,7 @@
 
 #include "bundle/bundle_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::catalogue_test {
 namespace {
 
 std::string error_of(FileMap files, std::string layer = "") {
@@ -129,4 +129,4 @@ TEST(Catalogue, ShowsTheWholeCircleOfBases) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::catalogue_test

@@ -8,7 +8,7 @@
 #include "bundle/deployers_test_util.h"
 #include "bundle/strict_object.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::chart_repositories_test {
 namespace {
 
 BundleModel model_with(const std::vector<std::string>& repositories) {
@@ -53,4 +53,4 @@ TEST(ChartRepositories, ARegistryIsAlsoKnownWithoutItsScheme) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::chart_repositories_test

@@ -7,7 +7,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::chart_text_test {
 namespace {
 
 // A Go template that knows one action: {{ "{{" }}.
@@ -63,4 +63,4 @@ TEST(ChartText, MarksAreReplacedWithTheirQuotes) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::chart_text_test

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t digest_size = 64;
 
-struct Entry {
+struct ChecksumEntry {
   std::string digest;
   std::string path;
 };
@@ -59,7 +59,7 @@ std::optional<std::string> unescaped(std::string_view text) {
 }
 
 // "<digest>  <path>", or with a '*' before the path, for binary; both mean the same.
-Result<Entry> read_line(std::string_view line) {
+Result<ChecksumEntry> read_line(std::string_view line) {
   const bool is_escaped = line.starts_with('\\');
   if (is_escaped) line.remove_prefix(1);
   const std::string_view digest = line.substr(0, digest_size);
@@ -82,7 +82,7 @@ Result<Entry> read_line(std::string_view line) {
   if (!path) return fail(ErrorKind::invalid, "has a broken escape in its path");
   // As `find . | xargs sha256sum` writes them.
   if (path->starts_with("./")) path->erase(0, 2);
-  return Entry{lower(digest), std::move(*path)};
+  return ChecksumEntry{lower(digest), std::move(*path)};
 }
 
 Result<void> check_path(std::string_view path) {
@@ -108,7 +108,7 @@ Result<Digests> read_all(std::string_view text) {
     const auto at_line = [&](Error error) {
       return fail(error.at(fmt::format("{}:{}", checksums_file, number)));
     };
-    Result<Entry> entry = read_line(line);
+    Result<ChecksumEntry> entry = read_line(line);
     if (!entry) return at_line(entry.error());
     if (auto valid = check_path(entry->path); !valid) return at_line(valid.error());
     if (digests.contains(entry->path)) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::checksums_test {
 namespace {
 
 const std::string abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -100,4 +100,4 @@ RC_GTEST_PROP(Checksums, AnyNameIsReadBack, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::checksums_test

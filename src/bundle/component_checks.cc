@@ -16,7 +16,7 @@ struct CheckFunction {
   NodeLabels SchedulingFlags::* labels;
 };
 
-constexpr std::array<CheckFunction, 2> functions = {{
+constexpr std::array<CheckFunction, 2> check_functions = {{
     {"CheckAcceleratedSelectorMissing", "--accelerated-node-selector",
      &SchedulingFlags::accelerated_node_selector},
     {"CheckWorkloadSelectorMissing", "--workload-selector", &SchedulingFlags::workload_selector},
@@ -24,7 +24,7 @@ constexpr std::array<CheckFunction, 2> functions = {{
 
 Result<const CheckFunction*> function_named(std::string_view name) {
   std::vector<std::string> known;
-  for (const CheckFunction& function : functions) {
+  for (const CheckFunction& function : check_functions) {
     if (function.name == name) return &function;
     known.emplace_back(function.name);
   }

@@ -4,7 +4,7 @@
 
 #include "bundle/bundle_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::component_checks_test {
 namespace {
 
 // A registry with one component that has checks, and a recipe that may have it.
@@ -100,4 +100,4 @@ TEST(ComponentChecks, AMisspeltConditionIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::component_checks_test

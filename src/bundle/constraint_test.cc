@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::constraint_test {
 namespace {
 
 bool meets(std::string_view found, std::string_view demanded) {
@@ -126,4 +126,4 @@ RC_GTEST_PROP(Constraint, EveryOperatorHasItsOpposite, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::constraint_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::criteria_test {
 namespace {
 
 constexpr auto words_text =
@@ -64,8 +64,8 @@ TEST(Criteria, IsPrintedAsAicrPrintsIt) {
   EXPECT_EQ(print_json(to_json(Criteria{.service = "eks"})),
             R"({"service":"eks","accelerator":"any","intent":"any","os":"any","platform":"any"})");
   EXPECT_EQ(as_integer(to_json(Criteria{.nodes = 4}).if_contains("nodes")), 4);
-  EXPECT_EQ(describe({}), "any");
-  EXPECT_EQ(describe({.service = "eks", .os = "ubuntu", .nodes = 2}),
+  EXPECT_EQ(describe(Criteria{}), "any");
+  EXPECT_EQ(describe(Criteria{.service = "eks", .os = "ubuntu", .nodes = 2}),
             "service eks, os ubuntu, nodes 2");
 }
 
@@ -126,4 +126,4 @@ TEST(CriteriaOfAnOverlay, AreReadWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::criteria_test

@@ -15,7 +15,7 @@
 #include "bundle/values.h"
 #include "data/yaml.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::data_directories_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -357,4 +357,4 @@ TEST(AicrsCatalogue, SaysThatGkeWithoutItsOsIsAGenericRecipe) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::data_directories_test

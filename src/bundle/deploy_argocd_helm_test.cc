@@ -8,7 +8,7 @@
 #include "bundle/deploy_argocd.h"
 #include "bundle/deployers_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::deploy_argocd_helm_test {
 namespace {
 
 BundleFiles bundle(const BundleModel& model) {
@@ -78,4 +78,4 @@ TEST(DeployArgocdHelm, TheValuesOfTheReleasesStayInTheChart) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::deploy_argocd_helm_test

@@ -8,7 +8,7 @@
 #include "bundle/deployers_test_util.h"
 #include "bundle/release_files.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::deploy_argocd_test {
 namespace {
 
 BundleFiles bundle(const BundleModel& model) {
@@ -96,4 +96,4 @@ TEST(DeployArgocd, TheReadmeTeachesTheHealthOfApplications) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::deploy_argocd_test

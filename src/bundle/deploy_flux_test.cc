@@ -8,7 +8,7 @@
 #include "bundle/deployers_test_util.h"
 #include "bundle/release_files.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::deploy_flux_test {
 namespace {
 
 BundleFiles bundle(const BundleModel& model) {
@@ -136,4 +136,4 @@ TEST(DeployFlux, DependenciesReachThroughTheOtherKind) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::deploy_flux_test

@@ -6,7 +6,7 @@
 
 #include "bundle/deployers_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::deploy_helm_test {
 namespace {
 
 BundleFiles bundle(const BundleModel& model) {
@@ -72,4 +72,4 @@ TEST(DeployHelm, AsksForKubectlOnlyWhereItIsUsed) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::deploy_helm_test

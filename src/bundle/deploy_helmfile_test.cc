@@ -6,7 +6,7 @@
 
 #include "bundle/deployers_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::deploy_helmfile_test {
 namespace {
 
 BundleFiles bundle(const BundleModel& model) {
@@ -73,4 +73,4 @@ TEST(DeployHelmfile, HasNoBracesWhateverVersionsHold) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::deploy_helmfile_test

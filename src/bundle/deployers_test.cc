@@ -10,7 +10,7 @@
 #include "bundle/deployers_test_util.h"
 #include "bundle/release_files.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::deployers_test {
 namespace {
 
 using ValuesByRelease = std::map<std::string, Json>;
@@ -179,4 +179,4 @@ TEST(Deployers, EachRefusesAModelThatIsNotSafe) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::deployers_test

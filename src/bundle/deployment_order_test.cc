@@ -7,7 +7,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::deployment_order_test {
 namespace {
 
 ComponentRef component(std::string name, std::vector<std::string> dependencies = {}) {
@@ -72,4 +72,4 @@ RC_GTEST_PROP(DeploymentOrder, PutsEveryDependencyFirstWhateverTheInputOrder, ()
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::deployment_order_test

@@ -5,7 +5,7 @@
 
 #include "data/json_arbitrary.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::derived_test {
 namespace {
 
 constexpr auto chart_key = "aicr.nvidia.com/gpu-operator-chart-version";
@@ -277,4 +277,4 @@ TEST(Derived, AValueThatIsSwitchedOffIsNotFollowedAndNothingIsSaid) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::derived_test

@@ -4,7 +4,7 @@
 
 #include "data/json.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::difference_test {
 namespace {
 
 ComponentRef component(std::string name, std::string version, std::string overrides = "{}") {
@@ -64,4 +64,4 @@ TEST(Difference, OfBundlesIsAboutTheValuesOfEachRelease) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::difference_test

@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "bundle/bundle_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::enabled_test {
 namespace {
 
 // operator; driver, which depends on it; monitor, with overrides.
@@ -99,4 +99,4 @@ TEST(Enabled, NothingLeftIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::enabled_test

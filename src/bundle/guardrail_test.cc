@@ -4,7 +4,7 @@
 
 #include "bundle/bundle_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::guardrail_test {
 namespace {
 
 const char* const derived_text =
@@ -109,4 +109,4 @@ TEST(Guardrail, ARecipesOverridesAreLookedAtToo) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::guardrail_test

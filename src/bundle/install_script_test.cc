@@ -6,7 +6,7 @@
 
 #include "bundle/deployers_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::install_script_test {
 namespace {
 
 bool has(const std::string& script, std::string_view part) {
@@ -72,4 +72,4 @@ TEST(InstallScript, HoldsNothingOfWhatItInstalls) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::install_script_test

@@ -5,7 +5,7 @@
 #include "bundle/bundle_test_util.h"
 #include "data/json.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::make_bundle_test {
 namespace {
 
 // The order of the contract: each step sees what those before it made.
@@ -85,4 +85,4 @@ TEST(MakeBundle, AnEnabledComponentThatNeedsADisabledOneIsAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::make_bundle_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::merge_test {
 namespace {
 
 RecipeSpec spec_of(std::string text, std::string name = "o.yaml") {
@@ -126,4 +126,4 @@ TEST(Mixins, MayNotChangeAnythingElse) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::merge_test

@@ -7,7 +7,7 @@
 
 #include "bundle/deployers_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::model_check_test {
 namespace {
 
 TEST(ModelCheck, AGoodTableAndANastyOneAreTaken) {
@@ -76,4 +76,4 @@ TEST(ModelCheck, KustomizeMayLeaveTheNamespaceToItsManifests) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::model_check_test

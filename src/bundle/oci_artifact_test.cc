@@ -5,7 +5,7 @@
 #include "bundle/tar.h"
 #include "data/gzip.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::oci_artifact_test {
 namespace {
 
 const BundleFiles some = {{"deploy.sh", {"#!/bin/sh\n", true}}, {"recipe.yaml", {"a: 1\n", false}}};
@@ -77,4 +77,4 @@ TEST(OciArtifact, WhatIsNoIndexIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::oci_artifact_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::overlay_test {
 namespace {
 
 CriteriaWords words() {
@@ -75,4 +75,4 @@ TEST(Mixin, HasConstraintsAndComponentsAlone) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::overlay_test

@@ -5,7 +5,7 @@
 #include "bundle/bundle_test_util.h"
 #include "data/yaml.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::recipe_file_test {
 namespace {
 
 Result<ResolvedRecipe> read(const std::string& text) {
@@ -66,4 +66,4 @@ TEST(RecipeFile, SaysWhatIsWrongAndWhere) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::recipe_file_test

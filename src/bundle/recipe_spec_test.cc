@@ -4,7 +4,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::recipe_spec_test {
 namespace {
 
 Result<RecipeSpec> read(std::string text) {
@@ -100,4 +100,4 @@ TEST(RecipeSpec, RefusesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::recipe_spec_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::registry_test {
 namespace {
 
 Result<void> add(Registry& registry, const std::string& components) {
@@ -114,4 +114,4 @@ TEST(Registry, RefusesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::registry_test

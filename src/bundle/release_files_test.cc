@@ -6,7 +6,7 @@
 
 #include "bundle/deployers_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::release_files_test {
 namespace {
 
 BundleFiles folders_of(const BundleModel& model, bool install_local_charts = false) {
@@ -98,4 +98,4 @@ TEST(ReleaseFiles, APlaceholderIsSaid) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::release_files_test

@@ -10,7 +10,7 @@ namespace lockstep::bundle {
 
 namespace {
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // What a hook of the catalogue adds to the chart after its component.
 struct ActiveHook {
@@ -146,10 +146,10 @@ class Table {
                                 component.name, path),
                     component.place.text());
       }
-      if (!release.templates.emplace(base_name(path), file->second).second) {
+      if (!release.templates.emplace(file_name(path), file->second).second) {
         return fail(ErrorKind::invalid,
                     fmt::format("two manifests of {} are called {}: rename one", component.name,
-                                base_name(path)),
+                                file_name(path)),
                     component.place.text());
       }
     }
@@ -180,7 +180,7 @@ class Table {
         return failf(ErrorKind::not_found, "the hook {} names the file {}, which is not there",
                      hook.rule->name, path);
       }
-      release.templates[hook.rule->name + "-" + base_name(path)] = file->second;
+      release.templates[hook.rule->name + "-" + file_name(path)] = file->second;
     }
     for (const auto& [key, value] : hook.values) release.values[key] = value;
     for (const std::string& name : hook.rule->after) {

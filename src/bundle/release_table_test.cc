@@ -7,7 +7,7 @@
 #include "bundle/make_bundle.h"
 #include "data/json.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::release_table_test {
 namespace {
 
 // A hook of the operator that comes after the driver.
@@ -176,4 +176,4 @@ TEST(ReleaseTable, PatchesOfAKustomizeComponentAreRefusedAndNotDropped) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::release_table_test

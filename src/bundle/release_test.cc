@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::release_test {
 namespace {
 
 TEST(ReleaseFolder, IsNumberedFromOneSoThatFilesSortInTheOrderOfDeployment) {
@@ -13,4 +13,4 @@ TEST(ReleaseFolder, IsNumberedFromOneSoThatFilesSortInTheOrderOfDeployment) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::release_test

@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "bundle/bundle_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::resolve_test {
 namespace {
 
 using Overlays = std::vector<std::pair<std::string, std::string>>;
@@ -193,4 +193,4 @@ TEST(Resolve, WarnsOfACriterionThatChangesNothing) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::resolve_test

@@ -7,7 +7,7 @@
 #include "bundle/deployers_test_util.h"
 #include "bundle/shell_text.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::restart_script_test {
 namespace {
 
 bool has(const std::string& script, std::string_view part) {
@@ -58,4 +58,4 @@ TEST(RestartScript, UsesNothingThatOldBashLacks) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::restart_script_test

@@ -4,7 +4,7 @@
 
 #include "bundle/bundle_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::rule_files_test {
 namespace {
 
 const Registry& registry() {
@@ -268,4 +268,4 @@ TEST(HookRules, WhatIsWrongIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::rule_files_test

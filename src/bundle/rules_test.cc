@@ -4,7 +4,7 @@
 
 #include "bundle/bundle_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::rules_test {
 namespace {
 
 const char* const derived_text =
@@ -58,4 +58,4 @@ TEST(Rules, OverSomebodyElsesRegistryTheyMaySpeakOfComponentsItLacks) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::rules_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::scheduling_test {
 namespace {
 
 Component entry_with_all_paths() {
@@ -156,4 +156,4 @@ RC_GTEST_PROP(Scheduling, ATaintReadsBackAsItIsPrinted, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::scheduling_test

@@ -5,7 +5,7 @@
 
 #include "bundle/bundle_test_util.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::settings_test {
 namespace {
 
 std::string value_of(std::string_view value, SettingKind kind = SettingKind::typed) {
@@ -191,4 +191,4 @@ RC_GTEST_PROP(Settings, ATypedValuePrintsAsItWasWritten, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::settings_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::shell_text_test {
 namespace {
 
 // What bash makes of a word that has only plain characters, single quotes and escaped quotes in it;
@@ -57,4 +57,4 @@ RC_GTEST_PROP(ShellText, EveryTextIsReadAsItself, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::shell_text_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::snapshot_test {
 namespace {
 
 CriteriaWords words() {
@@ -255,4 +255,4 @@ TEST(Snapshot, AConstraintThatCannotBeReadIsAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::snapshot_test

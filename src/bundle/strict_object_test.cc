@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::strict_object_test {
 namespace {
 
 struct Thing {
@@ -111,4 +111,4 @@ TEST(Names, MayBecomeADirectoryAndAnObject) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::strict_object_test

@@ -55,7 +55,7 @@ uint64_t sum_of(std::string_view header) {
   return sum;
 }
 
-struct Entry {
+struct TarEntry {
   std::string_view prefix;
   std::string_view name;
   char type = '0';
@@ -63,7 +63,7 @@ struct Entry {
   std::string_view content;
 };
 
-void append(std::string& archive, const Entry& entry) {
+void append(std::string& archive, const TarEntry& entry) {
   Header header{};
   put(header, name_field, entry.name);
   put_number(header, mode_field, entry.executable ? 0755 : 0644);
@@ -151,7 +151,7 @@ bool stays_inside(std::string_view path) {
 std::string write_tar(const BundleFiles& files) {
   std::string archive;
   for (const auto& [path, file] : files) {
-    Entry entry{"", path, '0', file.executable, file.content};
+    TarEntry entry{"", path, '0', file.executable, file.content};
     if (const auto cut = cut_of(path); !cut) {
       append(archive, {"", "PaxHeaders/path", 'x', false, pax_record("path", path)});
       entry.name = "path-in-the-header-before";

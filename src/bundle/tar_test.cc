@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::tar_test {
 namespace {
 
 const BundleFiles some = {{"001-a/install.sh", {"#!/bin/sh\n", true}},
@@ -107,4 +107,4 @@ TEST(Tar, ABrokenPaxHeaderIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::tar_test

@@ -6,7 +6,7 @@
 #include "base/strings.h"
 #include "data/json_arbitrary.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::value_path_test {
 namespace {
 
 std::string error_of(std::string_view text) {
@@ -132,4 +132,4 @@ RC_GTEST_PROP(ValuePath, WhatIsSetIsFound, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::value_path_test

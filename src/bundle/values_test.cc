@@ -5,7 +5,7 @@
 #include "bundle/bundle_test_util.h"
 #include "data/yaml.h"
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::values_test {
 namespace {
 
 ComponentRef component(std::string name, std::string values_file, std::string overrides = "{}") {
@@ -68,4 +68,4 @@ TEST(Values, OfAFileThatIsMissingOrWrongAreAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::values_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::bundle {
+namespace lockstep::bundle::yaml_place_test {
 namespace {
 
 constexpr std::string_view text =
@@ -49,4 +49,4 @@ TEST(ScalarText, IsWhatIsWrittenAndNotWhatItMeans) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundle
+}  // namespace lockstep::bundle::yaml_place_test

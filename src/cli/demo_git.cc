@@ -30,7 +30,7 @@ std::string first_matrix(const std::string& version) {
       version);
 }
 
-constexpr std::string_view manifest =
+constexpr std::string_view demo_manifest =
     "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: cluster-policy}\n"
     "spec:\n  driver: {version: \"${canary.driver}\"}\n";
 
@@ -81,7 +81,7 @@ Result<void> DemoGit::make_repository(const std::string& version) {
   if (failed) return fail(ErrorKind::internal, failed.message(), work);
   SystemFiles files;
   LOCKSTEP_CHECK(files.write(fmt::format("{}/{}", work, matrix_path), first_matrix(version)));
-  LOCKSTEP_CHECK(files.write(work + "/manifests/cluster-policy.yaml", std::string(manifest)));
+  LOCKSTEP_CHECK(files.write(work + "/manifests/cluster-policy.yaml", std::string(demo_manifest)));
   LOCKSTEP_CHECK(program_.output(directory_, {"init", "--quiet", "--bare", address_}));
   LOCKSTEP_CHECK(program_.output(work, {"init", "--quiet"}));
   LOCKSTEP_CHECK(program_.output(work, {"add", "."}));

@@ -18,6 +18,7 @@
 #include "gpu/gate_summary.h"
 #include "gpu/worker.h"
 #include "world/descriptor.h"
+#include "world/event_loop.h"
 #include "world/files.h"
 #include "world/system_error.h"
 
@@ -66,11 +67,6 @@ Result<gpu::GateOptions> options_of(const GateFlags& flags) {
   options.measure.copy_bytes = flags.copy_bytes;
   options.worker = {own_program(), std::string(gate_worker_word)};
   return options;
-}
-
-Time wall_clock() {
-  auto since = std::chrono::system_clock::now().time_since_epoch();
-  return Time{std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
 }
 
 // One line that is drawn over itself, on a terminal and nowhere else.
@@ -133,7 +129,7 @@ int run_gate_command(const GateFlags& flags) {
   auto options = options_of(flags);
   if (!options) return give_up(flags, options.error());
   const Terminal terminal = Terminal::of_output();
-  const Time started = wall_clock();
+  const Time started = system_time();
   ProgressLine line(terminal);
   options->progress = [&](const std::string& text) { line.show(text); };
   auto outcome = gpu::run_gate(*options);

@@ -4,7 +4,7 @@
 
 #include "rollout/rollout_spec.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::bake_keeper_test {
 namespace {
 
 const Time began = Time::from_unix(1'800'000'000);
@@ -190,4 +190,4 @@ TEST(BakeKeeper, WordsThatWereReadBeforeCountTheSame) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::bake_keeper_test

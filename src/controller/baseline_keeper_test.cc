@@ -5,10 +5,10 @@
 #include "controller/fleet_objects_test_util.h"
 #include "rollout/rollout_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::baseline_keeper_test {
 namespace {
 
-class BaselineKeeperTest : public testing::Test {
+class BaselineKeeperTest : public ::testing::Test {
  protected:
   BaselineKeeperTest() {
     rollout.settle();
@@ -97,4 +97,4 @@ TEST_F(BaselineKeeperTest, IsOneConfigMapThatGoesWithItsRollout) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::baseline_keeper_test

@@ -42,10 +42,6 @@ std::vector<kube::Cache<Event>::Index> by_pod() {
 
 Time time_of(const Event& event) { return std::max({event.last, event.at, event.first}); }
 
-ObjectReference reference_to(const Node& node) {
-  return {"v1", "Node", "", node.meta.name, node.meta.name, "", ""};
-}
-
 ObjectReference reference_to(const Pod& pod) {
   return {"v1", "Pod", pod.meta.ns, pod.meta.name, pod.meta.uid, "", ""};
 }
@@ -188,7 +184,8 @@ void FailureController::work_on_node(const std::string& key, const std::string& 
       return restart_plugin(key, *view, *plugin.pod, healing);
     }
     if (is_news && healing.step == Healing::Step::none && !healing.reason.name.empty()) {
-      events_.record(reference_to(*view->node), kube::EventType::warning, stays_stale_reason,
+      events_.record(node_reference(view->node->meta.name), kube::EventType::warning,
+                     stays_stale_reason,
                      fmt::format("{}; {}", healing.reason.text, healing.reason.remedy));
     }
   }
@@ -224,8 +221,8 @@ void FailureController::restart_plugin(const std::string& key, const fleet::Node
               if (take(key, reply, "a stale plugin could not be restarted")) {
                 watch_.pods.cache.expect_deleted(pod, uid);
                 ++counts_.plugins_restarted;
-                events_.record(reference_to(*node), kube::EventType::normal, healing_reason,
-                               healing.reason.text + "; restarted");
+                events_.record(node_reference(node->meta.name), kube::EventType::normal,
+                               healing_reason, healing.reason.text + "; restarted");
                 log_.info("plugin restarted",
                           {{"node", node->meta.name.str()}, {"because", healing.reason.text}});
               }

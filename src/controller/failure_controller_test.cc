@@ -2,7 +2,7 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::failure_controller_test {
 namespace {
 
 constexpr std::string_view mismatch =
@@ -12,7 +12,7 @@ constexpr std::string_view wrong_request =
     "NodePrepareResources failed for claim default/gpu: the request is wrong: unknown field";
 
 // A fleet with a DRA plugin on gpu-1, and a pod there that waits for its claim.
-class FailureTest : public testing::Test {
+class FailureTest : public ::testing::Test {
  protected:
   void start(upgrade::OnBadConfig on_bad_config = upgrade::OnBadConfig::leave) {
     Json set = fleet.must(kube::create(resource::daemon_sets, std::string(plugin_ns),
@@ -185,4 +185,4 @@ TEST_F(FailureTest, IsNotMisledByAnotherPodOfThatName) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::failure_controller_test

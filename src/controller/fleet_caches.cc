@@ -11,12 +11,6 @@ namespace lockstep::controller {
 
 namespace {
 
-kube::ReflectorOptions watch_of(const ResourceType& type) {
-  kube::ReflectorOptions options;
-  options.type = type;
-  return options;
-}
-
 std::vector<kube::Cache<Pod>::Index> pod_indexes() {
   return {{"node", [](const Pod& pod, std::vector<Text>& values) {
              if (!pod.node_name.empty()) values.push_back(pod.node_name);
@@ -69,19 +63,21 @@ void for_each_watch(const FleetCaches& fleet, Visit visit) {
 
 FleetCaches::FleetCaches(kube::Api& api, Loop& loop, Random& random, Log& log,
                          RolloutWatchOptions rollout_options)
-    : nodes_watch(api, loop, random, log, context_, watch_of(resource::nodes)),
-      pods(api, loop, random, log, context_, watch_of(resource::pods), pod_indexes()),
-      daemon_sets(api, loop, random, log, context_, watch_of(resource::daemon_sets)),
-      revisions(api, loop, random, log, context_, watch_of(resource::controller_revisions),
+    : nodes_watch(api, loop, random, log, context_, kube::watch_of(resource::nodes)),
+      pods(api, loop, random, log, context_, kube::watch_of(resource::pods), pod_indexes()),
+      daemon_sets(api, loop, random, log, context_, kube::watch_of(resource::daemon_sets)),
+      revisions(api, loop, random, log, context_, kube::watch_of(resource::controller_revisions),
                 revision_indexes()),
-      claims(api, loop, random, log, context_, watch_of(resource::resource_claims)),
-      slices(api, loop, random, log, context_, watch_of(resource::resource_slices),
+      claims(api, loop, random, log, context_, kube::watch_of(resource::resource_claims)),
+      slices(api, loop, random, log, context_, kube::watch_of(resource::resource_slices),
              slice_indexes()),
-      budgets(api, loop, random, log, context_, watch_of(resource::pod_disruption_budgets),
+      budgets(api, loop, random, log, context_, kube::watch_of(resource::pod_disruption_budgets),
               budget_indexes()),
-      cluster_policy_objects(api, loop, random, log, context_, watch_of(cluster_policies)),
-      nvidia_driver_objects(api, loop, random, log, context_, watch_of(nvidia_drivers)),
+      cluster_policy_objects(api, loop, random, log, context_, kube::watch_of(cluster_policies)),
+      nvidia_driver_objects(api, loop, random, log, context_, kube::watch_of(nvidia_drivers)),
       rollouts(api, loop, random, log, context_, std::move(rollout_options)) {}
+
+FleetCaches::~FleetCaches() = default;
 
 void FleetCaches::start() {
   nodes_watch.reflector.start();

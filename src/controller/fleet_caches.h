@@ -27,6 +27,7 @@ class FleetCaches {
  public:
   FleetCaches(kube::Api& api, Loop& loop, Random& random, Log& log,
               RolloutWatchOptions rollout_options);
+  ~FleetCaches();
   FleetCaches(const FleetCaches&) = delete;
   FleetCaches& operator=(const FleetCaches&) = delete;
 

@@ -4,7 +4,7 @@
 
 #include "controller/watched_fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::fleet_caches_test {
 namespace {
 
 TEST(FleetCaches, OfSeveralClusterPoliciesTheOldestCounts) {
@@ -68,4 +68,4 @@ TEST(FleetCaches, LastHeardIsTheTimeOfTheKindThatIsFurthestBehind) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::fleet_caches_test

@@ -28,6 +28,8 @@ FleetWatch::FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
   listen();
 }
 
+FleetWatch::~FleetWatch() = default;
+
 Duration FleetWatch::acts_since(const std::string& pool) const {
   return std::max(sees_since(), pool_rules_.acts_since(pool).value_or(Duration::zero()));
 }

@@ -42,6 +42,7 @@ struct DriverFacts {
 class FleetWatch : public FleetCaches {
  public:
   FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatchOptions options);
+  ~FleetWatch();
   // Since when this pool's nodes could be acted upon, too: nobody had switched upgrades off, and no
   // rival was there.
   Duration acts_since(const std::string& pool) const;

@@ -4,7 +4,7 @@
 
 #include "controller/watched_fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::fleet_watch_test {
 namespace {
 
 using fleet::State;
@@ -382,4 +382,4 @@ TEST(FleetWatch, ANodeIsNotCurrentWhileAWriteToItOrItsPodsDoesNotShow) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::fleet_watch_test

@@ -5,7 +5,7 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::fresh_reader_test {
 namespace {
 
 kube::ScriptedFaults::CallMatch reads_of_pods() {
@@ -29,7 +29,7 @@ void see_late(TestController& controller, const ResourceType& type, Duration lag
       [type](const kube::WatchRequest& request) { return request.type == type; }, plan, 1000);
 }
 
-class ReadsAnew : public testing::Test {
+class ReadsAnew : public ::testing::Test {
  protected:
   ReadsAnew() : reader_(scene_.one.api, context_, claims_) {}
 
@@ -374,4 +374,4 @@ TEST(FreshView, TimeInWhichUpgradesAreSwitchedOffIsNoTimeOfADeadline) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::fresh_reader_test

@@ -4,14 +4,14 @@
 
 #include "kube/scripted_server_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::gate_asker_test {
 namespace {
 
 using kube::testing::ReceivedRequest;
 using kube::testing::ScriptedServer;
 using kube::testing::ServerConnection;
 
-struct HttpGateAskerTest : testing::Test {
+struct HttpGateAskerTest : ::testing::Test {
   Result<GateAnswer> ask(const std::string& address, Duration limit = seconds(15)) {
     HttpGateAsker asker({}, loop, limit);
     std::optional<Result<GateAnswer>> result;
@@ -59,4 +59,4 @@ TEST_F(HttpGateAskerTest, SaysWhyThereIsNoAnswer) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::gate_asker_test

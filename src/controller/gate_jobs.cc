@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/sha256.h"
+#include "kube/typed.h"
 #include "rollout/rollout_progress.h"
 
 namespace lockstep::controller {
@@ -19,10 +20,9 @@ constexpr int64_t baseline_seconds = 300;
 // A Job's end and its pod's are heard of one after the other; after this long the pod is gone.
 constexpr Duration pods_come_late = minutes(5);
 constexpr int64_t keep_seconds = 7 * 24 * 3600;
-kube::ReflectorOptions watch_of(const ResourceType& type, const std::string& ns) {
-  kube::ReflectorOptions options;
-  options.type = type;
-  options.ns = ns;
+
+kube::ReflectorOptions watch_of_gates(const ResourceType& type, const std::string& ns) {
+  kube::ReflectorOptions options = kube::watch_of(type, ns);
   options.query.emplace_back("labelSelector", std::string(gate_label));
   return options;
 }
@@ -89,8 +89,8 @@ GateJobs::GateJobs(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWa
     : api_(api),
       loop_(loop),
       options_(std::move(options)),
-      jobs_(api, loop, random, log, watch.context(), watch_of(resource::jobs, options_.ns)),
-      pods_(api, loop, random, log, watch.context(), watch_of(resource::pods, options_.ns)) {
+      jobs_(api, loop, random, log, watch.context(), watch_of_gates(resource::jobs, options_.ns)),
+      pods_(api, loop, random, log, watch.context(), watch_of_gates(resource::pods, options_.ns)) {
   jobs_.cache.on_change([this](const auto&) {
     if (listener_) listener_();
   });

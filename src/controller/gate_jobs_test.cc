@@ -4,10 +4,10 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::gate_jobs_test {
 namespace {
 
-class GateJobsTest : public testing::Test {
+class GateJobsTest : public ::testing::Test {
  protected:
   GateJobsTest() {
     one.lead();
@@ -225,4 +225,4 @@ TEST_F(GateJobsTest, KindsThatAskSomebodyAreNotItsBusiness) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::gate_jobs_test

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "kube/typed.h"
+
 namespace lockstep::controller {
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::gate_questions_test {
 namespace {
 
 using rollout::Outcome;
@@ -24,7 +24,7 @@ class FakeAsker final : public GateAsker {
   Loop& loop_;
 };
 
-class GateQuestionsTest : public testing::Test {
+class GateQuestionsTest : public ::testing::Test {
  protected:
   GateQuestionsTest() {
     one.base_options.fleet.rollouts.enabled = true;
@@ -123,4 +123,4 @@ TEST_F(GateQuestionsTest, WithoutAnybodyToAskItIsInconclusive) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::gate_questions_test

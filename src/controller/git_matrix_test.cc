@@ -7,7 +7,7 @@
 #include "git/git_test_util.h"
 #include "rollout/matrix_file.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::git_matrix_test {
 namespace {
 
 std::string matrix(const std::string& current, const std::string& canary) {
@@ -121,4 +121,4 @@ TEST(GitMatrix, AnswersOnTheLoopAndEndsWhatRunsWhenItGoes) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::git_matrix_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::controller {
+namespace lockstep::controller::http_request_head_test {
 namespace {
 
 TEST(RequestHead, EndsWithAnEmptyLine) {
@@ -72,4 +72,4 @@ TEST(RequestHead, KeepsTheQueryAndTheHeaders) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::http_request_head_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::controller {
+namespace lockstep::controller::listening_socket_test {
 namespace {
 
 TEST(ListeningSocket, TakesAFreePortAndKnowsWhetherOnlyThisMachineReachesIt) {
@@ -34,4 +34,4 @@ TEST(ListeningSocket, APortThatIsTakenIsAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::listening_socket_test

@@ -7,7 +7,7 @@
 
 #include "git/git_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::matrix_log_test {
 namespace {
 
 using rollout::MatrixReport;
@@ -115,4 +115,4 @@ TEST(MatrixLog, AnswersOnTheLoop) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::matrix_log_test

@@ -4,7 +4,7 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::metrics_test {
 namespace {
 
 struct Scene {
@@ -189,4 +189,4 @@ TEST(Metrics, EveryMetricIsNamedOnceAndTheTextIsTheSameEachTime) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::metrics_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::controller {
+namespace lockstep::controller::metrics_text_test {
 namespace {
 
 TEST(MetricsText, WritesHelpTypeAndSamples) {
@@ -34,4 +34,4 @@ TEST(MetricsText, NumbersThatAreNoneHaveTheirNames) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::metrics_text_test

@@ -6,7 +6,7 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::notice_source_test {
 namespace {
 
 // Takes everything, and remembers it.
@@ -172,4 +172,4 @@ TEST(NoticeSource, TellsOfARolloutThatChangesItsPhase) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::notice_source_test

@@ -4,7 +4,7 @@
 
 #include "controller/watched_fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::pool_rules_test {
 namespace {
 
 TEST(PoolRules, InItsOwnKeyDomainTheOperatorIsARivalWhateverItsPolicy) {
@@ -64,4 +64,4 @@ TEST(PoolRules, InOurKeyDomainTheOperatorIsARivalWhileItUpgradesItself) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::pool_rules_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::controller {
+namespace lockstep::controller::renewals_test {
 namespace {
 
 using Uids = std::vector<Text>;
@@ -17,7 +17,7 @@ Pod pod_of_plugin(std::string_view uid) {
 }
 
 // A node with a ready driver, and pods of one DaemonSet.
-class RenewalsTest : public testing::Test {
+class RenewalsTest : public ::testing::Test {
  protected:
   RenewalsTest() {
     node_->meta.name = "gpu-1";
@@ -115,4 +115,4 @@ TEST_F(RenewalsTest, ForgetsANode) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::renewals_test

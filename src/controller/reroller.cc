@@ -11,15 +11,13 @@ namespace lockstep::controller {
 namespace {
 
 // Changes come in bursts: one look for all of a moment.
-constexpr Duration moment = milliseconds(200);
+constexpr Duration burst = milliseconds(200);
 // Nothing tells when a watch opens or breaks.
-constexpr Duration heartbeat = seconds(1);
+constexpr Duration reroll_heartbeat = seconds(1);
 
-kube::ReflectorOptions watch_of(const ResourceType& type, std::string ns = {}) {
-  kube::ReflectorOptions options;
-  options.type = type;
-  options.ns = std::move(ns);
-  // Twenty minutes are all there is: no half minute of them for waiting.
+// Twenty minutes are all there is: no half minute of them for waiting.
+kube::ReflectorOptions impatient_watch_of(const ResourceType& type, std::string ns = {}) {
+  kube::ReflectorOptions options = kube::watch_of(type, std::move(ns));
   options.backoff.maximum = seconds(5);
   return options;
 }
@@ -71,20 +69,20 @@ Reroller::Reroller(kube::Api& api, Loop& loop, Random& random, Log& log, RerollO
       rules_{fleet::Keys(options_.key_domain), options_.plugin_selector, options_.driver_version,
              options_.chart_version},
       say_(std::move(say)),
-      nodes_(api, loop, random, log, context_, watch_of(resource::nodes)),
-      policies_(api, loop, random, log, context_, watch_of(fleet::cluster_policies)),
+      nodes_(api, loop, random, log, context_, impatient_watch_of(resource::nodes)),
+      policies_(api, loop, random, log, context_, impatient_watch_of(fleet::cluster_policies)),
       driver_sets_(api, loop, random, log, context_,
-                   watch_of(resource::daemon_sets, options_.driver_namespace)),
+                   impatient_watch_of(resource::daemon_sets, options_.driver_namespace)),
       driver_pods_(api, loop, random, log, context_,
-                   watch_of(resource::pods, options_.driver_namespace)),
+                   impatient_watch_of(resource::pods, options_.driver_namespace)),
       plugin_sets_(api, loop, random, log, context_,
-                   watch_of(resource::daemon_sets, options_.plugin_namespace)),
+                   impatient_watch_of(resource::daemon_sets, options_.plugin_namespace)),
       plugin_pods_(api, loop, random, log, context_,
-                   watch_of(resource::pods, options_.plugin_namespace)),
+                   impatient_watch_of(resource::pods, options_.plugin_namespace)),
       api_(api),
       backoff_({milliseconds(500), seconds(10), 2.0, 0.5}, random) {
   auto listen = [this](auto& watch) {
-    watch.cache.on_change([this](const auto&) { look_within(moment); });
+    watch.cache.on_change([this](const auto&) { look_within(burst); });
   };
   listen(nodes_);
   listen(policies_);
@@ -92,7 +90,7 @@ Reroller::Reroller(kube::Api& api, Loop& loop, Random& random, Log& log, RerollO
   listen(driver_pods_);
   listen(plugin_sets_);
   listen(plugin_pods_);
-  plugin_pods_.cache.on_settled([this](const ObjectKey&) { look_within(moment); });
+  plugin_pods_.cache.on_settled([this](const ObjectKey&) { look_within(burst); });
 }
 
 template <typename Visit>
@@ -113,7 +111,7 @@ void Reroller::start() {
   driver_pods_.reflector.start();
   plugin_sets_.reflector.start();
   plugin_pods_.reflector.start();
-  look_within(moment);
+  look_within(burst);
 }
 
 bool Reroller::synced() const {
@@ -180,7 +178,7 @@ void Reroller::look_within(Duration delay) {
 
 void Reroller::look() {
   if (outcome_) return;
-  look_within(heartbeat);
+  look_within(reroll_heartbeat);
   if (auto refused = refusal()) return give_up(*refused);
   if (!synced()) {
     if (loop_.uptime() - began_ >= options_.timeout) give_up(unsynced());
@@ -270,7 +268,7 @@ void Reroller::restart(const upgrade::StalePlugin& plugin) {
 
 void Reroller::on_deleted(const upgrade::StalePlugin& plugin, kube::Reply reply) {
   --deletions_in_flight_;
-  look_within(moment);
+  look_within(burst);
   auto answer = kube::document_of(std::move(reply));
   // Gone already, or another one by now: a look will tell.
   bool moved_on = !answer && (answer.error().kind == ErrorKind::not_found ||

@@ -2,7 +2,7 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::reroller_test {
 namespace {
 
 using Kind = RerollOutcome::Kind;
@@ -486,4 +486,4 @@ TEST(Reroller, ItAsksForNothingBeyondItsRolesAndDeletesByUidOnly) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::reroller_test

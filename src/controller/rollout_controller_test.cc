@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::controller {
+namespace lockstep::controller::rollout_controller_test {
 namespace {
 
 TEST(ObjectReverter, SaysWhatItCannotTakeBack) {
@@ -24,4 +24,4 @@ TEST(ObjectReverter, SaysWhatItCannotTakeBack) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::rollout_controller_test

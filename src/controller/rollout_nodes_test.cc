@@ -6,10 +6,10 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::rollout_nodes_test {
 namespace {
 
-class RolloutNodesTest : public testing::Test {
+class RolloutNodesTest : public ::testing::Test {
  protected:
   RolloutNodesTest() {
     // Drivers are looked at for rollouts alone.
@@ -111,4 +111,4 @@ TEST_F(RolloutNodesTest, BothSidesOfABakeAreBusyWhileGpuPodsRun) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::rollout_nodes_test

@@ -14,15 +14,8 @@ namespace {
 constexpr std::string_view revision_annotation = "lockstep.dev/revision";
 constexpr std::string_view wave_prefix = "lockstep-wave-";
 
-kube::ReflectorOptions watch_of(const ResourceType& type, std::string ns = {}) {
-  kube::ReflectorOptions options;
-  options.type = type;
-  options.ns = std::move(ns);
-  return options;
-}
-
 kube::ReflectorOptions watch_of_waves(const std::string& ns) {
-  kube::ReflectorOptions options = watch_of(resource::config_maps, ns);
+  kube::ReflectorOptions options = kube::watch_of(resource::config_maps, ns);
   options.query.emplace_back("labelSelector", std::string(fleet::rollout_label));
   return options;
 }
@@ -79,7 +72,7 @@ bool KnownRollout::covers(const std::string& pool, const std::string& set) const
 
 RolloutWatch::RolloutWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
                            DecodeContext& context, RolloutWatchOptions options)
-    : rollouts(api, loop, random, log, context, watch_of(fleet::driver_rollouts)),
+    : rollouts(api, loop, random, log, context, kube::watch_of(fleet::driver_rollouts)),
       waves(api, loop, random, log, context, watch_of_waves(options.ns)),
       loop_(loop),
       options_(std::move(options)) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::controller {
+namespace lockstep::controller::rollout_watch_test {
 namespace {
 
 KnownRollout rollout_of(rollout::DriverKind kind, const std::string& name) {
@@ -48,4 +48,4 @@ TEST(Wave, IsKeptInAConfigMapOfItsRollout) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::rollout_watch_test

@@ -5,7 +5,7 @@
 #include "kube/fake_api_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::slot_ledger_test {
 namespace {
 
 const ObjectKey ledger_key{"lockstep-system", "lockstep-slots"};
@@ -241,4 +241,4 @@ TEST(SlotLedger, CanBeDestroyedAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::slot_ledger_test

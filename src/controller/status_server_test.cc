@@ -10,7 +10,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::status_server_test {
 namespace {
 
 // Far longer than anything here takes: only a broken server reaches it.
@@ -264,4 +264,4 @@ TEST(StatusServer, CanBeDestroyedWithOpenConnections) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::status_server_test

@@ -50,11 +50,6 @@ Duration pause_after(uint32_t refusals_before, Duration longest) {
                   first_refusal_pause * (int64_t{1} << std::min<uint32_t>(refusals_before, 5)));
 }
 
-ObjectReference reference_to(const Node& node) {
-  // Events about nodes carry the name as uid, as the kubelet's do: kubectl describe looks for it.
-  return {"v1", "Node", "", node.meta.name, node.meta.name, "", ""};
-}
-
 kube::Request removal_request(const upgrade::PodRemoval& removal) {
   const Pod& pod = *removal.pod;
   JsonObject preconditions{{"uid", pod.meta.uid.view()}};
@@ -109,6 +104,8 @@ UpgradeController::UpgradeController(kube::Api& api, Loop& loop, Random& random,
     give_slots();
   });
 }
+
+UpgradeController::~UpgradeController() = default;
 
 void UpgradeController::start() {
   watch_.start();
@@ -336,7 +333,7 @@ void UpgradeController::announce(const Node& node, const upgrade::Decision& deci
   bool said = before != reasons_.end() && before->second.name == decision.reason.name;
   if (decision.patch() == nullptr && said) return;
   for (const auto& event : decision.events) {
-    events_.record(reference_to(node),
+    events_.record(node_reference(node.meta.name),
                    event.warning ? kube::EventType::warning : kube::EventType::normal, event_reason,
                    event.message);
   }

@@ -30,6 +30,7 @@ struct UpgradeOptions {
 class UpgradeController {
  public:
   UpgradeController(kube::Api& api, Loop& loop, Random& random, Log& log, UpgradeOptions options);
+  ~UpgradeController();
   UpgradeController(const UpgradeController&) = delete;
   UpgradeController& operator=(const UpgradeController&) = delete;
 

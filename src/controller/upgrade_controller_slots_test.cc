@@ -4,7 +4,7 @@
 #include "controller/fleet_test_util.h"
 #include "controller/upgrade_controller.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::upgrade_controller_slots_test {
 namespace {
 
 TEST(UpgradeSlots, KilledAnywhereAndStartedAgainItGoesOn) {
@@ -177,4 +177,4 @@ TEST(UpgradeSlots, ASlotOfTheLedgerCountsAlsoForOneWhoWasBehindWhenItWasRead) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::upgrade_controller_slots_test

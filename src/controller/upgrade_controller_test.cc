@@ -4,7 +4,7 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::controller {
+namespace lockstep::controller::upgrade_controller_test {
 namespace {
 
 constexpr std::string_view pod_deletion = "pod-deletion-required";
@@ -429,4 +429,4 @@ TEST(UpgradeController, LosesNoPatchToTheTaintThatItsCordonBrings) {
 }
 
 }  // namespace
-}  // namespace lockstep::controller
+}  // namespace lockstep::controller::upgrade_controller_test

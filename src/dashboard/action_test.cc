@@ -4,7 +4,7 @@
 
 #include "rollout/rollout_view.h"
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::action_test {
 namespace {
 
 constexpr Time now = Time::from_unix(1'800'000'000);
@@ -91,4 +91,4 @@ TEST(Action, ALineStaysALineAndWhole) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::action_test

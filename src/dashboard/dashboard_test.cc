@@ -6,7 +6,7 @@
 #include "dashboard/page_client_test_util.h"
 #include "data/gzip.h"
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::dashboard_test {
 namespace {
 
 class TestSource final : public Source {
@@ -168,4 +168,4 @@ TEST(Dashboard, DoesOnlySoMuchAtOnce) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::dashboard_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::event_ring_test {
 namespace {
 
 TEST(EventRing, GivesWhatCameAfterANumber) {
@@ -45,4 +45,4 @@ TEST(EventRing, KnowsItsOwnIdsOnly) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::event_ring_test

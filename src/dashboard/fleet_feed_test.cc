@@ -6,7 +6,7 @@
 #include "controller/fleet_test_util.h"
 #include "rollout/bake_record.h"
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::fleet_feed_test {
 namespace {
 
 using controller::FleetSetup;
@@ -200,4 +200,4 @@ TEST(FleetFeed, ShowsABakeInNumbers) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::fleet_feed_test

@@ -8,10 +8,6 @@ namespace lockstep::dashboard {
 
 namespace {
 
-constexpr int64_t nanoseconds_per_millisecond = 1'000'000;
-
-int64_t milliseconds_of(Time time) { return time.unix_nanoseconds / nanoseconds_per_millisecond; }
-
 // Bits of a row, as web/src/model.ts reads them.
 unsigned flags_of(const NodeRow& row) {
   return (row.cordoned ? 1U : 0U) | (row.ready ? 0U : 2U) | (row.skipped ? 4U : 0U) |
@@ -93,7 +89,7 @@ void FleetModel::print_row(const Held& held, std::string& out) const {
 
 std::optional<std::string> FleetModel::take_changes(Time now) {
   if (changed_.empty() && gone_.empty() && changed_parts_.empty()) return std::nullopt;
-  std::string out = fmt::format("{{\"sequence\":{},\"at\":{}", ++sequence_, milliseconds_of(now));
+  std::string out = fmt::format("{{\"sequence\":{},\"at\":{}", ++sequence_, unix_milliseconds(now));
   if (words_sent_ < words_.size()) {
     out += ",\"words\":[";
     for (size_t i = words_sent_; i < words_.size(); ++i) {
@@ -127,7 +123,7 @@ std::optional<std::string> FleetModel::take_changes(Time now) {
 
 std::string FleetModel::snapshot(Time now) const {
   std::string out =
-      fmt::format("{{\"sequence\":{},\"at\":{},\"states\":[", sequence_, milliseconds_of(now));
+      fmt::format("{{\"sequence\":{},\"at\":{},\"states\":[", sequence_, unix_milliseconds(now));
   for (size_t i = 0; i < fleet::all_states.size(); ++i) {
     out += (i == 0 ? "" : ",") + quoted(fleet::display_name(fleet::all_states.at(i)));
   }

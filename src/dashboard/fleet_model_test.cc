@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::fleet_model_test {
 namespace {
 
 using fleet::State;
@@ -127,4 +127,4 @@ TEST(FleetModel, RemembersTheStatesOfANode) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::fleet_model_test

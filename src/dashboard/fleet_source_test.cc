@@ -4,7 +4,7 @@
 
 #include "controller/fleet_test_util.h"
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::fleet_source_test {
 namespace {
 
 using controller::TestFleet;
@@ -104,4 +104,4 @@ TEST(FleetSource, PassesThePlanOn) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::fleet_source_test

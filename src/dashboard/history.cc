@@ -10,8 +10,6 @@ namespace {
 
 constexpr double seconds_per_hour = 3600;
 
-int64_t milliseconds_of(Time time) { return time.unix_nanoseconds / 1'000'000; }
-
 size_t place_of(fleet::State state) { return static_cast<size_t>(state); }
 
 }  // namespace
@@ -55,7 +53,7 @@ void History::sample_the_past(const std::vector<Standing>& nodes, Time now) {
       --sample.counts.at(place_of(fleet::State::unknown));
       ++sample.counts.at(place_of(next->state));
     }
-    sample.at = milliseconds_of(at);
+    sample.at = unix_milliseconds(at);
     samples_.push_back(sample);
   }
 }
@@ -75,7 +73,7 @@ void History::leave(fleet::State state, int64_t gpus_out, Time now) {
 }
 
 void History::note(Time at, uint32_t node, fleet::State from, fleet::State to) {
-  changes_.push_back({milliseconds_of(at), node, from, to});
+  changes_.push_back({unix_milliseconds(at), node, from, to});
   if (changes_.size() <= options_.changes) return;
   changes_.pop_front();
   ++forgotten_;
@@ -86,7 +84,7 @@ void History::sample(Time now) {
   lost_ = lost_until(now);
   lost_at_ = std::max(lost_at_, now);
   next_ = now + interval_;
-  samples_.push_back({milliseconds_of(now), lost_, counts_});
+  samples_.push_back({unix_milliseconds(now), lost_, counts_});
   if (samples_.size() <= options_.samples) return;
   std::vector<Sample> kept;
   for (size_t i = 0; i < samples_.size(); i += 2) kept.push_back(samples_[i]);
@@ -97,7 +95,7 @@ void History::sample(Time now) {
 std::string History::text(Time now, bool with_changes) const {
   std::string out = fmt::format(
       "{{\"began\":{},\"forgotten\":{},\"lost\":{:.3f},\"gpusOut\":{},\"changes\":[",
-      began_.is_set() ? milliseconds_of(began_) : 0, forgotten_, lost_until(now), gpus_out_);
+      began_.is_set() ? unix_milliseconds(began_) : 0, forgotten_, lost_until(now), gpus_out_);
   int64_t last = 0;
   bool first = true;
   for (const Change& change : changes_) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::history_test {
 namespace {
 
 using fleet::State;
@@ -139,4 +139,4 @@ TEST(History, ATimeThatIsMissingOrYetToComeIsNoPast) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::history_test

@@ -16,8 +16,6 @@ using rollout::Slot;
 // A message is evidence, and may be anything: pages get this much of it.
 constexpr size_t longest_message = 4000;
 
-int64_t milliseconds_of(Time time) { return time.unix_nanoseconds / 1'000'000; }
-
 JsonArray changes_of(const rollout::MatrixEntry& entry) {
   JsonArray changes;
   for (const rollout::MatrixChange& change : entry.changes) {
@@ -40,7 +38,7 @@ JsonObject entry_card(const rollout::MatrixEntry& entry) {
   for (const std::string& commit : entry.takes_back) takes_back.emplace_back(commit);
   return {{"commit", entry.commit},
           {"author", entry.author},
-          {"at", milliseconds_of(entry.at)},
+          {"at", unix_milliseconds(entry.at)},
           {"subject", subject},
           {"body", std::string(body.substr(0, length))},
           {"takesBack", std::move(takes_back)},

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::matrix_card_test {
 namespace {
 
 using rollout::Slot;
@@ -59,4 +59,4 @@ TEST(MatrixCard, ALongMessageIsCutBetweenCharacters) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::matrix_card_test

@@ -4,7 +4,7 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::matrix_feed_test {
 namespace {
 
 using Answer = std::function<void(Result<rollout::MatrixReport>)>;
@@ -116,4 +116,4 @@ TEST(MatrixFeed, SeveralAreReadInTurnAndOneThatIsGoneIsForgotten) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::matrix_feed_test

@@ -15,8 +15,6 @@ namespace {
 constexpr size_t most_events = 40;
 constexpr size_t most_pods = 50;
 
-int64_t milliseconds_of(Time time) { return time.unix_nanoseconds / 1'000'000; }
-
 // What becomes of a pod that uses a GPU, in a word, and why.
 JsonObject pod_card(const fleet::PodOnNode& entry, const upgrade::Policy& policy) {
   upgrade::Verdict verdict = upgrade::judge_gpu_pod(entry, policy.pod_deletion);
@@ -94,7 +92,7 @@ Json node_card(const fleet::NodeView& view, const upgrade::Decision& decision,
                   {"os", node.info.os_image.view()},
                   {"kubelet", node.info.kubelet_version.view()}};
   Time since = fleet::state_since(node);
-  if (since.is_set()) card["since"] = milliseconds_of(since);
+  if (since.is_set()) card["since"] = unix_milliseconds(since);
   if (decision.look_again) card["looksAgainSeconds"] = in_seconds(*decision.look_again);
   struct Said {
     std::string_view name;
@@ -118,7 +116,7 @@ Json event_cards(std::vector<Event> events) {
   if (events.size() > most_events) events.resize(most_events);
   JsonArray cards;
   for (const Event& event : events) {
-    cards.push_back(JsonObject{{"at", milliseconds_of(time_of(event))},
+    cards.push_back(JsonObject{{"at", unix_milliseconds(time_of(event))},
                                {"type", event.type.view()},
                                {"reason", event.reason.view()},
                                {"message", event.message.view()},

@@ -4,7 +4,7 @@
 
 #include "dashboard/action.h"
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::node_card_test {
 namespace {
 
 fleet::NodeView view_of(Node node) {
@@ -65,4 +65,4 @@ TEST(NodeCard, EventsTheNewestFirstAndNotAll) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::node_card_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::page_request_test {
 namespace {
 
 PageRequest request(const std::string& text) {
@@ -84,4 +84,4 @@ TEST(PageRequest, EveryAnswerIsProtected) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::page_request_test

@@ -4,7 +4,7 @@
 
 #include "dashboard/page_client_test_util.h"
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::page_server_test {
 namespace {
 
 struct Scene {
@@ -162,4 +162,4 @@ TEST(PageServer, TheOldestMakesRoom) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::page_server_test

@@ -6,7 +6,7 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::person_test {
 namespace {
 
 // Answers as a cluster in which Ada may do some things.
@@ -104,4 +104,4 @@ TEST(Person, WhatTheClusterRefusesIsNotDone) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::person_test

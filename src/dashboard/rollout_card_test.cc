@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dashboard {
+namespace lockstep::dashboard::rollout_card_test {
 namespace {
 
 constexpr Time began = Time::from_unix(1'800'000'000);
@@ -77,4 +77,4 @@ TEST(RolloutCard, SaysWhatWasDecidedByWhomTheLastOnly) {
 }
 
 }  // namespace
-}  // namespace lockstep::dashboard
+}  // namespace lockstep::dashboard::rollout_card_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::gzip_test {
 namespace {
 
 TEST(Gzip, PiecesComeBackTogether) {
@@ -31,4 +31,4 @@ TEST(Gunzip, RefusesWhatIsBrokenOrTooMuch) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::gzip_test

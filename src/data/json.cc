@@ -200,6 +200,30 @@ Json* find(Json& value, std::string_view key) {
   return object == nullptr ? nullptr : object->if_contains(key);
 }
 
+Json counts_to_json(const std::map<std::string, int64_t>& counts) {
+  JsonObject json;
+  for (const auto& [name, count] : counts) json[name] = count;
+  return json;
+}
+
+const JsonArray* array_of(const Json* value) {
+  return value == nullptr ? nullptr : value->if_array();
+}
+
+JsonArray texts_to_json(const std::vector<std::string>& texts) {
+  JsonArray json;
+  for (const std::string& text : texts) json.emplace_back(text);
+  return json;
+}
+
+std::vector<std::string> texts_at(const Json& value, std::string_view key) {
+  std::vector<std::string> texts;
+  const Json* list = find(value, key);
+  if (list == nullptr || !list->is_array()) return texts;
+  for (const Json& item : list->get_array()) texts.emplace_back(as_text(&item));
+  return texts;
+}
+
 std::string_view as_text(const Json* value) {
   if (value == nullptr || !value->is_string()) return {};
   return value->get_string().view();

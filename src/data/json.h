@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "data/json_value.h"
@@ -52,6 +54,16 @@ template <typename... Keys>
 std::string_view text_at(const Json& value, Keys... keys) {
   return as_text(find(value, keys...));
 }
+template <typename... Keys>
+std::string string_at(const Json& value, Keys... keys) {
+  return std::string(text_at(value, keys...));
+}
+Json counts_to_json(const std::map<std::string, int64_t>& counts);
+// Null when it is no list, or nothing.
+const JsonArray* array_of(const Json* value);
+JsonArray texts_to_json(const std::vector<std::string>& texts);
+// The strings of a list; what is no string is "". Empty when there is no such list.
+std::vector<std::string> texts_at(const Json& value, std::string_view key);
 
 // The child object, made when it is missing or null; replaces any other type.
 JsonObject& ensure_object(JsonObject& parent, std::string_view key);

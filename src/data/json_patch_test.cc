@@ -4,7 +4,7 @@
 #include "data/json_arbitrary.h"
 #include "data/patch.h"
 
-namespace lockstep {
+namespace lockstep::json_patch_test {
 namespace {
 
 struct Case {
@@ -227,4 +227,4 @@ RC_GTEST_PROP(JsonPatch, IsAllOrNothing, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::json_patch_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::json_pointer_test {
 namespace {
 
 TEST(JsonPointer, ParsesNamesAndEscapes) {
@@ -38,4 +38,4 @@ TEST(JsonPointer, SaysWhereTheWayEnds) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::json_pointer_test

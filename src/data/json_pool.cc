@@ -10,7 +10,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr size_t step = 16;  // malloc's alignment
+constexpr size_t alignment = 16;  // as malloc's
 constexpr size_t largest = 4096;
 constexpr size_t chunk_size = 256 << 10;
 
@@ -20,7 +20,7 @@ struct FreeBlock {
 
 // One per thread, without a destructor: documents may be dropped after everything else is gone.
 struct FreeLists {
-  std::array<FreeBlock*, largest / step + 1> by_size;
+  std::array<FreeBlock*, largest / alignment + 1> by_size;
   std::byte* fresh;
   size_t fresh_size;
 };
@@ -32,7 +32,7 @@ void* carve(size_t size) {
   if (lists.fresh_size < size) {
     // What is left of the last chunk is a free block of its own size.
     if (lists.fresh_size > 0) {
-      FreeBlock*& first = lists.by_size[lists.fresh_size / step];
+      FreeBlock*& first = lists.by_size[lists.fresh_size / alignment];
       first = new (lists.fresh) FreeBlock{first};
     }
     lists.fresh = static_cast<std::byte*>(::operator new(chunk_size));
@@ -48,9 +48,9 @@ void* carve(size_t size) {
 
 void* take_json_block(size_t size) {
   if (is_foreign(size)) return ::operator new(size);
-  const size_t steps = (size + step - 1) / step;
+  const size_t steps = (size + alignment - 1) / alignment;
   FreeBlock*& first = lists.by_size[steps];
-  if (first == nullptr) return carve(steps * step);
+  if (first == nullptr) return carve(steps * alignment);
   FreeBlock* block = first;
   first = block->next;
   return block;
@@ -61,7 +61,7 @@ void give_json_block(void* block, size_t size) noexcept {
     ::operator delete(block);
     return;
   }
-  FreeBlock*& first = lists.by_size[(size + step - 1) / step];
+  FreeBlock*& first = lists.by_size[(size + alignment - 1) / alignment];
   first = new (block) FreeBlock{first};
 }
 

@@ -9,7 +9,7 @@
 
 #include "data/json.h"
 
-namespace lockstep {
+namespace lockstep::json_pool_test {
 
 namespace {
 
@@ -60,4 +60,4 @@ TEST(JsonPool, AnotherThreadMayDropADocument) {
 
 }  // namespace
 
-}  // namespace lockstep
+}  // namespace lockstep::json_pool_test

@@ -10,8 +10,6 @@ namespace lockstep {
 
 namespace {
 
-constexpr std::string_view ends_early = "the JSON ends too early";
-
 void append_utf8(std::string& out, uint32_t code_point) {
   const auto continuation = [&](int shift) {
     out += static_cast<char>(0x80 | ((code_point >> shift) & 0x3f));
@@ -85,7 +83,7 @@ void JsonReader::mismatch(std::string_view wanted) {
 bool JsonReader::to_value() {
   if (failed_) return false;
   at_ = skip_json_space(at_, bytes_end_);
-  if (at_ == bytes_end_) fail_at(at_, ends_early);
+  if (at_ == bytes_end_) fail_at(at_, json_ends_early);
   return !failed_;
 }
 
@@ -259,7 +257,7 @@ Json JsonReader::tree() {
 
 const char* JsonReader::skip_value(const char* at) {
   at = skip_json_space(at, bytes_end_);
-  if (at == bytes_end_) return fail_at(at, ends_early);
+  if (at == bytes_end_) return fail_at(at, json_ends_early);
   switch (*at) {
     case '"':
       return skip_string(at + 1);
@@ -288,13 +286,13 @@ const char* JsonReader::skip_object(const char* at) {
   at = skip_json_space(at, bytes_end_);
   if (at != bytes_end_ && *at == '}') return at + 1;
   while (true) {
-    if (at == bytes_end_) return fail_at(at, ends_early);
+    if (at == bytes_end_) return fail_at(at, json_ends_early);
     if (*at != '"') return fail_at(at, "expected a key in quotes");
     if ((at = skip_string(at + 1)) == nullptr) return nullptr;
     if ((at = skip_colon(at)) == nullptr) return nullptr;
     if ((at = skip_value(at)) == nullptr) return nullptr;
     at = skip_json_space(at, bytes_end_);
-    if (at == bytes_end_) return fail_at(at, ends_early);
+    if (at == bytes_end_) return fail_at(at, json_ends_early);
     if (*at == '}') return at + 1;
     if (*at != ',') return fail_at(at, "expected ',' or '}'");
     at = skip_json_space(at + 1, bytes_end_);
@@ -307,7 +305,7 @@ const char* JsonReader::skip_array(const char* at) {
   while (true) {
     if ((at = skip_value(at)) == nullptr) return nullptr;
     at = skip_json_space(at, bytes_end_);
-    if (at == bytes_end_) return fail_at(at, ends_early);
+    if (at == bytes_end_) return fail_at(at, json_ends_early);
     if (*at == ']') return at + 1;
     if (*at != ',') return fail_at(at, "expected ',' or ']'");
     ++at;
@@ -316,7 +314,7 @@ const char* JsonReader::skip_array(const char* at) {
 
 const char* JsonReader::skip_colon(const char* at) {
   at = skip_json_space(at, bytes_end_);
-  if (at == bytes_end_) return fail_at(at, ends_early);
+  if (at == bytes_end_) return fail_at(at, json_ends_early);
   if (*at != ':') return fail_at(at, "expected ':'");
   return at + 1;
 }
@@ -330,7 +328,7 @@ const char* JsonReader::skip_string(const char* at) {
 // Goes on from the first byte that is not plain text.
 const char* JsonReader::skip_string_specials(const char* at) {
   for (;; at = find_special(at, bytes_end_)) {
-    if (at == bytes_end_) return fail_at(at, ends_early);
+    if (at == bytes_end_) return fail_at(at, json_ends_early);
     if (*at == '"') return at + 1;
     if (*at == '\\') {
       const EscapeEnd escape = read_json_escape(at + 1, bytes_end_);
@@ -369,7 +367,7 @@ const char* JsonReader::read_string(const char* at, std::string_view& text, std:
 
 const char* JsonReader::skip_word(const char* at, std::string_view word) {
   for (const char wanted : word) {
-    if (at == bytes_end_) return fail_at(at, ends_early);
+    if (at == bytes_end_) return fail_at(at, json_ends_early);
     if (*at != wanted) return fail_at(at, fmt::format("expected '{}'", word));
     ++at;
   }

@@ -5,7 +5,7 @@
 
 #include "data/json_arbitrary.h"
 
-namespace lockstep {
+namespace lockstep::json_reader_test {
 namespace {
 
 bool accepts(std::string_view text) {
@@ -297,4 +297,4 @@ RC_GTEST_PROP(JsonReader, ReadsTheParsersTree, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::json_reader_test

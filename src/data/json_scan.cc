@@ -8,8 +8,6 @@ namespace lockstep {
 
 namespace {
 
-constexpr const char* ends_early = "the JSON ends too early";
-
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 int hex_digit(char c) {
@@ -23,7 +21,7 @@ int hex_digit(char c) {
 EscapeEnd read_utf16_unit(const char* at, const char* end) {
   uint32_t unit = 0;
   for (int i = 0; i < 4; ++i, ++at) {
-    if (at == end) return {at, ends_early, 0};
+    if (at == end) return {at, json_ends_early, 0};
     const int digit = hex_digit(*at);
     if (digit < 0) return {at, "not a hexadecimal digit", 0};
     unit = unit * 16 + static_cast<uint32_t>(digit);
@@ -40,7 +38,7 @@ EscapeEnd read_utf16(const char* at, const char* end) {
   if (first.code_point > 0xdbff) return {at, lone, 0};
   at = first.at;
   for (const char wanted : {'\\', 'u'}) {
-    if (at == end) return {at, ends_early, 0};
+    if (at == end) return {at, json_ends_early, 0};
     if (*at != wanted) return {at, lone, 0};
     ++at;
   }
@@ -75,7 +73,7 @@ const char* end_of_utf8_sequence(const char* at, const char* end) {
 }
 
 EscapeEnd read_json_escape(const char* at, const char* end) {
-  if (at == end) return {at, ends_early, 0};
+  if (at == end) return {at, json_ends_early, 0};
   switch (*at) {
     case '"':
     case '\\':
@@ -102,7 +100,7 @@ NumberEnd end_of_json_number(const char* at, const char* end) {
   const char* const start = at;
   constexpr const char* digit_wanted = "expected a digit";
   if (*at == '-') ++at;
-  if (at == end) return {at, ends_early, false};
+  if (at == end) return {at, json_ends_early, false};
   if (!is_json_digit(*at)) return {at, digit_wanted, false};
   at = *at == '0' ? at + 1 : skip_digits(at, end);
   bool is_integer = true;
@@ -110,7 +108,7 @@ NumberEnd end_of_json_number(const char* at, const char* end) {
     is_integer = false;
     const char* fraction = at + 1;
     at = skip_digits(fraction, end);
-    if (at == fraction) return {at, at == end ? ends_early : digit_wanted, false};
+    if (at == fraction) return {at, at == end ? json_ends_early : digit_wanted, false};
   }
   const bool has_exponent = at != end && (*at == 'e' || *at == 'E');
   if (has_exponent) {
@@ -119,7 +117,7 @@ NumberEnd end_of_json_number(const char* at, const char* end) {
     if (at != end && (*at == '+' || *at == '-')) ++at;
     const char* exponent = at;
     at = skip_digits(exponent, end);
-    if (at == exponent) return {at, at == end ? ends_early : digit_wanted, false};
+    if (at == exponent) return {at, at == end ? json_ends_early : digit_wanted, false};
   }
   // Only these can be out of a double's range, and few numbers are like that.
   const std::string_view text(start, static_cast<size_t>(at - start));

@@ -12,6 +12,8 @@
 
 namespace lockstep {
 
+inline constexpr const char* json_ends_early = "the JSON ends too early";
+
 inline bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 inline bool is_json_digit(char c) { return c >= '0' && c <= '9'; }
 

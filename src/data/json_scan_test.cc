@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::json_scan_test {
 namespace {
 
 // Sixteen bytes at a time or one by one: the place of the special byte must not matter.
@@ -39,4 +39,4 @@ TEST(JsonScan, Numbers) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::json_scan_test

@@ -7,7 +7,7 @@
 
 #include "data/json_arbitrary.h"
 
-namespace lockstep {
+namespace lockstep::json_test {
 namespace {
 
 Json parsed(std::string_view text) {
@@ -144,4 +144,4 @@ RC_GTEST_PROP(DeepMerge, TwiceIsOnce, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::json_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::json_text_test {
 namespace {
 
 TEST(JsonText, LinesAndColumnsCountFromOne) {
@@ -30,4 +30,4 @@ TEST(JsonText, TooLargeIsNothingAndTooSmallIsZero) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::json_text_test

@@ -12,7 +12,7 @@
 #include "data/json.h"
 #include "data/json_arbitrary.h"
 
-namespace lockstep {
+namespace lockstep::json_value_test {
 namespace {
 
 TEST(JsonValue, ACopyIsTheSameMemoryUntilOneChanges) {
@@ -138,4 +138,4 @@ RC_GTEST_PROP(JsonValue, CopiesAreApart, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::json_value_test

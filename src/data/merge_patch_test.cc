@@ -4,7 +4,7 @@
 #include "data/json_arbitrary.h"
 #include "data/patch.h"
 
-namespace lockstep {
+namespace lockstep::merge_patch_test {
 namespace {
 
 struct Case {
@@ -101,4 +101,4 @@ TEST(MergePatch, WhatItDoesNotChangeStaysShared) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::merge_patch_test

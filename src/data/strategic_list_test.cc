@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::strategic_list_test {
 namespace {
 
 JsonArray list(std::string_view text) { return parse_json(text)->get_array(); }
@@ -41,4 +41,4 @@ TEST(StrategicList, PrimitivesByValue) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::strategic_list_test

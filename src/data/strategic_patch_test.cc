@@ -6,7 +6,7 @@
 #include "data/json_arbitrary.h"
 #include "data/patch.h"
 
-namespace lockstep {
+namespace lockstep::strategic_patch_test {
 namespace {
 
 // A few of a Pod's fields.
@@ -280,4 +280,4 @@ TEST(StrategicPatch, WhatItDoesNotChangeStaysShared) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::strategic_patch_test

@@ -5,7 +5,7 @@
 #include "data/json_arbitrary.h"
 #include "data/json_reader.h"
 
-namespace lockstep {
+namespace lockstep::tree_reader_test {
 namespace {
 
 // Everything a decoder can ask, as one line of text.
@@ -60,4 +60,4 @@ RC_GTEST_PROP(TreeReader, GivesTheTreeItself, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::tree_reader_test

@@ -4,7 +4,7 @@
 #include "base/strings.h"
 #include "data/yaml.h"
 
-namespace lockstep {
+namespace lockstep::yaml_edit_test {
 namespace {
 
 std::vector<std::string> path_of(std::string_view text) {
@@ -185,4 +185,4 @@ TEST(YamlEdit, any_value_fits_anywhere) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::yaml_edit_test

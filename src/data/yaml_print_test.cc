@@ -3,7 +3,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep {
+namespace lockstep::yaml_print_test {
 namespace {
 
 TEST(YamlPrint, looks_like_kubectl) {
@@ -207,4 +207,4 @@ TEST(YamlPrint, no_nasty_string_changes_its_type) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::yaml_print_test

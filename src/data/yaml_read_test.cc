@@ -5,7 +5,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep {
+namespace lockstep::yaml_read_test {
 namespace {
 
 struct ReadCase {
@@ -202,4 +202,4 @@ TEST(YamlRead, order_of_keys_is_kept_and_merged_keys_stand_where_the_merge_is) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::yaml_read_test

@@ -28,8 +28,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }

@@ -9,7 +9,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::yaml {
+namespace lockstep::yaml::yaml_scalar_test {
 namespace {
 
 // Facts, not opinions: what sigs.k8s.io/yaml 1.4.0 and 1.6.0 (YAMLToJSON), which Helm and kubectl
@@ -279,4 +279,4 @@ TEST(YamlScalar, floats_are_printed_as_floats) {
 }
 
 }  // namespace
-}  // namespace lockstep::yaml
+}  // namespace lockstep::yaml::yaml_scalar_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::yaml {
+namespace lockstep::yaml::yaml_style_test {
 namespace {
 
 using namespace std::string_literals;
@@ -97,9 +97,9 @@ TEST(YamlStyle, strings_that_need_quotes) {
       "\xFF",
   };
   for (const std::string& text : cases) {
-    EXPECT_FALSE(is_safe_plain(text)) << testing::PrintToString(text);
+    EXPECT_FALSE(is_safe_plain(text)) << ::testing::PrintToString(text);
     const char first = print_string(text).front();
-    EXPECT_TRUE(first == '"' || first == '\'') << testing::PrintToString(text);
+    EXPECT_TRUE(first == '"' || first == '\'') << ::testing::PrintToString(text);
   }
 }
 
@@ -168,11 +168,11 @@ TEST(YamlStyle, blocks) {
       {"a\xFF\n", std::nullopt},
   };
   for (const Case& test : cases) {
-    EXPECT_EQ(print_block(test.text, 2, 2), test.expected) << testing::PrintToString(test.text);
+    EXPECT_EQ(print_block(test.text, 2, 2), test.expected) << ::testing::PrintToString(test.text);
   }
   EXPECT_EQ(print_block(" a\nb\n", 2, 0), std::nullopt);  // where the depth is not known
   EXPECT_EQ(print_block("a\nb\n", 4, 2, "\r\n"), "|\r\n    a\r\n    b");
 }
 
 }  // namespace
-}  // namespace lockstep::yaml
+}  // namespace lockstep::yaml::yaml_style_test

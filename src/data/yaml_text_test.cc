@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::yaml {
+namespace lockstep::yaml::yaml_text_test {
 namespace {
 
 using namespace std::string_literals;
@@ -32,8 +32,8 @@ TEST(YamlText, decodes_utf8) {
   };
   for (const Case& test : cases) {
     const CodePoint found = decode_utf8(test.text, 0);
-    EXPECT_EQ(found.value, test.value) << testing::PrintToString(test.text);
-    EXPECT_EQ(found.size, test.size) << testing::PrintToString(test.text);
+    EXPECT_EQ(found.value, test.value) << ::testing::PrintToString(test.text);
+    EXPECT_EQ(found.size, test.size) << ::testing::PrintToString(test.text);
   }
 }
 
@@ -66,7 +66,7 @@ TEST(YamlText, refuses_bad_bytes_with_their_place) {
   };
   for (const Case& test : cases) {
     const auto result = check_characters(test.text, "f");
-    ASSERT_FALSE(result) << testing::PrintToString(test.text);
+    ASSERT_FALSE(result) << ::testing::PrintToString(test.text);
     EXPECT_EQ(result.error().kind, ErrorKind::invalid);
     EXPECT_EQ(result.error().place, test.place);
     EXPECT_NE(result.error().message.find(test.message), std::string::npos)
@@ -84,4 +84,4 @@ TEST(YamlText, a_place_without_a_name_has_no_colon_before_it) {
 }
 
 }  // namespace
-}  // namespace lockstep::yaml
+}  // namespace lockstep::yaml::yaml_text_test

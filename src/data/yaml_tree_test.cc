@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::yaml {
+namespace lockstep::yaml::yaml_tree_test {
 namespace {
 
 const Node& child(const Tree& tree, size_t index) {
@@ -74,4 +74,4 @@ TEST(YamlTree, properties_are_skipped) {
 }
 
 }  // namespace
-}  // namespace lockstep::yaml
+}  // namespace lockstep::yaml::yaml_tree_test

@@ -7,7 +7,7 @@
 #include "data/yaml.h"
 #include "deploy/manifest_kinds.h"
 
-namespace lockstep::deploy {
+namespace lockstep::deploy::chart_test {
 namespace {
 
 ChartFiles small_chart() {
@@ -137,4 +137,4 @@ TEST(Chart, OursIsInsideTheProgramWithAllItsObjects) {
 }
 
 }  // namespace
-}  // namespace lockstep::deploy
+}  // namespace lockstep::deploy::chart_test

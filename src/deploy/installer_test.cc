@@ -12,10 +12,10 @@
 #include "world/random.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::deploy {
+namespace lockstep::deploy::installer_test {
 namespace {
 
-struct Installer : testing::Test {
+struct Installer : ::testing::Test {
   Installer() {
     make(resource::namespaces, "{apiVersion: v1, kind: Namespace, metadata: {name: default}}");
   }
@@ -204,4 +204,4 @@ TEST(MissingOfDeployment, SaysWhatItWaitsFor) {
 }
 
 }  // namespace
-}  // namespace lockstep::deploy
+}  // namespace lockstep::deploy::installer_test

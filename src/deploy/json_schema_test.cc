@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::deploy {
+namespace lockstep::deploy::json_schema_test {
 namespace {
 
 std::string check(std::string_view schema, std::string_view value) {
@@ -64,4 +64,4 @@ TEST(JsonSchema, AWordThatIsNotKnownIsAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep::deploy
+}  // namespace lockstep::deploy::json_schema_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::deploy {
+namespace lockstep::deploy::manifest_kinds_test {
 namespace {
 
 Json object(std::string_view api_version, std::string_view kind) {
@@ -35,4 +35,4 @@ TEST(ManifestKinds, AnObjectIsNamedAsPeopleNameIt) {
 }
 
 }  // namespace
-}  // namespace lockstep::deploy
+}  // namespace lockstep::deploy::manifest_kinds_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::deploy {
+namespace lockstep::deploy::template_functions_test {
 namespace {
 
 // `arguments` as a JSON list.
@@ -68,4 +68,4 @@ TEST(TemplateFunctions, NumbersWithAFractionHaveNoText) {
 }
 
 }  // namespace
-}  // namespace lockstep::deploy
+}  // namespace lockstep::deploy::template_functions_test

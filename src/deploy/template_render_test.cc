@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::deploy {
+namespace lockstep::deploy::template_render_test {
 namespace {
 
 Json sample() {
@@ -64,4 +64,4 @@ TEST(TemplateRender, WhatIsMissingIsAnErrorAndNotEmptyText) {
 }
 
 }  // namespace
-}  // namespace lockstep::deploy
+}  // namespace lockstep::deploy::template_render_test

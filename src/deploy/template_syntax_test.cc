@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::deploy {
+namespace lockstep::deploy::template_syntax_test {
 namespace {
 
 std::string problem(std::string_view text) {
@@ -73,4 +73,4 @@ TEST(TemplateSyntax, VariablesAreNotKnown) {
 }
 
 }  // namespace
-}  // namespace lockstep::deploy
+}  // namespace lockstep::deploy::template_syntax_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::deploy {
+namespace lockstep::deploy::template_words_test {
 namespace {
 
 std::string shown(std::string_view text) {
@@ -61,4 +61,4 @@ TEST(TemplateWords, AnActionIsSplitIntoItsWords) {
 }
 
 }  // namespace
-}  // namespace lockstep::deploy
+}  // namespace lockstep::deploy::template_words_test

@@ -2,7 +2,7 @@
 
 #include "doctor/doctor_test_util.h"
 
-namespace lockstep::doctor {
+namespace lockstep::doctor::access_checks_test {
 namespace {
 
 TEST(RightsCheck, OneThatIsMissingIsNamed) {
@@ -85,4 +85,4 @@ TEST(WebhooksCheck, OneThatFailsOpenOrIsNotAskedIsFine) {
 }
 
 }  // namespace
-}  // namespace lockstep::doctor
+}  // namespace lockstep::doctor::access_checks_test

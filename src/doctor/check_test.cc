@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::doctor {
+namespace lockstep::doctor::check_test {
 namespace {
 
 TEST(Check, OnlyWhatIsWrongFailsUnlessStrict) {
@@ -43,4 +43,4 @@ TEST(Check, NamesAreCountedAndCutOff) {
 }
 
 }  // namespace
-}  // namespace lockstep::doctor
+}  // namespace lockstep::doctor::check_test

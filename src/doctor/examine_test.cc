@@ -4,7 +4,7 @@
 
 #include "doctor/doctor_test_util.h"
 
-namespace lockstep::doctor {
+namespace lockstep::doctor::examine_test {
 namespace {
 
 TEST(Examine, AHealthyClusterIsFineThroughout) {
@@ -31,4 +31,4 @@ TEST(Examine, WhatCouldNotBeReadIsSaidAndNeverFine) {
 }
 
 }  // namespace
-}  // namespace lockstep::doctor
+}  // namespace lockstep::doctor::examine_test

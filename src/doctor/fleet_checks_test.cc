@@ -2,7 +2,7 @@
 
 #include "doctor/doctor_test_util.h"
 
-namespace lockstep::doctor {
+namespace lockstep::doctor::fleet_checks_test {
 namespace {
 
 TEST(Rivals, NvidiasControllerAndASecondOfOurs) {
@@ -177,4 +177,4 @@ drivers:
 }
 
 }  // namespace
-}  // namespace lockstep::doctor
+}  // namespace lockstep::doctor::fleet_checks_test

@@ -2,7 +2,7 @@
 
 #include "doctor/doctor_test_util.h"
 
-namespace lockstep::doctor {
+namespace lockstep::doctor::node_checks_test {
 namespace {
 
 NodeFacts healthy_node() {
@@ -78,4 +78,4 @@ TEST(NodeChecks, TheVersionInALibrarysName) {
 }
 
 }  // namespace
-}  // namespace lockstep::doctor
+}  // namespace lockstep::doctor::node_checks_test

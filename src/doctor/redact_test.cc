@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::doctor {
+namespace lockstep::doctor::redact_test {
 namespace {
 
 std::string redacted(std::string_view text) {
@@ -96,4 +96,4 @@ RC_GTEST_PROP(Redact, WhatIsCleanStaysAsItIs, (const std::string& text)) {
 }
 
 }  // namespace
-}  // namespace lockstep::doctor
+}  // namespace lockstep::doctor::redact_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::doctor {
+namespace lockstep::doctor::rights_test {
 namespace {
 
 TEST(Rights, AReviewAsksForOneThing) {
@@ -54,4 +54,4 @@ TEST(Rights, AreThoseOfEveryRoleOneByOne) {
 }
 
 }  // namespace
-}  // namespace lockstep::doctor
+}  // namespace lockstep::doctor::rights_test

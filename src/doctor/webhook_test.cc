@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::doctor {
+namespace lockstep::doctor::webhook_test {
 namespace {
 
 Json parsed(std::string_view text) {
@@ -80,4 +80,4 @@ TEST(ReadyServices, AreThoseWithAReadyAddress) {
 }
 
 }  // namespace
-}  // namespace lockstep::doctor
+}  // namespace lockstep::doctor::webhook_test

@@ -13,7 +13,7 @@ namespace {
 
 // The oldest that has all that we write: every runtime of today reads it.
 constexpr std::string_view cdi_version = "0.5.0";
-constexpr size_t longest_name = 128;
+constexpr size_t longest_device_name = 128;
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -21,8 +21,8 @@ bool is_letter_or_digit(char c) {
 
 // Letters and digits at both ends, and `others` between them.
 Result<void> check_name(std::string_view name, std::string_view others, std::string_view what) {
-  bool is_fine = !name.empty() && name.size() <= longest_name && is_letter_or_digit(name.front()) &&
-                 is_letter_or_digit(name.back()) &&
+  bool is_fine = !name.empty() && name.size() <= longest_device_name &&
+                 is_letter_or_digit(name.front()) && is_letter_or_digit(name.back()) &&
                  std::all_of(name.begin(), name.end(), [&](char c) {
                    return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
                  });

@@ -4,7 +4,7 @@
 
 #include "dra/dra_test_util.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::cdi_spec_test {
 namespace {
 
 const CdiOptions options{"/cdi"};
@@ -96,4 +96,4 @@ TEST(CdiSpec, FilesOfTwoClaimsAreTwo) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::cdi_spec_test

@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "dra/dra_test_util.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::checkpoint_test {
 namespace {
 
 const std::string path = "/plugin/checkpoint";
@@ -82,7 +82,7 @@ TEST(Checkpoint, AnotherFileIsSetAsideAsAWhole) {
   EXPECT_EQ(reading.bad_lines, (std::vector<std::string>{"{\"v1\":{}}"}));
 }
 
-struct CheckpointFile : testing::Test {
+struct CheckpointFile : ::testing::Test {
   Checkpoint open(const std::string& boot = "boot") {
     auto opened = Checkpoint::open(files, path, boot, log);
     EXPECT_TRUE(opened) << opened.error().text();
@@ -212,4 +212,4 @@ TEST_F(CheckpointFile, OneOfTheFirstVersionIsTakenOver) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::checkpoint_test

@@ -6,10 +6,6 @@ namespace lockstep::dra {
 
 namespace {
 
-const JsonArray* array_of(const Json* value) {
-  return value == nullptr ? nullptr : value->if_array();
-}
-
 const Json* condition_in(const JsonArray* conditions, std::string_view type) {
   if (conditions == nullptr) return nullptr;
   auto found = std::find_if(conditions->begin(), conditions->end(), [&](const Json& condition) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dra {
+namespace lockstep::dra::claim_notes_test {
 namespace {
 
 const std::string driver = "gpu.lockstep.dev";
@@ -67,4 +67,4 @@ TEST(ClaimNotes, EachKindHasItsWord) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::claim_notes_test

@@ -4,10 +4,10 @@
 
 #include "dra/plugin_scene_test_util.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::claim_service_test {
 namespace {
 
-struct ClaimServiceTest : testing::Test, PluginScene {
+struct ClaimServiceTest : ::testing::Test, PluginScene {
   kube::CallPlan away() {
     kube::CallPlan plan;
     plan.fault = kube::Fault::away;
@@ -231,4 +231,4 @@ TEST_F(ClaimServiceTest, TenThousandFailuresLeaveNothing) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::claim_service_test

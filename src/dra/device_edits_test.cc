@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dra {
+namespace lockstep::dra::device_edits_test {
 namespace {
 
 Gpu gpu_three() {
@@ -49,4 +49,4 @@ TEST(DeviceEdits, ARootThatTheHostKnowsByAnotherName) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::device_edits_test

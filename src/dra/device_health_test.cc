@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dra {
+namespace lockstep::dra::device_health_test {
 namespace {
 
 Inventory two_gpus() {
@@ -88,4 +88,4 @@ TEST(DeviceHealth, DevicesThatAreGoneAreForgotten) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::device_health_test

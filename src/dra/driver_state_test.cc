@@ -6,7 +6,7 @@
 
 #include "world/directories_test_util.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::driver_state_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,4 +82,4 @@ TEST(DriverState, VersionsAreFoundInTheKernelsWords) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::driver_state_test

@@ -4,10 +4,10 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::driver_watch_test {
 namespace {
 
-struct DriverWatchTest : testing::Test, DriverProbe {
+struct DriverWatchTest : ::testing::Test, DriverProbe {
   DriverState state() override { return now; }
   void ask(const DriverState& asked, std::function<void(Result<Inventory>)> done) override {
     ++asks;
@@ -150,4 +150,4 @@ TEST_F(DriverWatchTest, HealthIsAskedForNowAndThenAndWhenWanted) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::driver_watch_test

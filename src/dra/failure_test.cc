@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dra {
+namespace lockstep::dra::failure_test {
 namespace {
 
 TEST(Failure, EachKindHasItsAnswer) {
@@ -51,4 +51,4 @@ TEST(Failure, EveryAnswerNamesAllAndItsOwnFirstInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::failure_test

@@ -14,7 +14,7 @@ namespace lockstep::dra {
 namespace {
 
 constexpr std::string_view api_version = "gpu.lockstep.dev/v1alpha1";
-constexpr std::string_view kind = "GpuConfig";
+constexpr std::string_view config_kind = "GpuConfig";
 
 template <typename Value>
 struct Word {
@@ -153,7 +153,7 @@ Result<GpuConfig> decode_gpu_config(const Json& parameters) {
   LOCKSTEP_TRY(const JsonObject* object, object_at(parameters, "parameters"));
   // Before the fields: of another kind all of them would be unknown.
   LOCKSTEP_CHECK(check_text(*object, "apiVersion", api_version));
-  LOCKSTEP_CHECK(check_text(*object, "kind", kind));
+  LOCKSTEP_CHECK(check_text(*object, "kind", config_kind));
   LOCKSTEP_CHECK(check_fields(*object, {"apiVersion", "kind", "sharing", "environment"}, ""));
   GpuConfig config;
   if (const Json* sharing = value_of(*object, "sharing")) {

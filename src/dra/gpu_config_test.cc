@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dra {
+namespace lockstep::dra::gpu_config_test {
 namespace {
 
 Result<GpuConfig> decode(const std::string& rest) {
@@ -90,4 +90,4 @@ TEST(GpuConfig, AnotherKindIsRefusedAsThat) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::gpu_config_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dra {
+namespace lockstep::dra::inventory_test {
 namespace {
 
 constexpr std::string_view answer =
@@ -64,4 +64,4 @@ TEST(Inventory, VersionsBecomeSemantic) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::inventory_test

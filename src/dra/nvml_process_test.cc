@@ -4,10 +4,10 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::nvml_process_test {
 namespace {
 
-struct NvmlProcessTest : testing::Test, Processes {
+struct NvmlProcessTest : ::testing::Test, Processes {
   Result<ProcessOutput> run(const ProcessSpec&) override {
     return fail(ErrorKind::unsupported, "not here");
   }
@@ -56,4 +56,4 @@ TEST_F(NvmlProcessTest, TheProcessSaysThatThereIsNoLibrary) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::nvml_process_test

@@ -4,12 +4,12 @@
 
 #include "dra/plugin_scene_test_util.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::plugin_test {
 namespace {
 
 using Texts = std::vector<std::string>;
 
-struct PluginTest : testing::Test, PluginScene {
+struct PluginTest : ::testing::Test, PluginScene {
   std::string version_in_slice() {
     auto all = slices();
     if (all.size() != 1) return fmt::format("{} slices", all.size());
@@ -197,4 +197,4 @@ TEST(PluginFiles, OnlyOurFilesNameClaims) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::plugin_test

@@ -7,13 +7,13 @@
 
 #include "dra/dra_test_util.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::preparer_test {
 namespace {
 
 const std::string checkpoint_path = "/plugin/checkpoint";
 
 // A node with its disk, its API and its devices; the plugin on it can be killed and started.
-struct PreparerTest : testing::Test, ClaimSource, DeviceSource {
+struct PreparerTest : ::testing::Test, ClaimSource, DeviceSource {
   Result<Document> read(const ClaimName& claim) override {
     ++reads;
     if (api_error) return fail(*api_error);
@@ -334,4 +334,4 @@ TEST_F(PreparerTest, KilledAnywhereInAnUnprepareTheNextProcessServes) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::preparer_test

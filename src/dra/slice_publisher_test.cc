@@ -4,11 +4,11 @@
 
 #include "dra/plugin_scene_test_util.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::slice_publisher_test {
 namespace {
 
 // The publisher as the plugin has it.
-struct SlicePublisherTest : testing::Test, PluginScene {
+struct SlicePublisherTest : ::testing::Test, PluginScene {
   void remove_all() {
     for (const Json& slice : slices()) {
       must(kube::remove(resource::resource_slices,
@@ -129,4 +129,4 @@ TEST_F(SlicePublisherTest, SlicesOfOthersAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::slice_publisher_test

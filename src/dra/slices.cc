@@ -12,7 +12,7 @@ namespace lockstep::dra {
 
 namespace {
 
-constexpr size_t longest_name = 253;
+constexpr size_t longest_slice_name = 253;
 constexpr size_t hash_length = 12;
 constexpr size_t most_devices = 64;
 // A text attribute may have this many characters.
@@ -56,10 +56,6 @@ const Json* device_named(const JsonArray& devices, std::string_view name) {
   auto found = std::find_if(devices.begin(), devices.end(),
                             [&](const Json& device) { return text_at(device, "name") == name; });
   return found == devices.end() ? nullptr : found;
-}
-
-const JsonArray* array_of(const Json* value) {
-  return value == nullptr ? nullptr : value->if_array();
 }
 
 // A taint that is published already is taken over with its time.
@@ -202,7 +198,7 @@ JsonArray slice_devices(const SliceWish& wish) {
 
 std::string slice_name(const SliceSettings& settings) {
   std::string name = fmt::format("{}-{}", settings.node, settings.driver);
-  if (name.size() <= longest_name) return name;
+  if (name.size() <= longest_slice_name) return name;
   return "gpus-" + sha256_hex(name).substr(0, hash_length);
 }
 

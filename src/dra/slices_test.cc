@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dra {
+namespace lockstep::dra::slices_test {
 namespace {
 
-struct SlicesTest : testing::Test {
+struct SlicesTest : ::testing::Test {
   SlicesTest() {
     settings.node = "gpu-node";
     settings.node_uid = "node-uid";
@@ -195,4 +195,4 @@ TEST_F(SlicesTest, NoMoreDevicesThanASliceTakes) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::slices_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::dra {
+namespace lockstep::dra::sockets_test {
 namespace {
 
 const std::string kubelet = "/var/lib/kubelet";
@@ -51,4 +51,4 @@ TEST(Sockets, ANameThatLeadsElsewhereIsNone) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::sockets_test

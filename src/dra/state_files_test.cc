@@ -7,7 +7,7 @@
 #include "world/directories.h"
 #include "world/directories_test_util.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::state_files_test {
 namespace {
 
 struct StateFilesTest : ::testing::Test {
@@ -45,4 +45,4 @@ TEST_F(StateFilesTest, ReplacesAsAWholeWithItsModeAndLeavesNothingBeside) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::state_files_test

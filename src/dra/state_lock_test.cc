@@ -4,7 +4,7 @@
 
 #include "world/directories_test_util.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::state_lock_test {
 namespace {
 
 TEST(StateLock, OnlyOneHasItAndItComesBack) {
@@ -28,4 +28,4 @@ TEST(StateLock, WhereNoFileCanBeThereIsNoLock) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::state_lock_test

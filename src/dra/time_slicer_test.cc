@@ -9,7 +9,7 @@
 #include "world/event_loop.h"
 #include "world/files.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::time_slicer_test {
 namespace {
 
 struct TimeSlicerTest : ::testing::Test {
@@ -70,4 +70,4 @@ TEST(TimeSlicerPaths, ADriversProgramsLieBesideItsLibraries) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::time_slicer_test

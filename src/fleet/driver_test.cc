@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::fleet {
+namespace lockstep::fleet::driver_test {
 namespace {
 
 std::shared_ptr<DaemonSet> make_set() {
@@ -215,4 +215,4 @@ TEST(Driver, VersionsAreTheSameWithAndWithoutTheZerosThatSemanticVersionsForbid)
 }
 
 }  // namespace
-}  // namespace lockstep::fleet
+}  // namespace lockstep::fleet::driver_test

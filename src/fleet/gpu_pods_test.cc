@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::fleet {
+namespace lockstep::fleet::gpu_pods_test {
 namespace {
 
 class Claims {
@@ -129,4 +129,4 @@ TEST(GpuPod, ContainersTogetherOrTheGreatestInitContainerAskForGpus) {
 }
 
 }  // namespace
-}  // namespace lockstep::fleet
+}  // namespace lockstep::fleet::gpu_pods_test

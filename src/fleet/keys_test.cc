@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::fleet {
+namespace lockstep::fleet::keys_test {
 namespace {
 
 TEST(Keys, AreThoseThatExistingDashboardsUse) {
@@ -36,4 +36,4 @@ TEST(Keys, OurOwnStayWhereTheyAre) {
 }
 
 }  // namespace
-}  // namespace lockstep::fleet
+}  // namespace lockstep::fleet::keys_test

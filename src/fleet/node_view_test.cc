@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::fleet {
+namespace lockstep::fleet::node_view_test {
 namespace {
 
 const Keys keys;
@@ -149,4 +149,4 @@ TEST(NodeView, IsNamedAfterItsNode) {
 }
 
 }  // namespace
-}  // namespace lockstep::fleet
+}  // namespace lockstep::fleet::node_view_test

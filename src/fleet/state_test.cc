@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::fleet {
+namespace lockstep::fleet::state_test {
 namespace {
 
 TEST(State, LabelsAreThoseThatRunbooksUse) {
@@ -58,4 +58,4 @@ TEST(State, BeforeTheRestartIsFromRequiredThroughTheDrain) {
 }
 
 }  // namespace
-}  // namespace lockstep::fleet
+}  // namespace lockstep::fleet::state_test

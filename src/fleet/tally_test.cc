@@ -7,7 +7,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::fleet {
+namespace lockstep::fleet::tally_test {
 namespace {
 
 NodeFacts facts_in(State state, bool unschedulable = false) {
@@ -258,4 +258,4 @@ RC_GTEST_PROP(Tally, CountsChangeByChangeWhatARecountWouldFind, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::fleet
+}  // namespace lockstep::fleet::tally_test

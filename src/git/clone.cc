@@ -18,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 Result<std::string> make_directory(const Environment& environment) {
   const auto wanted = environment.find("TMPDIR");
   std::string name = (wanted == environment.end() || wanted->second.empty() ? std::string("/tmp")

@@ -5,7 +5,7 @@
 #include "base/strings.h"
 #include "git/git_test_util.h"
 
-namespace lockstep::git {
+namespace lockstep::git::clone_test {
 namespace {
 
 TEST(Clone, ReadsAFileOfBareLocalFileAddressAndWorkTree) {
@@ -364,4 +364,4 @@ TEST(Clone, TheFirstCommitAMergeAndAStrangersCommitAreNotReverted) {
 }
 
 }  // namespace
-}  // namespace lockstep::git
+}  // namespace lockstep::git::clone_test

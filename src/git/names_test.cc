@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::git {
+namespace lockstep::git::names_test {
 namespace {
 
 TEST(Repository, PathsAndAddressesThatGitUsesAreTaken) {
@@ -87,4 +87,4 @@ TEST(Redaction, HidesPasswordsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace lockstep::git
+}  // namespace lockstep::git::names_test

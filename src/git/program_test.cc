@@ -4,7 +4,7 @@
 
 #include "git/git_test_util.h"
 
-namespace lockstep::git {
+namespace lockstep::git::program_test {
 namespace {
 
 TEST(Program, RunsWithoutAShellAndGivesTheOutput) {
@@ -90,4 +90,4 @@ TEST(Explanation, TellsKindsApartAndHidesPasswords) {
 }
 
 }  // namespace
-}  // namespace lockstep::git
+}  // namespace lockstep::git::program_test

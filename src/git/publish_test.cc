@@ -4,7 +4,7 @@
 
 #include "git/git_test_util.h"
 
-namespace lockstep::git {
+namespace lockstep::git::publish_test {
 namespace {
 
 // Adds a line to whatever is there.
@@ -115,4 +115,4 @@ TEST(Publish, AChangeThatNoLongerFitsIsAnErrorOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace lockstep::git
+}  // namespace lockstep::git::publish_test

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 bool adds_up(const std::string& key) {
   const std::string name = lower(key);
   return name.starts_with("credential.") || name.starts_with("http.") || name.starts_with("url.");

@@ -7,7 +7,7 @@
 
 #include "git/git_test_util.h"
 
-namespace lockstep::git {
+namespace lockstep::git::source_test {
 namespace {
 
 // As git reads it: the last one wins.
@@ -164,4 +164,4 @@ TEST(Source, OnlySettingsOfIdentitySigningAndAccessAreInherited) {
 }
 
 }  // namespace
-}  // namespace lockstep::git
+}  // namespace lockstep::git::source_test

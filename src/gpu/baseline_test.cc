@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::baseline_test {
 namespace {
 
 Json some_facts() { return JsonObject{{"gpus", JsonObject{{"GPU-1", JsonObject{{"memory", 1}}}}}}; }
@@ -37,4 +37,4 @@ TEST(Baseline, SomethingElseIsNoBaseline) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::baseline_test

@@ -3,7 +3,7 @@
 #include "gpu/fake_test_util.h"
 #include "gpu/kernels.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::cuda_test {
 namespace {
 
 TEST(Cuda, ALibraryWithoutSymbolsIsRefusedByName) {
@@ -53,4 +53,4 @@ TEST(Cuda, TheDeviceSaysWhatItIs) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::cuda_test

@@ -2,7 +2,7 @@
 
 #include "gpu/fake_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::driver_library_test {
 namespace {
 
 TEST(DriverLibrary, ALibraryThatIsNotThereIsNotFoundWithThePlaces) {
@@ -36,4 +36,4 @@ TEST(DriverLibrary, WithoutARootTheLoaderLooksFirst) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::driver_library_test

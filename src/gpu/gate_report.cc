@@ -115,7 +115,7 @@ std::string ctrf_text(const GateOutcome& outcome, Time started, std::string_view
                                {"limit", result.limit}};
     tests.emplace_back(std::move(test));
   }
-  const int64_t begin = started.unix_nanoseconds / 1'000'000;
+  const int64_t begin = unix_milliseconds(started);
   JsonObject summary{{"tests", outcome.results.size()}};
   for (std::string_view status : {"passed", "failed", "pending", "skipped", "other"})
     summary[status] = counts[status];

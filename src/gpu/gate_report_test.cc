@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::gate_report_test {
 namespace {
 
 GateOutcome two_gpus() {
@@ -59,4 +59,4 @@ TEST(GateReport, TheListHasEveryCheck) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::gate_report_test

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::gate_summary_test {
 namespace {
 
 // As a node of eight GPUs gives it, in the order of the checks.
@@ -105,4 +105,4 @@ TEST(GateSummary, AGateThatCouldNotBeMadeSaysWhy) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::gate_summary_test

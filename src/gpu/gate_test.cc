@@ -6,7 +6,7 @@
 #include "gpu/fake_test_util.h"
 #include "gpu/judge_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::gate_test {
 namespace {
 
 class GateTest : public ::testing::Test {
@@ -262,4 +262,4 @@ TEST_F(GateTest, AGpuInMigModeIsForAPerson) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::gate_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::gpu_models_test {
 namespace {
 
 TEST(GpuModels, OurListIsReadAndEveryFloorHasItsSource) {
@@ -28,4 +28,4 @@ TEST(GpuModels, AFigureWithoutASourceIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::gpu_models_test

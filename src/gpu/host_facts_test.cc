@@ -2,7 +2,7 @@
 
 #include "gpu/fake_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::host_facts_test {
 namespace {
 
 TEST(HostFacts, TheVersionOfTheModuleIsReadFromEitherOfItsForms) {
@@ -33,4 +33,4 @@ TEST(HostFacts, AHostWithoutTheModuleSaysNothingOfIt) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::host_facts_test

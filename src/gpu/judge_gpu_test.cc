@@ -1,6 +1,6 @@
 #include "gpu/judge_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::judge_gpu_test {
 namespace {
 
 const GpuModel h200 = {"NVIDIA H200", 18, 3600, 31.5, 408};
@@ -175,4 +175,4 @@ TEST(JudgeTraining, TheToleranceIsOnTheLoss) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::judge_gpu_test

@@ -1,6 +1,6 @@
 #include "gpu/judge_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::judge_node_test {
 namespace {
 
 constexpr const char* good_driver =
@@ -151,4 +151,4 @@ TEST(JudgeXid, AFatalOneFailsAnApplicationsDoesNotAndNoSourceIsNoData) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::judge_node_test

@@ -4,7 +4,7 @@
 
 #include "gpu/judge_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::judge_test {
 namespace {
 
 TEST(Judge, EveryGpuIsJudgedAndNamed) {
@@ -94,4 +94,4 @@ TEST(Judge, WithoutAnyGpuThereIsNothingToPass) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::judge_test

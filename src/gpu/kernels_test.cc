@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::kernels_test {
 namespace {
 
 bool has(std::string_view text, std::string_view part) {
@@ -38,4 +38,4 @@ TEST(Kernels, TheProductFitsTheGpu) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::kernels_test

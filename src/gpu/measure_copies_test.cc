@@ -2,7 +2,7 @@
 #include "gpu/judge.h"
 #include "gpu/measure.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::measure_copies_test {
 namespace {
 
 MeasureOptions small() {
@@ -54,4 +54,4 @@ TEST(MeasureCopies, AWrongByteBetweenTwoGpusIsFoundWithThePair) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::measure_copies_test

@@ -3,7 +3,7 @@
 #include "gpu/measure.h"
 #include "gpu/product_reference.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::measure_inference_test {
 namespace {
 
 JsonObject measured(const std::string& scenario, MeasureOptions options = {}) {
@@ -58,4 +58,4 @@ TEST(MeasureInference, ADriverThatDoesNotKnowTheNewestInstructionsGetsTheVersion
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::measure_inference_test

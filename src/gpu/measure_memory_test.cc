@@ -2,7 +2,7 @@
 #include "gpu/judge.h"
 #include "gpu/measure.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::measure_memory_test {
 namespace {
 
 const GpuModel model = {"NVIDIA H200", 18, 3600, 30, 400};
@@ -62,4 +62,4 @@ TEST(MeasureMemory, ASmallBudgetTestsLess) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::measure_memory_test

@@ -2,7 +2,7 @@
 #include "gpu/judge.h"
 #include "gpu/measure.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::measure_training_test {
 namespace {
 
 const Training& reference() {
@@ -61,4 +61,4 @@ TEST(MeasureTraining, ABrokenLaunchIsTheGpusFailure) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::measure_training_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::network_reference_test {
 namespace {
 
 TEST(NetworkReference, TheLossFallsByFar) {
@@ -30,4 +30,4 @@ TEST(NetworkReference, DataAreTheSameEveryTime) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::network_reference_test

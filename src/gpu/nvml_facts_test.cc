@@ -2,7 +2,7 @@
 
 #include "gpu/fake_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::nvml_facts_test {
 namespace {
 
 struct Listed {
@@ -71,4 +71,4 @@ TEST(NvmlFacts, ClocksAreKeptWithTheirReasons) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::nvml_facts_test

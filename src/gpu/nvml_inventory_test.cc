@@ -4,7 +4,7 @@
 
 #include "gpu/fake_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::nvml_inventory_test {
 namespace {
 
 TEST(NvmlInventory, SaysWhoTheGpusAreAndHowTheyAre) {
@@ -59,4 +59,4 @@ TEST(NvmlInventory, ArchitecturesHaveNames) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::nvml_inventory_test

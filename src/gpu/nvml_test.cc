@@ -2,7 +2,7 @@
 
 #include "gpu/fake_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::nvml_test {
 namespace {
 
 TEST(Nvml, ALibraryWithoutSymbolsIsNoDriverAndTheSymbolIsNamed) {
@@ -38,4 +38,4 @@ TEST(Nvml, ALostGpuIsAFailureOfTheGpu) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::nvml_test

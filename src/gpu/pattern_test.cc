@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::pattern_test {
 namespace {
 
 TEST(Pattern, OneWrongBitIsFoundWithItsPlace) {
@@ -36,4 +36,4 @@ TEST(Pattern, ScrambleIsABijectionOnASample) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::pattern_test

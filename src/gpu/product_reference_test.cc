@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::product_reference_test {
 namespace {
 
 std::vector<double> by_the_book(size_t size) {
@@ -39,4 +39,4 @@ TEST(ProductReference, TheFirstVectorMissesNoSingleResult) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::product_reference_test

@@ -2,7 +2,7 @@
 
 #include "gpu/fake_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::rdma_test {
 namespace {
 
 TEST(Rdma, PortsAreReadWithStateRateCountersAndTheirDevice) {
@@ -48,4 +48,4 @@ TEST(Rdma, ARateThatIsNoNumberIsNotInvented) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::rdma_test

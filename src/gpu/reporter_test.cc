@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::reporter_test {
 namespace {
 
 TEST(Reporter, SaysEachThingInALineOfJson) {
@@ -36,4 +36,4 @@ TEST(Reporter, WritesWholeLinesToADescriptor) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::reporter_test

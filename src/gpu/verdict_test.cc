@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::verdict_test {
 namespace {
 
 TEST(Verdict, TheWorseOfTwo) {
@@ -26,4 +26,4 @@ TEST(Verdict, AnUnknownCheckIsRefusedWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::verdict_test

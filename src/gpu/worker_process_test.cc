@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::worker_process_test {
 namespace {
 
 struct Ran {
@@ -62,4 +62,4 @@ TEST(WorkerProcess, AProgramThatIsNotThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::worker_process_test

@@ -4,7 +4,7 @@
 
 #include "gpu/fake_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::worker_test {
 namespace {
 
 // All that a worker with these orders writes; its input is closed at once.
@@ -90,4 +90,4 @@ TEST(Worker, PeersAreComparedInOneProcess) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::worker_test

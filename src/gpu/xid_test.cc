@@ -2,7 +2,7 @@
 
 #include "gpu/fake_test_util.h"
 
-namespace lockstep::gpu {
+namespace lockstep::gpu::xid_test {
 namespace {
 
 TEST(Xid, IsReadFromALineOfTheKernelLog) {
@@ -60,4 +60,4 @@ TEST(Xid, ALogThatIsNotThereIsNotReadable) {
 }
 
 }  // namespace
-}  // namespace lockstep::gpu
+}  // namespace lockstep::gpu::xid_test

@@ -58,7 +58,7 @@ ErrorKind kind_of_code(int code) {
 }
 
 // What a proxy or a load balancer answered instead of Kubernetes: enough of it to recognise.
-std::string first_line(std::string_view body) {
+std::string excerpt(std::string_view body) {
   constexpr size_t enough = 200;
   std::string_view line = trim(body);
   line = trim(line.substr(0, line.find('\n')));
@@ -209,7 +209,7 @@ Error Response::error() const {
       error.kind = ErrorKind::unreachable;
     }
   } else if (const auto* bytes = std::get_if<std::string>(&body); bytes && !trim(*bytes).empty()) {
-    error.message = fmt::format("HTTP {}: {}", code, first_line(*bytes));
+    error.message = fmt::format("HTTP {}: {}", code, excerpt(*bytes));
   }
   if (error.message.empty()) error.message = fmt::format("HTTP {}", code);
   return error;

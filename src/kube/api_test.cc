@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::api_test {
 namespace {
 
 TEST(RequestTest, PathNamesGroupNamespaceAndSubresource) {
@@ -174,4 +174,4 @@ TEST(ResponseTest, DocumentOfMakesErrorsOfRefusals) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::api_test

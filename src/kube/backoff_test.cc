@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::backoff_test {
 namespace {
 
 TEST(Backoff, GrowsToItsMaximumAndStaysThere) {
@@ -63,4 +63,4 @@ TEST(Backoff, HugeValuesDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::backoff_test

@@ -3,9 +3,11 @@
 //
 // It is fed by one list and one watch of that type and by nothing else; events of one type come in
 // the order of their versions, so having seen a version means having seen all before it.
+//
+// The longer functions are in cache_impl.h. cache_instances.cc compiles them once for each type
+// that has a cache, so that the files that use a cache need not.
 #pragma once
 
-#include <algorithm>
 #include <compare>
 #include <functional>
 #include <map>
@@ -62,9 +64,8 @@ class Cache {
   using Listener = std::function<void(const Change&)>;
   using SettledListener = std::function<void(const ObjectKey&)>;
 
-  explicit Cache(std::vector<Index> indexes = {}) {
-    for (Index& index : indexes) indexes_.push_back(IndexState{std::move(index), {}});
-  }
+  explicit Cache(std::vector<Index> indexes = {});
+  ~Cache();
   // Buckets point at slots.
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
@@ -98,11 +99,7 @@ class Cache {
       bucket->for_each([&](const Slot& slot) { visit(slot.object); });
     }
   }
-  std::vector<Object> find_all(std::string_view index, std::string_view value) const {
-    std::vector<Object> found;
-    for_each(index, value, [&](const Object& object) { found.push_back(object); });
-    return found;
-  }
+  std::vector<Object> find_all(std::string_view index, std::string_view value) const;
   size_t count(std::string_view index, std::string_view value) const {
     const Bucket* bucket = bucket_of(index, value);
     return bucket == nullptr ? 0 : bucket->size();
@@ -141,18 +138,8 @@ class Cache {
 
   // Reading our own writes.
 
-  void expect(const ObjectKey& key, std::string_view version) {
-    if (is_at_least(version_, version)) return;
-    const Slot* slot = slot_of(key);
-    if (slot != nullptr && is_at_least(slot->object->meta.resource_version, version)) return;
-    expectations_.expect(key, version);
-  }
-  void expect_deleted(const ObjectKey& key, std::string_view uid) {
-    const Slot* slot = slot_of(key);
-    if (slot == nullptr || slot->object->meta.uid != uid || slot->object->meta.is_deleting())
-      return;
-    expectations_.expect_deleted(key, uid);
-  }
+  void expect(const ObjectKey& key, std::string_view version);
+  void expect_deleted(const ObjectKey& key, std::string_view uid);
   // False while a write of ours to this object is not shown yet.
   bool is_current(const ObjectKey& key) const { return !expectations_.has(key); }
   const Expectations& expectations() const { return expectations_; }
@@ -176,15 +163,8 @@ class Cache {
     IndexedMap<Text, Bucket> buckets;
   };
 
-  static bool is_at_least(std::string_view seen, std::string_view wanted) {
-    VersionOrder order = compare_versions(seen, wanted);
-    return order == VersionOrder::newer || order == VersionOrder::same;
-  }
-  static bool is_same(const T& a, const T& b) {
-    if (!(a.meta.uid == b.meta.uid)) return false;
-    if (a.meta.resource_version.empty()) return a == b;
-    return a.meta.resource_version == b.meta.resource_version;
-  }
+  static bool is_at_least(std::string_view seen, std::string_view wanted);
+  static bool is_same(const T& a, const T& b);
 
   const Slot* slot_of(const KeyView& key) const {
     return by_hash_.find(hash_of(key.ns, key.name),
@@ -201,13 +181,7 @@ class Cache {
     if (state == nullptr) return nullptr;
     return state->buckets.find(value);
   }
-  std::vector<Text> values_of(const IndexState& state, const T& object) const {
-    std::vector<Text> values;
-    state.index.values(object, values);
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-    return values;
-  }
+  std::vector<Text> values_of(const IndexState& state, const T& object) const;
   void enter(IndexState& state, const Text& value, const Slot& slot);
   void leave(IndexState& state, const Text& value, const Slot& slot);
 
@@ -229,5 +203,3 @@ class Cache {
 };
 
 }  // namespace lockstep::kube
-
-#include "kube/cache_impl.h"  // IWYU pragma: keep

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::cache_bucket_test {
 namespace {
 
 struct Slot {
@@ -63,4 +63,4 @@ TEST(CacheBucket, AgreesWithAMapOfManyThousands) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::cache_bucket_test

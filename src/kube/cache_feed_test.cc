@@ -7,10 +7,10 @@
 #include "objects/node.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::cache_feed_test {
 namespace {
 
-class CacheFeedTest : public testing::Test {
+class CacheFeedTest : public ::testing::Test {
  protected:
   void put(const std::string& name) {
     api.put(resource::nodes, {"", name}, fake_object(resource::nodes, {"", name}));
@@ -97,7 +97,7 @@ TEST_F(CacheFeedTest, ARestoredClusterReplacesTheCache) {
 
 TEST(CacheFeedUnderFaults, CacheBecomesTheTruth) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     VirtualLoop loop(seed);
     SeededRandom random(seed);
     SilentLog log;
@@ -132,4 +132,4 @@ TEST(CacheFeedUnderFaults, CacheBecomesTheTruth) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::cache_feed_test

@@ -1,11 +1,71 @@
-// The longer functions of Cache<T>; included by cache.h alone.
+// The longer functions of Cache<T>, CacheFeed<T> and CachedResource<T>; included by
+// cache_instances.cc, and by tests that have a type of their own.
 #pragma once
 
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kube/cache.h"
+#include "kube/cache_feed.h"
+#include "kube/typed.h"
 
 namespace lockstep::kube {
+
+template <typename T>
+Cache<T>::Cache(std::vector<Index> indexes) {
+  for (Index& index : indexes) indexes_.push_back(IndexState{std::move(index), {}});
+}
+
+template <typename T>
+Cache<T>::~Cache() = default;
+
+template <typename T>
+std::vector<typename Cache<T>::Object> Cache<T>::find_all(std::string_view index,
+                                                          std::string_view value) const {
+  std::vector<Object> found;
+  for_each(index, value, [&](const Object& object) { found.push_back(object); });
+  return found;
+}
+
+template <typename T>
+void Cache<T>::expect(const ObjectKey& key, std::string_view version) {
+  if (is_at_least(version_, version)) return;
+  const Slot* slot = slot_of(key);
+  if (slot != nullptr && is_at_least(slot->object->meta.resource_version, version)) return;
+  expectations_.expect(key, version);
+}
+
+template <typename T>
+void Cache<T>::expect_deleted(const ObjectKey& key, std::string_view uid) {
+  const Slot* slot = slot_of(key);
+  if (slot == nullptr || slot->object->meta.uid != uid || slot->object->meta.is_deleting()) return;
+  expectations_.expect_deleted(key, uid);
+}
+
+template <typename T>
+bool Cache<T>::is_at_least(std::string_view seen, std::string_view wanted) {
+  VersionOrder order = compare_versions(seen, wanted);
+  return order == VersionOrder::newer || order == VersionOrder::same;
+}
+
+template <typename T>
+bool Cache<T>::is_same(const T& a, const T& b) {
+  if (!(a.meta.uid == b.meta.uid)) return false;
+  if (a.meta.resource_version.empty()) return a == b;
+  return a.meta.resource_version == b.meta.resource_version;
+}
+
+template <typename T>
+std::vector<Text> Cache<T>::values_of(const IndexState& state, const T& object) const {
+  std::vector<Text> values;
+  state.index.values(object, values);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
 
 template <typename T>
 void Cache<T>::enter(IndexState& state, const Text& value, const Slot& slot) {
@@ -189,6 +249,77 @@ void Cache<T>::reset() {
   std::vector<ObjectKey> settled;
   expectations_.clear(settled);
   report({}, settled);
+}
+
+template <typename T>
+void CacheFeed<T>::begin_replace() {
+  objects_.clear();
+  unreadable_.clear();
+}
+
+template <typename T>
+Result<ListPage> CacheFeed<T>::page(const Body& body) {
+  return decode_list_body<T>(
+      body, context_,
+      [this](T&& object) { objects_.push_back(std::make_shared<const T>(std::move(object))); },
+      [this](BadItem bad) { unreadable_.insert_or_assign(bad.key, std::move(bad.error)); });
+}
+
+template <typename T>
+void CacheFeed<T>::item(const Body& object) {
+  auto decoded = decode_shared<T>(object, context_);
+  if (decoded) {
+    objects_.push_back(std::move(*decoded));
+  } else {
+    unreadable_.insert_or_assign(peek_body_key(object), std::move(decoded).error());
+  }
+}
+
+template <typename T>
+bool CacheFeed<T>::end_replace(const std::string& version, bool history_restarted) {
+  if (history_restarted) cache_.reset();
+  auto objects = std::exchange(objects_, {});
+  return cache_.replace(std::move(objects), version, std::exchange(unreadable_, {}));
+}
+
+template <typename T>
+std::string CacheFeed<T>::event(WatchEventType type, const Body& object) {
+  if (type == WatchEventType::bookmark) {
+    std::string version = peek_body_version(object);
+    cache_.advance(version);
+    return version;
+  }
+  auto decoded = decode_shared<T>(object, context_);
+  if (decoded) {
+    std::string version = (*decoded)->meta.resource_version.str();
+    cache_.apply(type, std::move(*decoded));
+    return version;
+  }
+  std::string version = peek_body_version(object);
+  ObjectKey key = peek_body_key(object);
+  if (type == WatchEventType::deleted) {
+    cache_.remove(key, version);
+  } else {
+    cache_.apply_unreadable(key, std::move(decoded).error(), version);
+  }
+  return version;
+}
+
+template <typename T>
+CachedResource<T>::CachedResource(Api& api, Loop& loop, Random& random, Log& log,
+                                  DecodeContext& context, ReflectorOptions options,
+                                  std::vector<typename Cache<T>::Index> indexes)
+    : cache(std::move(indexes)),
+      feed_(cache, context),
+      reflector(api, loop, random, log, with_type(std::move(options)), feed_) {}
+
+template <typename T>
+CachedResource<T>::~CachedResource() = default;
+
+template <typename T>
+ReflectorOptions CachedResource<T>::with_type(ReflectorOptions options) {
+  if (options.type.plural.empty()) options.type = Kind<T>::type();
+  return options;
 }
 
 }  // namespace lockstep::kube

@@ -10,7 +10,7 @@
 #include "kube/cache.h"
 #include "objects/pod.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::cache_property_test {
 namespace {
 
 using PodPtr = std::shared_ptr<const Pod>;
@@ -201,4 +201,4 @@ RC_GTEST_PROP(Cache, EndsEqualToTheTruth, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::cache_property_test

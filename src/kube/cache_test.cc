@@ -7,7 +7,7 @@
 
 #include "objects/pod.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::cache_test {
 namespace {
 
 using PodPtr = std::shared_ptr<const Pod>;
@@ -291,4 +291,4 @@ TEST(Cache, WhatCannotBeReadIsKeptAsItWas) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::cache_test

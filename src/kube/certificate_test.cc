@@ -6,7 +6,7 @@
 
 #include "kube/tls_test_util.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::certificate_test {
 namespace {
 
 TEST(Certificate, TheFirstEndOfSeveralCounts) {
@@ -32,4 +32,4 @@ TEST(Certificate, WhatIsNoneIsAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::certificate_test

@@ -5,7 +5,7 @@
 #include "kube/http_api_test_util.h"
 #include "kube/token_connection.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::connect_test {
 namespace {
 
 using testing::ReceivedRequest;
@@ -126,4 +126,4 @@ TEST(ConnectTest, WithSomebodysTokenNothingOfOurOwnIsSent) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::connect_test

@@ -4,7 +4,7 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::content_source_test {
 namespace {
 
 // A file system whose fingerprints a test can freeze, and that counts readings.
@@ -90,4 +90,4 @@ TEST(ContentSourceTest, KeepsTheLastContentWhileTheFileIsAway) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::content_source_test

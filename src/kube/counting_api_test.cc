@@ -5,7 +5,7 @@
 #include "kube/fake_api_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::counting_api_test {
 namespace {
 
 TEST(CountingApi, CountsByVerbResourceAndCode) {
@@ -54,7 +54,8 @@ TEST(CountingApi, CountsWatchesAndTheirEvents) {
   FakeApi inner(loop);
   CountingApi api(inner, loop);
   int events = 0;
-  auto watch = api.watch(watch_of(resource::nodes), {[&](WatchEvent) { ++events; }, [](Error) {}});
+  auto watch =
+      api.watch(watch_request(resource::nodes), {[&](WatchEvent) { ++events; }, [](Error) {}});
   inner.put(resource::nodes, {"", "a"}, fake_object(resource::nodes, {"", "a"}));
   inner.put(resource::nodes, {"", "a"}, fake_object(resource::nodes, {"", "a"}));
   loop.run_for(seconds(1));
@@ -78,4 +79,4 @@ TEST(CountingApi, MayGoBeforeItsReplies) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::counting_api_test

@@ -4,7 +4,7 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::credentials_test {
 namespace {
 
 struct Fixture {
@@ -90,4 +90,4 @@ TEST(CredentialsTest, ImpersonationHeaders) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::credentials_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::endpoint_test {
 namespace {
 
 TEST(EndpointTest, Parses) {
@@ -79,4 +79,4 @@ TEST(ProxyTest, SchemesAndDefaults) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::endpoint_test

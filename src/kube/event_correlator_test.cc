@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::event_correlator_test {
 namespace {
 
 Event event_on(std::string_view node, std::string_view message,
@@ -105,4 +105,4 @@ TEST(BoundedMessage, CutsBetweenCharacters) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::event_correlator_test

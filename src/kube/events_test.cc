@@ -8,7 +8,7 @@
 #include "kube/fault_api.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::events_test {
 namespace {
 
 ObjectReference node(std::string_view name) {
@@ -20,7 +20,7 @@ ObjectReference node(std::string_view name) {
   return reference;
 }
 
-class EventRecorderTest : public testing::Test {
+class EventRecorderTest : public ::testing::Test {
  protected:
   EventRecorderTest() { make({}); }
   void make(EventRecorderOptions options) {
@@ -248,7 +248,7 @@ TEST_F(EventRecorderTest, MayBeDestroyedAtAnyMoment) {
 TEST(EventRecorderUnderFaults, ComesToRest) {
   int nothing_lost = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     VirtualLoop loop(seed);
     SeededRandom random(seed);
     SilentLog log;
@@ -283,4 +283,4 @@ TEST(EventRecorderUnderFaults, ComesToRest) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::events_test

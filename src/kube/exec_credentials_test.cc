@@ -5,7 +5,7 @@
 #include "kube/http_api_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::exec_credentials_test {
 namespace {
 
 using testing::ScriptedProcesses;
@@ -188,4 +188,4 @@ TEST(ExecAnswerTest, RefusesHalfAnswers) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::exec_credentials_test

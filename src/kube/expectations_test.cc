@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::expectations_test {
 namespace {
 
 const ObjectKey a{"", "a"};
@@ -140,4 +140,4 @@ TEST(Expectations, CanBeGivenUp) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::expectations_test

@@ -33,7 +33,7 @@ inline Json fake_object(const ResourceType& type, const ObjectKey& key) {
   return {{"apiVersion", type.api_version()}, {"kind", type.kind}, {"metadata", metadata}};
 }
 
-inline WatchRequest watch_of(const ResourceType& type) {
+inline WatchRequest watch_request(const ResourceType& type) {
   WatchRequest request;
   request.type = type;
   return request;

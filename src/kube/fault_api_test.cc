@@ -8,10 +8,10 @@
 #include "kube/fake_api_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::fault_api_test {
 namespace {
 
-class FaultApiTest : public testing::Test {
+class FaultApiTest : public ::testing::Test {
  protected:
   Request write() { return create(resource::nodes, "", fake_object(resource::nodes, {"", "a"})); }
   bool was_written() { return inner.objects(resource::nodes).contains({"", "a"}); }
@@ -31,7 +31,7 @@ class FaultApiTest : public testing::Test {
   }
   void open_watch(WatchPlan plan) {
     faults.on_watch([](const WatchRequest&) { return true; }, plan);
-    watch = api.watch(watch_of(resource::nodes),
+    watch = api.watch(watch_request(resource::nodes),
                       {[this](WatchEvent event) { events.push_back(event.type); },
                        [this](Error error) { end = error; }});
   }
@@ -276,7 +276,7 @@ TEST(FaultApi, LateEventsKeepTheirOrder) {
     RandomFaults faults({.watch_lag = seconds(3)}, random);
     FaultApi api(inner, loop, faults);
     std::vector<std::string> names;
-    auto watch = api.watch(watch_of(resource::nodes),
+    auto watch = api.watch(watch_request(resource::nodes),
                            {[&](WatchEvent event) {
                               if (event.type == WatchEventType::bookmark) return;
                               const Json& object = *std::get<Document>(event.object);
@@ -300,7 +300,7 @@ TEST(FaultApi, MayGoBeforeItsWatchesAndReplies) {
   FakeApi inner(loop);
   NoFaults faults;
   auto api = std::make_unique<FaultApi>(inner, loop, faults);
-  auto watch = api->watch(watch_of(resource::nodes), {[](WatchEvent) {}, [](Error) {}});
+  auto watch = api->watch(watch_request(resource::nodes), {[](WatchEvent) {}, [](Error) {}});
   api->call(get(resource::nodes, {"", "a"}), [](Reply) {});
   api.reset();
   loop.run_for(seconds(1));
@@ -308,4 +308,4 @@ TEST(FaultApi, MayGoBeforeItsWatchesAndReplies) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::fault_api_test

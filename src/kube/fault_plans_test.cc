@@ -8,7 +8,7 @@
 #include "world/random.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::fault_plans_test {
 namespace {
 
 TEST(FaultPlans, RandomFaultsComeAsOftenAsTheyShould) {
@@ -44,10 +44,11 @@ TEST(FaultPlans, LagIsGivenForEachResourceOrForAll) {
   Duration longest_of_nodes{0};
   Duration longest_of_sets{0};
   for (int i = 0; i < 200; ++i) {
-    EXPECT_EQ(faults.event_delay(watch_of(resource::pods)), Duration::zero());
-    longest_of_nodes = std::max(longest_of_nodes, faults.event_delay(watch_of(resource::nodes)));
+    EXPECT_EQ(faults.event_delay(watch_request(resource::pods)), Duration::zero());
+    longest_of_nodes =
+        std::max(longest_of_nodes, faults.event_delay(watch_request(resource::nodes)));
     longest_of_sets =
-        std::max(longest_of_sets, faults.event_delay(watch_of(resource::daemon_sets)));
+        std::max(longest_of_sets, faults.event_delay(watch_request(resource::daemon_sets)));
   }
   EXPECT_GT(longest_of_nodes, seconds(1));
   EXPECT_LE(longest_of_nodes, seconds(2));
@@ -76,13 +77,13 @@ TEST(FaultPlans, AReplicaServesWhatNamesAVersionAndOnlyByRequestTheRest) {
   Request named = list(resource::nodes).with("resourceVersion", "7");
   EXPECT_TRUE(faults.plan_call(named).stale.has_value());
   EXPECT_FALSE(faults.plan_call(list(resource::nodes)).stale.has_value());
-  EXPECT_GT(faults.plan_watch(watch_of(resource::nodes)).lag, Duration::zero());
+  EXPECT_GT(faults.plan_watch(watch_request(resource::nodes)).lag, Duration::zero());
   faults.weights = {};
   faults.weights.stale_reads = 1;
   EXPECT_FALSE(faults.plan_call(named).stale.has_value());
   EXPECT_TRUE(faults.plan_call(list(resource::nodes)).stale.has_value());
   EXPECT_TRUE(faults.plan_call(get(resource::nodes, {"", "a"})).stale.has_value());
-  EXPECT_EQ(faults.plan_watch(watch_of(resource::nodes)).lag, Duration::zero());
+  EXPECT_EQ(faults.plan_watch(watch_request(resource::nodes)).lag, Duration::zero());
 }
 
 // What is not asked for draws no numbers: runs that were made before it existed stay the same.
@@ -98,10 +99,10 @@ TEST(FaultPlans, FaultsThatAreOffShiftNoOthers) {
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(before.plan_call(list(resource::nodes)).fault,
               after.plan_call(list(resource::nodes)).fault);
-    EXPECT_EQ(before.plan_watch(watch_of(resource::nodes)).drop_after,
-              after.plan_watch(watch_of(resource::nodes)).drop_after);
-    EXPECT_EQ(before.event_delay(watch_of(resource::nodes)),
-              after.event_delay(watch_of(resource::nodes)));
+    EXPECT_EQ(before.plan_watch(watch_request(resource::nodes)).drop_after,
+              after.plan_watch(watch_request(resource::nodes)).drop_after);
+    EXPECT_EQ(before.event_delay(watch_request(resource::nodes)),
+              after.event_delay(watch_request(resource::nodes)));
   }
 }
 
@@ -118,4 +119,4 @@ TEST(FaultPlans, AScriptIsUsedUpAndThenAllIsWell) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::fault_plans_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::http_core_test {
 namespace {
 
 TEST(RetryAfterTest, SecondsAndDates) {
@@ -38,4 +38,4 @@ TEST(HttpCoreTest, SaysWhichClusterHasABadAddress) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::http_core_test

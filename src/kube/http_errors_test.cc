@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <openssl/x509_vfy.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::http_errors_test {
 namespace {
 
 struct Case {
@@ -55,4 +55,4 @@ TEST(HttpErrorsTest, SaysWhatAndWhatToDo) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::http_errors_test

@@ -5,7 +5,7 @@
 #include "kube/http_api.h"
 #include "kube/http_api_test_util.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::http_transfer_test {
 namespace {
 
 using testing::always;
@@ -184,4 +184,4 @@ TEST(HttpTransferTest, AnAnswerAtTheLimit) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::http_transfer_test

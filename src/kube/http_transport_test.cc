@@ -3,7 +3,7 @@
 
 #include "kube/http_api_test_util.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::http_transport_test {
 namespace {
 
 using testing::CertificateRequest;
@@ -196,4 +196,4 @@ TEST_F(HttpTlsTest, AnHttpsServerBehindAProxyIsTunnelled) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::http_transport_test

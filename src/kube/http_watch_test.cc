@@ -4,7 +4,7 @@
 
 #include "kube/http_api_test_util.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::http_watch_test {
 namespace {
 
 using testing::Client;
@@ -330,4 +330,4 @@ TEST(HttpWatchTest, WatchesDoNotTakeTheCallsPlaces) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::http_watch_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::in_cluster_test {
 namespace {
 
 const std::string account = "/var/run/secrets/kubernetes.io/serviceaccount/";
@@ -44,4 +44,4 @@ TEST(InClusterTest, NamespaceFromEnvironmentOrDefault) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::in_cluster_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::kubeconfig_fields_test {
 namespace {
 
 Json user() {
@@ -56,4 +56,4 @@ TEST(ConfigFields, PathsAreSeenFromTheFilesFolder) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::kubeconfig_fields_test

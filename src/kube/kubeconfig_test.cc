@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::kubeconfig_test {
 namespace {
 
 const std::string whole = R"(apiVersion: v1
@@ -255,4 +255,4 @@ TEST(KubeconfigTest, AMissingFileIsAnErrorOnlyForTheFlag) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::kubeconfig_test

@@ -5,7 +5,7 @@
 #include <curl/curl.h>
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::lazy_curl_test {
 namespace {
 
 TEST(LazyCurlTest, TheProgramIsNotLinkedWithLibcurl) {
@@ -40,4 +40,4 @@ TEST(LazyCurlTest, OptionsOfEveryKindArrive) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::lazy_curl_test

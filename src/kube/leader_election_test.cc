@@ -9,7 +9,7 @@
 #include "kube/fault_api.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::leader_election_test {
 namespace {
 
 const ObjectKey lease_key{"lockstep", "leader"};
@@ -38,7 +38,7 @@ struct Candidate {
   std::unique_ptr<LeaderElection> election;
 };
 
-class LeaderElectionTest : public testing::Test {
+class LeaderElectionTest : public ::testing::Test {
  protected:
   std::unique_ptr<Candidate> candidate(std::string identity) {
     return std::make_unique<Candidate>(api, loop, random, log, std::move(identity));
@@ -353,7 +353,7 @@ TEST_F(LeaderElectionTest, CallbacksMayDestroyIt) {
 TEST(LeaderElectionUnderFaults, NeverTwoLeadersAndInTheEndOne) {
   int total_terms = 0;
   for (uint64_t seed = 0; seed < 120; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     VirtualLoop loop(seed);
     SeededRandom random(seed);
     SilentLog log;
@@ -409,4 +409,4 @@ TEST(LeaderElectionUnderFaults, NeverTwoLeadersAndInTheEndOne) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::leader_election_test

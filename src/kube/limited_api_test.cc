@@ -8,10 +8,10 @@
 #include "kube/fake_api_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::limited_api_test {
 namespace {
 
-class LimitedApiTest : public testing::Test {
+class LimitedApiTest : public ::testing::Test {
  protected:
   void make(LimitedApiOptions options = {}) {
     api = std::make_unique<LimitedApi>(inner, loop, random, options);
@@ -187,11 +187,12 @@ TEST_F(LimitedApiTest, MayBeDestroyedWithRequestsUnderWay) {
 TEST_F(LimitedApiTest, WatchesPassThrough) {
   make({.in_flight = 0});
   int events = 0;
-  auto watch = api->watch(watch_of(resource::nodes), {[&](WatchEvent) { ++events; }, [](Error) {}});
+  auto watch =
+      api->watch(watch_request(resource::nodes), {[&](WatchEvent) { ++events; }, [](Error) {}});
   inner.put(resource::nodes, {"", "a"}, fake_object(resource::nodes, {"", "a"}));
   loop.run_for(seconds(1));
   EXPECT_EQ(events, 1);
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::limited_api_test

@@ -9,10 +9,10 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::queue_test {
 namespace {
 
-class WorkQueueTest : public testing::Test {
+class WorkQueueTest : public ::testing::Test {
  protected:
   void make(WorkQueueOptions options = {}) {
     queue.emplace(loop, random, options, [this](const std::string& key) {
@@ -181,7 +181,7 @@ TEST(WorkQueueDestruction, TheHandlerMayDestroyTheQueue) {
 // worked on at least once more.
 TEST(WorkQueueProperties, HoldUnderRandomUse) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     VirtualLoop loop(seed);
     SeededRandom random(seed);
     WorkQueueOptions options;
@@ -244,4 +244,4 @@ TEST(WorkQueueProperties, OrderIsDeterministic) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::queue_test

@@ -66,6 +66,14 @@ struct ReflectorOptions {
   std::function<void()> on_synced;  // after the first list
 };
 
+// The options of a plain watch of one type, in one namespace or in all.
+inline ReflectorOptions watch_of(const ResourceType& type, std::string ns = {}) {
+  ReflectorOptions options;
+  options.type = type;
+  options.ns = std::move(ns);
+  return options;
+}
+
 struct ReflectorStatus {
   bool synced = false;    // a whole list has been delivered
   bool watching = false;  // a watch is open now

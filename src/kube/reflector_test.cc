@@ -8,10 +8,10 @@
 #include "kube/reflector_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::reflector_test {
 namespace {
 
-class ReflectorTest : public testing::Test {
+class ReflectorTest : public ::testing::Test {
  protected:
   void put(const std::string& name) {
     api.put(resource::nodes, {"", name}, fake_object(resource::nodes, {"", name}));
@@ -350,4 +350,4 @@ TEST_F(ReflectorTest, MayBeDestroyedAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::reflector_test

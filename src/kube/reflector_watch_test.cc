@@ -9,7 +9,7 @@
 #include "kube/reflector_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::reflector_watch_test {
 namespace {
 
 struct Trial {
@@ -64,7 +64,7 @@ TEST(ReflectorUnderFaults, ViewBecomesTheTruth) {
   uint64_t older_lists = 0;
   uint64_t silent = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Trial trial(seed);
     for (int i = 0; i < 30; ++i) trial.change_something();
     trial.faults.weights = FaultWeights::everything(0.5 + 0.5 * static_cast<double>(seed % 3));
@@ -258,4 +258,4 @@ TEST(ReflectorSees, ThroughAWatchThatIsQuietOrHasToBeOpenedAnew) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::reflector_watch_test

@@ -6,10 +6,10 @@
 #include "world/event_loop.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::sync_api_test {
 namespace {
 
-class SyncApiTest : public testing::Test {
+class SyncApiTest : public ::testing::Test {
  protected:
   void put_many(size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -96,4 +96,4 @@ TEST(SyncApi, RunsOnTheLoopOfRealTime) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::sync_api_test

@@ -4,7 +4,7 @@
 
 #include "objects/config_map.h"
 
-namespace lockstep::kube {
+namespace lockstep::kube::typed_test {
 namespace {
 
 Document document(std::string_view text) { return std::make_shared<const Json>(*parse_json(text)); }
@@ -75,4 +75,4 @@ TEST(Typed, ListsComeInThreeForms) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::typed_test

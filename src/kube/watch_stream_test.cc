@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::kube {
+namespace lockstep::kube::watch_stream_test {
 namespace {
 
 const std::string two_events =
@@ -94,4 +94,4 @@ TEST(WatchStreamTest, ErrorEventCarriesItsStatus) {
 }
 
 }  // namespace
-}  // namespace lockstep::kube
+}  // namespace lockstep::kube::watch_stream_test

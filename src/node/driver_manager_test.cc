@@ -2,7 +2,7 @@
 
 #include "node/manager_scene_test_util.h"
 
-namespace lockstep::node {
+namespace lockstep::node::driver_manager_test {
 namespace {
 
 using Kind = ManagerOutcome::Kind;
@@ -18,19 +18,20 @@ kube::ScriptedFaults::CallMatch evictions() {
   return [](const kube::Request& request) { return request.subresource == "eviction"; };
 }
 
-struct DriverManagerTest : testing::Test {
-  testing::AssertionResult ends_well(const ManagerOutcome& outcome) {
-    if (outcome.kind == Kind::ready && !outcome.error) return testing::AssertionSuccess();
-    return testing::AssertionFailure() << outcome.text;
+struct DriverManagerTest : ::testing::Test {
+  ::testing::AssertionResult ends_well(const ManagerOutcome& outcome) {
+    if (outcome.kind == Kind::ready && !outcome.error) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << outcome.text;
   }
   // Failed for this reason, with the node as it was.
-  testing::AssertionResult fails(const ManagerOutcome& outcome, ErrorKind kind,
-                                 std::string_view why) {
+  ::testing::AssertionResult fails(const ManagerOutcome& outcome, ErrorKind kind,
+                                   std::string_view why) {
     if (outcome.kind != Kind::failed || !outcome.error) {
-      return testing::AssertionFailure() << "it succeeded: " << outcome.text;
+      return ::testing::AssertionFailure() << "it succeeded: " << outcome.text;
     }
     if (outcome.error->kind != kind || outcome.text.find(why) == std::string::npos) {
-      return testing::AssertionFailure() << to_string(outcome.error->kind) << ": " << outcome.text;
+      return ::testing::AssertionFailure()
+             << to_string(outcome.error->kind) << ": " << outcome.text;
     }
     return scene.is_put_back();
   }
@@ -427,4 +428,4 @@ TEST_F(DriverManagerTest, ItsEndIsAnEventOfTheNode) {
 }
 
 }  // namespace
-}  // namespace lockstep::node
+}  // namespace lockstep::node::driver_manager_test

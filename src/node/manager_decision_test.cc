@@ -2,7 +2,7 @@
 
 #include "node/manager_test_util.h"
 
-namespace lockstep::node {
+namespace lockstep::node::manager_decision_test {
 namespace {
 
 using Step = ManagerStep;
@@ -39,9 +39,9 @@ const Error* error_of(const ManagerDecision& decision) {
 bool waits(const ManagerDecision& decision) {
   return std::holds_alternative<std::monostate>(decision.action);
 }
-testing::AssertionResult says(const ManagerDecision& decision, std::string_view text) {
-  if (decision.says.find(text) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "no \"" << text << "\" in: " << decision.says;
+::testing::AssertionResult says(const ManagerDecision& decision, std::string_view text) {
+  if (decision.says.find(text) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "no \"" << text << "\" in: " << decision.says;
 }
 
 TEST(DecideManager, AHostsDriverIsLeftAloneAndTheNodeLabelled) {
@@ -312,4 +312,4 @@ TEST(DecideManager, ModulesGoInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace lockstep::node
+}  // namespace lockstep::node::manager_decision_test

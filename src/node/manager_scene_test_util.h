@@ -138,22 +138,22 @@ class ManagerScene {
     return annotations != nullptr && find(*annotations, key) != nullptr;
   }
   // The node as it was before anybody came.
-  testing::AssertionResult is_put_back() {
+  ::testing::AssertionResult is_put_back() {
     for (const auto& key : {device_plugin_label, driver_label}) {
       if (label(key) != "true") {
-        return testing::AssertionFailure() << key << " is " << label(key);
+        return ::testing::AssertionFailure() << key << " is " << label(key);
       }
     }
     if (label("nvidia.com/gpu.deploy.dcgm") != "false") {
-      return testing::AssertionFailure() << "what was switched off is not any more";
+      return ::testing::AssertionFailure() << "what was switched off is not any more";
     }
     if (label(dra_driver_label) == paused_value) {
-      return testing::AssertionFailure() << "the plugin is still paused";
+      return ::testing::AssertionFailure() << "the plugin is still paused";
     }
     if (has_annotation(manager_cordon_annotation) || unschedulable()) {
-      return testing::AssertionFailure() << "it is still cordoned";
+      return ::testing::AssertionFailure() << "it is still cordoned";
     }
-    return testing::AssertionSuccess();
+    return ::testing::AssertionSuccess();
   }
 
   void begin() {

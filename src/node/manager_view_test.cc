@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::node {
+namespace lockstep::node::manager_view_test {
 namespace {
 
 TEST(ManagerView, EveryStepHasANameOfItsOwn) {
@@ -22,4 +22,4 @@ TEST(ManagerView, AStepThatWasNotComeToHasTakenNoTime) {
 }
 
 }  // namespace
-}  // namespace lockstep::node
+}  // namespace lockstep::node::manager_view_test

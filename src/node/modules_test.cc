@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::node {
+namespace lockstep::node::modules_test {
 namespace {
 
 // As a machine with everything that there is: graphics, peer memory, storage, and two modules of
@@ -69,4 +69,4 @@ TEST(Modules, AnotherTextIsRefusedByItsLine) {
 }
 
 }  // namespace
-}  // namespace lockstep::node
+}  // namespace lockstep::node::modules_test

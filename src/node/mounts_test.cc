@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::node {
+namespace lockstep::node::mounts_test {
 namespace {
 
 constexpr std::string_view table =
@@ -45,4 +45,4 @@ TEST(Mounts, AnotherTextIsRefusedByItsLine) {
 }
 
 }  // namespace
-}  // namespace lockstep::node
+}  // namespace lockstep::node::mounts_test

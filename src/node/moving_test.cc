@@ -2,7 +2,7 @@
 
 #include "node/manager_test_util.h"
 
-namespace lockstep::node {
+namespace lockstep::node::moving_test {
 namespace {
 
 std::vector<std::string> names(const std::vector<fleet::PodPtr>& pods) {
@@ -70,4 +70,4 @@ TEST(Moving, ARefusedPodIsTriedAgainWhenItsPauseIsOver) {
 }
 
 }  // namespace
-}  // namespace lockstep::node
+}  // namespace lockstep::node::moving_test

@@ -4,10 +4,10 @@
 
 #include "node/manager_scene_test_util.h"
 
-namespace lockstep::node {
+namespace lockstep::node::node_reader_test {
 namespace {
 
-struct NodeReaderTest : testing::Test {
+struct NodeReaderTest : ::testing::Test {
   Result<NodeReading> read(const std::string& node = "gpu-1") {
     NodeReader reader(scene.api(), {});
     std::optional<Result<NodeReading>> result;
@@ -63,4 +63,4 @@ TEST_F(NodeReaderTest, WhatCannotBeReadIsAnErrorAndNotAnEmptyNode) {
 }
 
 }  // namespace
-}  // namespace lockstep::node
+}  // namespace lockstep::node::node_reader_test

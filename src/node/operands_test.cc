@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::node {
+namespace lockstep::node::operands_test {
 namespace {
 
 using Changes = std::map<std::string, std::optional<std::string>>;
@@ -109,4 +109,4 @@ TEST(Operands, AControllerIsInChargeWhereItSaysSoOrIsAtWork) {
 }
 
 }  // namespace
-}  // namespace lockstep::node
+}  // namespace lockstep::node::operands_test

@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::node {
+namespace lockstep::node::system_host_test {
 namespace {
 
 namespace fs = std::filesystem;
 
 // A directory that looks like a machine, and a kernel that writes down what it is asked for.
-class MachineTest : public testing::Test, public Kernel {
+class MachineTest : public ::testing::Test, public Kernel {
  protected:
   MachineTest() {
     std::string name = (fs::temp_directory_path() / "lockstep-machine-XXXXXX").string();
@@ -160,4 +160,4 @@ TEST(SystemKernelTest, WhatIsNotMountedNeedNotBeUnmounted) {
 }
 
 }  // namespace
-}  // namespace lockstep::node
+}  // namespace lockstep::node::system_host_test

@@ -4,14 +4,14 @@
 
 #include "kube/scripted_server_test_util.h"
 
-namespace lockstep::notify {
+namespace lockstep::notify::http_sender_test {
 namespace {
 
 using kube::testing::ReceivedRequest;
 using kube::testing::ScriptedServer;
 using kube::testing::ServerConnection;
 
-struct HttpSenderTest : testing::Test {
+struct HttpSenderTest : ::testing::Test {
   Result<void> send(const std::string& address, Duration limit = seconds(15)) {
     auto sender = HttpSender::create(address, {}, loop, limit);
     if (!sender) return fail(sender.error());
@@ -81,4 +81,4 @@ TEST(JudgeAnswer, WhatMayBeBetterLater) {
 }
 
 }  // namespace
-}  // namespace lockstep::notify
+}  // namespace lockstep::notify::http_sender_test

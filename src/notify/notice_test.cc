@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::notify {
+namespace lockstep::notify::notice_test {
 namespace {
 
 Notice make_notice() {
@@ -63,4 +63,4 @@ TEST(Notice, FormsHaveNames) {
 }
 
 }  // namespace
-}  // namespace lockstep::notify
+}  // namespace lockstep::notify::notice_test

@@ -4,7 +4,7 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::notify {
+namespace lockstep::notify::notifier_test {
 namespace {
 
 // Answers when the test says so.
@@ -35,7 +35,7 @@ Notice about(const std::string& subject, const std::string& reason = "DriverCras
           ""};
 }
 
-struct NotifierTest : testing::Test {
+struct NotifierTest : ::testing::Test {
   NotifierTest() {
     options.queue_limit = 3;
     options.tries = 3;
@@ -160,4 +160,4 @@ TEST(NotifierMetrics, CountByOutcome) {
 }
 
 }  // namespace
-}  // namespace lockstep::notify
+}  // namespace lockstep::notify::notifier_test

@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::config_map_test {
 namespace {
 
 TEST(ConfigMap, KeepsData) {
@@ -20,4 +20,4 @@ TEST(ConfigMap, DataMustBeText) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::config_map_test

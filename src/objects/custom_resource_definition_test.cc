@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::custom_resource_definition_test {
 namespace {
 
 TEST(CustomResourceDefinition, KeepsNamesAndVersions) {
@@ -38,4 +38,4 @@ TEST(CustomResourceDefinition, IsEstablishedOnlyWhenItSaysSo) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::custom_resource_definition_test

@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::daemon_set_test {
 namespace {
 
 TEST(DaemonSet, KeepsSelectorTemplateStrategyAndStatus) {
@@ -73,4 +73,4 @@ TEST(ControllerRevision, KnowsItsTemplate) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::daemon_set_test

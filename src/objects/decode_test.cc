@@ -7,7 +7,7 @@
 #include "objects/decode_test_util.h"
 #include "objects/node.h"
 
-namespace lockstep {
+namespace lockstep::decode_test {
 namespace {
 
 TEST(Decode, AnErrorNamesTheObject) {
@@ -137,4 +137,4 @@ TEST(Decode, PlacesSayAsMuchAsIsKnown) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::decode_test

@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::event_test {
 namespace {
 
 TEST(Event, ComesBackFromItsJson) {
@@ -43,4 +43,4 @@ TEST(Event, AsOthersWriteIt) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::event_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::field_selector_test {
 namespace {
 
 using Requirement = FieldSelector::Requirement;
@@ -91,4 +91,4 @@ RC_GTEST_PROP(FieldSelector, ItsTextReadsAsItself, (bool equal)) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::field_selector_test

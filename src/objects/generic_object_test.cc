@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::generic_object_test {
 namespace {
 
 constexpr std::string_view policy = R"({"apiVersion":"nvidia.com/v1","kind":"ClusterPolicy",
@@ -51,4 +51,4 @@ TEST(GenericObject, EqualsByContent) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::generic_object_test

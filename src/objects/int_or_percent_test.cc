@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::int_or_percent_test {
 namespace {
 
 TEST(IntOrPercent, ReadsBothForms) {
@@ -54,4 +54,4 @@ RC_GTEST_PROP(IntOrPercent, ComesBackFromItsText, (bool percent)) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::int_or_percent_test

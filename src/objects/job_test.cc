@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::job_test {
 namespace {
 
 TEST(Job, KeepsProgress) {
@@ -35,4 +35,4 @@ TEST(Job, NullMeansTheDefault) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::job_test

@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::lease_test {
 namespace {
 
 TEST(Lease, ComesBackFromItsJson) {
@@ -46,4 +46,4 @@ TEST(Lease, ABadTimeIsAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::lease_test

@@ -5,7 +5,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::meta_test {
 namespace {
 
 TEST(Meta, ReadsEveryField) {
@@ -112,4 +112,4 @@ TEST(Meta, WritesWhatItReads) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::meta_test

@@ -22,7 +22,6 @@ constexpr std::string_view qualified_name_pattern = "([A-Za-z0-9][-A-Za-z0-9_.]*
 constexpr std::string_view label_value_pattern = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?";
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 
 bool matches_dns_label(std::string_view value) {

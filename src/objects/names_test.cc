@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::names_test {
 namespace {
 
 using Check = Complaints (*)(std::string_view);
@@ -122,4 +122,4 @@ TEST(Names, QuotesAsGo) {
 TEST(Names, JoinsComplaints) { EXPECT_EQ(join_complaints({"a", "b"}), "a; b"); }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::names_test

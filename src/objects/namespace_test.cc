@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::namespace_test {
 namespace {
 
 TEST(Namespace, KnowsWhetherItIsEnding) {
@@ -18,4 +18,4 @@ TEST(Namespace, KnowsWhetherItIsEnding) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::namespace_test

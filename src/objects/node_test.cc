@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::node_test {
 namespace {
 
 constexpr std::string_view full = R"({"kind":"Node","apiVersion":"v1",
@@ -105,4 +105,4 @@ TEST(Node, WrongTypesAreErrors) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::node_test

@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::pod_disruption_budget_test {
 namespace {
 
 TEST(PodDisruptionBudget, KeepsSpecAndStatus) {
@@ -37,4 +37,4 @@ TEST(PodDisruptionBudget, AnEmptySelectorIsEveryPodAndNoneIsNoPod) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::pod_disruption_budget_test

@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::pod_test {
 namespace {
 
 Pod pod_with(std::string_view rest) {
@@ -161,4 +161,4 @@ TEST(Pod, WrongTypesNameThePod) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::pod_test

@@ -40,8 +40,6 @@ constexpr std::array<Suffix, 16> suffixes = {{{"", 10, 0},
                                               {"Pi", 2, 50},
                                               {"Ei", 2, 60}}};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 Wide capped_product(Wide value, Wide factor) {
   return value > largest / factor ? largest : std::min(value * factor, largest);
 }

@@ -8,7 +8,7 @@
 #include "data/json_reader.h"
 #include "objects/decode_context.h"
 
-namespace lockstep {
+namespace lockstep::quantity_test {
 namespace {
 
 constexpr int64_t largest = std::numeric_limits<int64_t>::max();
@@ -110,4 +110,4 @@ TEST(Quantity, AWrongAmountIsNamed) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::quantity_test

@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::resource_claim_test {
 namespace {
 
 TEST(ResourceClaim, KeepsAllocationConsumersAndDeviceStatus) {
@@ -39,4 +39,4 @@ TEST(ResourceClaim, IsAllocatedOnlyWhenThereIsAnAllocation) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::resource_claim_test

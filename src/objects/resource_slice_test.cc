@@ -4,7 +4,7 @@
 
 #include "objects/decode_test_util.h"
 
-namespace lockstep {
+namespace lockstep::resource_slice_test {
 namespace {
 
 TEST(ResourceSlice, KeepsDevicesAndTheirDriverVersion) {
@@ -52,4 +52,4 @@ TEST(ResourceSlice, AnyScalarIsAnAttribute) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::resource_slice_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::resource_type_test {
 namespace {
 
 TEST(ResourceType, SpellsItsNames) {
@@ -22,4 +22,4 @@ TEST(ObjectKey, SpellsItself) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::resource_type_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::selector_test {
 namespace {
 
 using Operator = LabelSelector::Operator;
@@ -245,4 +245,4 @@ RC_GTEST_PROP(LabelSelector, ItsTextReadsAsItself, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::selector_test

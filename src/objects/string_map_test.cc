@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep {
+namespace lockstep::string_map_test {
 namespace {
 
 TEST(StringMap, FindsWhatIsThere) {
@@ -53,4 +53,4 @@ RC_GTEST_PROP(StringMap, BehavesAsAMap, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::string_map_test

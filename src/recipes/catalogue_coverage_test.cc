@@ -10,7 +10,7 @@
 #include "data/json.h"
 #include "recipes/recipes_test_util.h"
 
-namespace lockstep::recipes {
+namespace lockstep::recipes::catalogue_coverage_test {
 namespace {
 
 // The recipe without what was asked for: many queries give the same.
@@ -77,4 +77,4 @@ TEST(CatalogueCoverage, TheOrderOfFilesOnDiskChangesNothing) {
 }
 
 }  // namespace
-}  // namespace lockstep::recipes
+}  // namespace lockstep::recipes::catalogue_coverage_test

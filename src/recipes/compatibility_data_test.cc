@@ -6,7 +6,7 @@
 #include "recipes/embedded_catalogue.h"
 #include "rollout/compatibility_check.h"
 
-namespace lockstep::recipes {
+namespace lockstep::recipes::compatibility_data_test {
 namespace {
 
 using rollout::VersionTuple;
@@ -71,4 +71,4 @@ TEST(CompatibilityData, KnowsWhatHasBittenPeople) {
 }
 
 }  // namespace
-}  // namespace lockstep::recipes
+}  // namespace lockstep::recipes::compatibility_data_test

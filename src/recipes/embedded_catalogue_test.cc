@@ -6,7 +6,7 @@
 #include "data/json.h"
 #include "data/yaml.h"
 
-namespace lockstep::recipes {
+namespace lockstep::recipes::embedded_catalogue_test {
 namespace {
 
 TEST(EmbeddedCatalogue, IsReadWithoutAnError) {
@@ -35,4 +35,4 @@ TEST(EmbeddedCatalogue, TheRulesHaveNeitherComponentsNorOverlays) {
 }
 
 }  // namespace
-}  // namespace lockstep::recipes
+}  // namespace lockstep::recipes::embedded_catalogue_test

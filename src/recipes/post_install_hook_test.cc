@@ -5,7 +5,7 @@
 #include "data/json.h"
 #include "recipes/recipes_test_util.h"
 
-namespace lockstep::recipes {
+namespace lockstep::recipes::post_install_hook_test {
 namespace {
 
 constexpr std::string_view job_name = "dra-kubelet-plugin-rollout-after-driver-migration";
@@ -120,4 +120,4 @@ TEST(PostInstallHook, DeployShKeepsItsOwnGuardedRestart) {
 }
 
 }  // namespace
-}  // namespace lockstep::recipes
+}  // namespace lockstep::recipes::post_install_hook_test

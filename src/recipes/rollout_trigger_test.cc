@@ -7,7 +7,7 @@
 #include "data/yaml.h"
 #include "recipes/recipes_test_util.h"
 
-namespace lockstep::recipes {
+namespace lockstep::recipes::rollout_trigger_test {
 namespace {
 
 constexpr std::string_view annotation = "aicr.nvidia.com/gpu-operator-chart-version";
@@ -135,4 +135,4 @@ TEST(RolloutTrigger, TheGuardrailFailsWhenTheAnnotationDivergesFromTheResolvedVe
 }
 
 }  // namespace
-}  // namespace lockstep::recipes
+}  // namespace lockstep::recipes::rollout_trigger_test

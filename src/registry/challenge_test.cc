@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::registry {
+namespace lockstep::registry::challenge_test {
 namespace {
 
 TEST(Challenge, AsRegistriesWriteIt) {
@@ -38,4 +38,4 @@ RC_GTEST_PROP(Challenge, AnyTextIsReadToItsEnd, (const std::string& text)) {
 }
 
 }  // namespace
-}  // namespace lockstep::registry
+}  // namespace lockstep::registry::challenge_test

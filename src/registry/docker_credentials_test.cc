@@ -7,7 +7,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::registry {
+namespace lockstep::registry::docker_credentials_test {
 namespace {
 
 // Answers as scripted, and keeps what was asked.
@@ -128,4 +128,4 @@ TEST_F(DockerCredentialsTest, ABrokenFileIsNamedButNotShown) {
 }
 
 }  // namespace
-}  // namespace lockstep::registry
+}  // namespace lockstep::registry::docker_credentials_test

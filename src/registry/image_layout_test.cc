@@ -11,7 +11,7 @@
 #include "world/directories.h"
 #include "world/directories_test_util.h"
 
-namespace lockstep::registry {
+namespace lockstep::registry::image_layout_test {
 namespace {
 
 using lockstep::testing::TemporaryDirectory;
@@ -90,4 +90,4 @@ TEST(ImageLayout, WhatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::registry
+}  // namespace lockstep::registry::image_layout_test

@@ -8,11 +8,10 @@ namespace lockstep::registry {
 
 namespace {
 
-constexpr std::string_view scheme = "oci://";
+constexpr std::string_view oci_scheme = "oci://";
 constexpr size_t longest_name = 255;
 constexpr size_t longest_tag = 128;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return (c >= 'a' && c <= 'z') || is_digit(c); }
 bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 
@@ -105,12 +104,12 @@ Result<Reference> parse_remote(std::string_view rest, Reference reference) {
 }  // namespace
 
 std::string Reference::text() const {
-  if (is_directory()) return fmt::format("{}{}:{}", scheme, directory, tag);
-  return fmt::format("{}{}/{}:{}", scheme, host, repository, tag);
+  if (is_directory()) return fmt::format("{}{}:{}", oci_scheme, directory, tag);
+  return fmt::format("{}{}/{}:{}", oci_scheme, host, repository, tag);
 }
 
 bool looks_like_reference(std::string_view text) {
-  return equal_ignoring_case(text.substr(0, scheme.size()), scheme);
+  return equal_ignoring_case(text.substr(0, oci_scheme.size()), oci_scheme);
 }
 
 Result<Reference> parse_reference(std::string_view text) {
@@ -119,7 +118,7 @@ Result<Reference> parse_reference(std::string_view text) {
     return fail(ErrorKind::invalid, "must begin with oci://, as in oci://ghcr.io/team/bundles:v1",
                 place);
   }
-  std::string_view rest = text.substr(scheme.size());
+  std::string_view rest = text.substr(oci_scheme.size());
   if (rest.find('@') != std::string_view::npos) {
     return fail(
         ErrorKind::invalid,

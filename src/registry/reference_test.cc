@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::registry {
+namespace lockstep::registry::reference_test {
 namespace {
 
 TEST(Reference, NamesARegistry) {
@@ -84,4 +84,4 @@ TEST(Reference, IsToldFromAPlainDirectory) {
 }
 
 }  // namespace
-}  // namespace lockstep::registry
+}  // namespace lockstep::registry::reference_test

@@ -6,7 +6,7 @@
 
 #include "registry/fake_registry_test_util.h"
 
-namespace lockstep::registry {
+namespace lockstep::registry::registry_client_test {
 namespace {
 
 using testing::FakeRegistry;
@@ -182,4 +182,4 @@ TEST(PushArtifact, AStoppedLoopEndsThePush) {
 }
 
 }  // namespace
-}  // namespace lockstep::registry
+}  // namespace lockstep::registry::registry_client_test

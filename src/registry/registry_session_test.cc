@@ -4,7 +4,7 @@
 
 #include "registry/fake_registry_test_util.h"
 
-namespace lockstep::registry {
+namespace lockstep::registry::registry_session_test {
 namespace {
 
 using testing::FakeRegistry;
@@ -212,4 +212,4 @@ TEST(Follow, NeverFromTlsToPlainText) {
 }
 
 }  // namespace
-}  // namespace lockstep::registry
+}  // namespace lockstep::registry::registry_session_test

@@ -18,7 +18,7 @@ constexpr int64_t most_errors = 3;
 constexpr size_t most_text = 300;
 constexpr Duration shortest_interval = seconds(1);
 
-std::string bounded(std::string_view text) {
+std::string excerpt_of(std::string_view text) {
   std::string kept(text.substr(0, most_text));
   return is_valid_utf8(kept) ? kept : std::string("(not a text)");
 }
@@ -54,7 +54,7 @@ Result<std::vector<double>> samples_of(int code, std::string_view body) {
   }
   if (text_at(*json, "status") != "success") {
     return failf(ErrorKind::internal, "answered with {}: {}", code,
-                 bounded(text_at(*json, "error")));
+                 excerpt_of(text_at(*json, "error")));
   }
   const Json* result = find(*json, "data", "result");
   std::string_view type = text_at(*json, "data", "resultType");
@@ -107,11 +107,11 @@ Measurement read_webhook(int code, std::string_view body) {
   std::string_view name = text_at(*json, "outcome");
   for (Outcome outcome : {Outcome::running, Outcome::passed, Outcome::failed, Outcome::inconclusive,
                           Outcome::error}) {
-    if (name == to_string(outcome)) return {outcome, bounded(text_at(*json, "text"))};
+    if (name == to_string(outcome)) return {outcome, excerpt_of(text_at(*json, "text"))};
   }
   return {Outcome::error,
           fmt::format("its outcome is \"{}\", and must be Passed, Failed, Inconclusive or Running",
-                      bounded(name))};
+                      excerpt_of(name))};
 }
 
 void read_condition(Fields& fields, const std::string& key, std::optional<Condition>& into) {
@@ -218,7 +218,7 @@ std::optional<GateRecord> GateRecord::parse(std::string_view text) {
 void take_answer(const AskedGate& gate, const Measurement& answer, Time now, GateRecord& record) {
   if (!record.began.is_set()) record.began = now;
   record.at = now;
-  std::string text = bounded(answer.text);
+  std::string text = excerpt_of(answer.text);
   if (answer.outcome == Outcome::error) {
     ++record.errors;
     record.text = fmt::format("{} ({} of {} tries)", text, record.errors, most_errors);

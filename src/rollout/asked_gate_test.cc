@@ -4,7 +4,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::asked_gate_test {
 namespace {
 
 struct Read {
@@ -128,7 +128,7 @@ TEST(AskedGate, AWebhookSaysItsOutcome) {
   EXPECT_EQ(read_answer(gate, 500, R"({"outcome":"Passed"})").outcome, Outcome::error);
 }
 
-class Answers : public testing::Test {
+class Answers : public ::testing::Test {
  protected:
   void answer(Outcome outcome) {
     now = now + gate.interval;
@@ -208,4 +208,4 @@ TEST_F(Answers, ComeBackAsTheyWereWritten) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::asked_gate_test

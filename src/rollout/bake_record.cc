@@ -19,12 +19,6 @@ Duration duration_at(const Json& json, std::string_view key, Duration otherwise)
   return length ? *length : otherwise;
 }
 
-Json counts_to_json(const std::map<std::string, int64_t>& counts) {
-  JsonObject json;
-  for (const auto& [kind, count] : counts) json[kind] = count;
-  return json;
-}
-
 std::map<std::string, int64_t> counts_from_json(const Json* json) {
   std::map<std::string, int64_t> counts;
   if (json == nullptr || !json->is_object()) return counts;
@@ -47,10 +41,6 @@ void for_each_in(const Json& json, std::string_view key, Each each) {
   const Json* list = find(json, key);
   if (list == nullptr || !list->is_array()) return;
   for (const Json& entry : list->get_array()) each(entry);
-}
-
-std::string string_at(const Json& json, std::string_view key) {
-  return std::string(text_at(json, key));
 }
 
 std::vector<Breach> breaches_from_json(const Json& json, std::string_view key) {

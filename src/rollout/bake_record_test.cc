@@ -4,7 +4,7 @@
 
 #include "rollout/bake_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::bake_record_test {
 namespace {
 
 TEST(BakeRecord, IsJudgedAgainTheSame) {
@@ -36,4 +36,4 @@ TEST(BakeRecord, WhatIsNoRecordIsNamedByItsLine) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::bake_record_test

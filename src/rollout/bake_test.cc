@@ -4,7 +4,7 @@
 
 #include "rollout/bake_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::bake_test {
 namespace {
 
 TEST(BakeJudge, PassesWhenTimeAndExposureAreReached) {
@@ -183,4 +183,4 @@ TEST(BakeJudge, ALittleSlowerOnAFewNodesDoesNot) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::bake_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::baseline_test {
 namespace {
 
 // What `lockstep gate inference` leaves behind on a node with a GPU for each speed.
@@ -198,4 +198,4 @@ TEST(Baseline, OfTheLargestWaveFitsIntoAConfigMap) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::baseline_test

@@ -5,7 +5,7 @@
 #include "rollout/compatibility_test_util.h"
 #include "rollout/matrix_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::compatibility_check_test {
 namespace {
 
 // The rules that break, in order.
@@ -160,4 +160,4 @@ TEST(CompatibilityCheck, AModelIsWordsOfTheProductsName) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::compatibility_check_test

@@ -4,7 +4,7 @@
 
 #include "rollout/compatibility_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::compatibility_rules_test {
 namespace {
 
 TEST(CompatibilityRules, EveryKindIsRead) {
@@ -47,4 +47,4 @@ TEST(CompatibilityRules, WhatIsWrongIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::compatibility_rules_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::compatibility_version_test {
 namespace {
 
 std::strong_ordering compare(const char* a, const char* b) {
@@ -31,4 +31,4 @@ TEST(CompatibilityVersion, ABoundCountsAtItsOwnPrecision) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::compatibility_version_test

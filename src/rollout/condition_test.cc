@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::condition_test {
 namespace {
 
 bool holds(const char* text, double result) {
@@ -49,4 +49,4 @@ TEST(Condition, SaysWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::condition_test

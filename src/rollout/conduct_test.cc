@@ -4,7 +4,7 @@
 
 #include "rollout/rollout_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::conduct_test {
 namespace {
 
 const fleet::Keys keys;
@@ -170,4 +170,4 @@ TEST(Conduct, ThePatchSaysWhoseTheLabelIs) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::conduct_test

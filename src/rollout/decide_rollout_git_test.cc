@@ -3,7 +3,7 @@
 
 #include "rollout/rollout_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::decide_rollout_git_test {
 namespace {
 
 constexpr const char* with_matrix = R"(
@@ -161,4 +161,4 @@ TEST(DecideRolloutInGit, WithoutAMatrixTheObjectIsSetBack) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::decide_rollout_git_test

@@ -4,7 +4,7 @@
 
 #include "rollout/rollout_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::decide_rollout_test {
 namespace {
 
 constexpr const char* three_waves = R"(
@@ -475,4 +475,4 @@ TEST(DecideRollout, ALongCommandIsDoneOnce) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::decide_rollout_test

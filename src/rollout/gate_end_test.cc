@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::gate_end_test {
 namespace {
 
 std::optional<GateEnd> end_of(const std::string& statuses) {
@@ -49,4 +49,4 @@ TEST(GateEnd, WhatOurOwnGateCouldNotTellIsNoFailure) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::gate_end_test

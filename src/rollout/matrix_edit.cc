@@ -15,7 +15,7 @@ namespace lockstep::rollout {
 
 namespace {
 
-using yaml::Node;
+using YamlNode = yaml::Node;
 using yaml::NodeKind;
 using yaml::Tree;
 
@@ -27,7 +27,7 @@ struct Gap {
   size_t indentation = 0;
 };
 
-const Node* child_of(const Tree& tree, const Node& node, std::string_view wanted) {
+const YamlNode* child_of(const Tree& tree, const YamlNode& node, std::string_view wanted) {
   if (node.kind != NodeKind::mapping) return nullptr;
   for (size_t index = 0; index + 1 < node.children.size(); index += 2) {
     if (tree.nodes[node.children[index]].text == wanted) {
@@ -37,16 +37,16 @@ const Node* child_of(const Tree& tree, const Node& node, std::string_view wanted
   return nullptr;
 }
 
-const Node* key_of(const Tree& tree, const Node& map, std::string_view wanted) {
+const YamlNode* key_of(const Tree& tree, const YamlNode& map, std::string_view wanted) {
   for (size_t index = 0; index + 1 < map.children.size(); index += 2) {
-    const Node& key = tree.nodes[map.children[index]];
+    const YamlNode& key = tree.nodes[map.children[index]];
     if (key.text == wanted) return &key;
   }
   return nullptr;
 }
 
 // Behind the last byte of a node and all that is in it.
-size_t end_of(const Tree& tree, const Node& node) {
+size_t end_of(const Tree& tree, const YamlNode& node) {
   size_t end = node.end.offset;
   for (const yaml::NodeId id : node.children) end = std::max(end, end_of(tree, tree.nodes[id]));
   return end;
@@ -84,8 +84,8 @@ class Editor {
     LOCKSTEP_TRY(const auto trees, yaml::compose(text_, name_, {}));
     const auto tree = std::find_if(trees.begin(), trees.end(),
                                    [](const Tree& candidate) { return !candidate.is_empty(); });
-    const Node& versions = *child_of(*tree, tree->root(), "versions");
-    const Node* map = child_of(*tree, versions, to_string(slot));
+    const YamlNode& versions = *child_of(*tree, tree->root(), "versions");
+    const YamlNode* map = child_of(*tree, versions, to_string(slot));
     std::string edited;
     if (map != nullptr && map->kind == NodeKind::mapping && !map->children.empty()) {
       if (map->in_flow) return refuse(slot, key);
@@ -106,25 +106,25 @@ class Editor {
   }
 
   // "canary:" with its first key, where there is none, or one with nothing below it.
-  std::optional<std::string> begin_slot(const Tree& tree, const Node& versions, Slot slot,
+  std::optional<std::string> begin_slot(const Tree& tree, const YamlNode& versions, Slot slot,
                                         const std::string& key, const std::string& value) const {
-    const Node* current = child_of(tree, versions, "current");
+    const YamlNode* current = child_of(tree, versions, "current");
     if (versions.in_flow || current == nullptr || current->in_flow || current->children.empty()) {
       return std::nullopt;
     }
     const size_t outer = key_of(tree, versions, "current")->start.column;
     const size_t inner = tree.nodes[current->children.front()].start.column;
     const std::string line = std::string(inner - outer, ' ') + key + ": " + quoted(value);
-    const Node* empty = key_of(tree, versions, to_string(slot));
+    const YamlNode* empty = key_of(tree, versions, to_string(slot));
     if (empty == nullptr) {
       return with_lines(gap_behind(tree, versions), {fmt::format("{}:", to_string(slot)), line});
     }
-    const Node& nothing = *child_of(tree, versions, to_string(slot));
+    const YamlNode& nothing = *child_of(tree, versions, to_string(slot));
     if (nothing.kind != NodeKind::scalar || !nothing.text.empty()) return std::nullopt;
     return with_lines({line_end(text_, empty->end.offset), outer}, {line});
   }
 
-  Gap gap_behind(const Tree& tree, const Node& map) const {
+  Gap gap_behind(const Tree& tree, const YamlNode& map) const {
     const size_t last = text_.find_last_not_of(" \t\r\n", end_of(tree, map) - 1);
     return {line_end(text_, last), tree.nodes[map.children.front()].start.column};
   }

@@ -4,7 +4,7 @@
 
 #include "rollout/matrix_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::matrix_edit_test {
 namespace {
 
 TEST(MatrixEdit, APromotionIsADiffOfTheChangedLines) {
@@ -156,4 +156,4 @@ TEST(MatrixEdit, AnAssignmentIsAKeyAndAValue) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::matrix_edit_test

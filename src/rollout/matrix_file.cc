@@ -13,7 +13,7 @@ namespace lockstep::rollout {
 
 namespace {
 
-using yaml::Node;
+using YamlNode = yaml::Node;
 using yaml::NodeKind;
 using yaml::ScalarStyle;
 using yaml::Tree;
@@ -28,25 +28,25 @@ class Reader {
 
   Result<Matrix> read() const {
     Matrix matrix;
-    LOCKSTEP_TRY(const Node* versions, child(tree_.root(), "versions"));
+    LOCKSTEP_TRY(const YamlNode* versions, child(tree_.root(), "versions"));
     if (versions == nullptr || versions->kind != NodeKind::mapping) {
       return refuse(versions == nullptr ? tree_.root() : *versions,
                     fmt::format("there is no map \"versions\": {}", format_hint));
     }
-    LOCKSTEP_TRY(const Node* current, child(*versions, "current"));
+    LOCKSTEP_TRY(const YamlNode* current, child(*versions, "current"));
     if (current == nullptr || current->kind != NodeKind::mapping) {
       return refuse(current == nullptr ? *versions : *current,
                     fmt::format("there is no map \"current\" under versions: {}", format_hint));
     }
     LOCKSTEP_TRY(matrix.current, entries(*current));
-    LOCKSTEP_TRY(const Node* canary, child(*versions, "canary"));
+    LOCKSTEP_TRY(const YamlNode* canary, child(*versions, "canary"));
     if (canary != nullptr && !is_null(*canary)) {
       if (canary->kind != NodeKind::mapping) {
         return refuse(*canary, fmt::format("versions.canary must be a map: {}", format_hint));
       }
       LOCKSTEP_TRY(matrix.canary, entries(*canary));
     }
-    LOCKSTEP_TRY(const Node* gpus, child(tree_.root(), "gpus"));
+    LOCKSTEP_TRY(const YamlNode* gpus, child(tree_.root(), "gpus"));
     if (gpus != nullptr) {
       LOCKSTEP_TRY(matrix.gpus, texts(*gpus));
     }
@@ -54,38 +54,38 @@ class Reader {
   }
 
  private:
-  const Node& resolve(const Node& node) const {
+  const YamlNode& resolve(const YamlNode& node) const {
     return node.kind == NodeKind::alias ? tree_.nodes[node.target] : node;
   }
 
-  static bool is_null(const Node& node) {
+  static bool is_null(const YamlNode& node) {
     return node.kind == NodeKind::scalar && node.style == ScalarStyle::plain &&
            (node.text.empty() || node.text == "~" || lower(node.text) == "null");
   }
 
-  Result<const Node*> child(const Node& node, std::string_view wanted) const {
-    if (node.kind != NodeKind::mapping) return static_cast<const Node*>(nullptr);
+  Result<const YamlNode*> child(const YamlNode& node, std::string_view wanted) const {
+    if (node.kind != NodeKind::mapping) return static_cast<const YamlNode*>(nullptr);
     for (size_t index = 0; index + 1 < node.children.size(); index += 2) {
-      const Node& key = tree_.nodes[node.children[index]];
+      const YamlNode& key = tree_.nodes[node.children[index]];
       LOCKSTEP_CHECK(check_plain(key));
       LOCKSTEP_TRY(const std::string text, yaml::key_text(tree_, key, name_));
       if (text == wanted) return &resolve(tree_.nodes[node.children[index + 1]]);
     }
-    return static_cast<const Node*>(nullptr);
+    return static_cast<const YamlNode*>(nullptr);
   }
 
-  Result<void> check_plain(const Node& key) const {
+  Result<void> check_plain(const YamlNode& key) const {
     if (!yaml::is_merge_key(tree_, key)) return {};
     return refuse(key, "\"<<\" hides which version stands where: write the values out");
   }
 
-  Result<MatrixEntries> entries(const Node& map) const {
+  Result<MatrixEntries> entries(const YamlNode& map) const {
     MatrixEntries found;
     for (size_t index = 0; index + 1 < map.children.size(); index += 2) {
-      const Node& key = tree_.nodes[map.children[index]];
+      const YamlNode& key = tree_.nodes[map.children[index]];
       LOCKSTEP_CHECK(check_plain(key));
       LOCKSTEP_TRY(std::string text, yaml::key_text(tree_, key, name_));
-      const Node& value = resolve(tree_.nodes[map.children[index + 1]]);
+      const YamlNode& value = resolve(tree_.nodes[map.children[index + 1]]);
       if (value.kind == NodeKind::scalar) {
         found.emplace_back(std::move(text), is_null(value) ? std::string() : value.text);
         continue;
@@ -98,21 +98,21 @@ class Reader {
     return found;
   }
 
-  Result<std::vector<std::string>> texts(const Node& list) const {
+  Result<std::vector<std::string>> texts(const YamlNode& list) const {
     std::vector<std::string> found;
     if (is_null(list)) return found;
     if (list.kind != NodeKind::sequence) {
       return refuse(list, "gpus must be a list of models: [H100, B200]");
     }
     for (const yaml::NodeId id : list.children) {
-      const Node& item = resolve(tree_.nodes[id]);
+      const YamlNode& item = resolve(tree_.nodes[id]);
       if (item.kind != NodeKind::scalar) return refuse(item, "a model must be a single value");
       found.push_back(item.text);
     }
     return found;
   }
 
-  Unexpected refuse(const Node& node, std::string message) const {
+  Unexpected refuse(const YamlNode& node, std::string message) const {
     return fail(ErrorKind::invalid, std::move(message), yaml::place(name_, node.start));
   }
 

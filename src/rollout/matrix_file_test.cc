@@ -4,7 +4,7 @@
 
 #include "rollout/matrix_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::matrix_file_test {
 namespace {
 
 TEST(MatrixFile, ReadsTheSeedsFormat) {
@@ -100,4 +100,4 @@ TEST(MatrixFile, ChangesAreByKeyAndSlot) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::matrix_file_test

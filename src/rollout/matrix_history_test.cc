@@ -6,7 +6,7 @@
 
 #include "rollout/matrix_message.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::matrix_history_test {
 namespace {
 
 std::string matrix(const std::string& current, const std::string& canary,
@@ -85,4 +85,4 @@ TEST(MatrixHistory, WithoutAnyChangeThereIsNothingToTakeBack) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::matrix_history_test

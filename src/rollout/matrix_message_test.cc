@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::matrix_message_test {
 namespace {
 
 const std::vector<MatrixChange> promoted = {{Slot::current, "cuda", "12.6", "12.8"},
@@ -57,4 +57,4 @@ TEST(MatrixMessage, ARevertNamesWhatItTakesBackAndIsKnownAsOne) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::matrix_message_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::membership_test {
 namespace {
 
 constexpr const char* zone = "topology.kubernetes.io/zone";
@@ -115,4 +115,4 @@ RC_GTEST_PROP(Membership, EveryNodeIsInExactlyOneWaveAndNoGroupIsTorn, ()) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::membership_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::pace_test {
 namespace {
 
 TEST(Pace, IsThatOfTheNodesThatEndedLast) {
@@ -70,4 +70,4 @@ TEST(BakeLeft, IsNothingOnceItIsOver) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::pace_test

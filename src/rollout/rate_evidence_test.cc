@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::rate_evidence_test {
 namespace {
 
 TEST(RateEvidence, NothingSeenIsNoEvidence) {
@@ -102,4 +102,4 @@ TEST(DetectableRatio, WithoutExposureNothingIsFound) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::rate_evidence_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::rollout_gate_test {
 namespace {
 
 constexpr const char* set = "gpu-operator/driver";
@@ -80,4 +80,4 @@ TEST(RolloutGate, NothingBeginsOutsideAWindow) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::rollout_gate_test

@@ -6,7 +6,7 @@
 
 #include "rollout/matrix_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::rollout_matrix_test {
 namespace {
 
 // A branch in memory, the oldest commit first.
@@ -151,4 +151,4 @@ TEST(OneWayStep, IsAFirmwareOfTheCanaryThatSaysSo) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::rollout_matrix_test

@@ -4,7 +4,7 @@
 
 #include "rollout/rollout_test_util.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::rollout_progress_test {
 namespace {
 
 TEST(Progress, CountsEveryNodeOnceInItsWave) {
@@ -88,4 +88,4 @@ TEST(RevisionId, TellsSetsApart) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::rollout_progress_test

@@ -4,7 +4,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::rollout_spec_test {
 namespace {
 
 RolloutSpec read(const std::string& yaml) {
@@ -108,4 +108,4 @@ TEST(RolloutSpec, WhatIsWrongIsNamedByItsPath) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::rollout_spec_test

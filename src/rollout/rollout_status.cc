@@ -62,10 +62,6 @@ Time time_at(const Json& json, std::string_view key) {
   auto time = parse_rfc3339(text_at(json, key));
   return time ? *time : Time{};
 }
-std::string string_at(const Json& json, std::string_view key) {
-  return std::string(text_at(json, key));
-}
-
 Json revision_to_json(const DriverRevision& revision) {
   JsonObject revisions;
   for (const auto& [set, hash] : revision.revisions) revisions[set] = hash;
@@ -84,12 +80,6 @@ DriverRevision read_revision(const Json* json) {
     revision.revisions[std::string(set)] = std::string(as_text(&hash));
   }
   return revision;
-}
-
-Json counts_to_json(const std::map<std::string, int64_t>& counts) {
-  JsonObject json;
-  for (const auto& [name, count] : counts) json[name] = count;
-  return json;
 }
 
 std::map<std::string, int64_t> read_counts(const Json* json) {

@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::rollout_status_test {
 namespace {
 
 RolloutStatus full_status() {
@@ -131,4 +131,4 @@ TEST(RolloutStatus, CutsNoLetterInTwo) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::rollout_status_test

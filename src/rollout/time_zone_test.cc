@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::time_zone_test {
 namespace {
 
 std::string big_endian(int64_t value, int size) {
@@ -80,4 +80,4 @@ TEST(TimeZone, WhatIsNoZoneFileIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::time_zone_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::rollout {
+namespace lockstep::rollout::window_test {
 namespace {
 
 Time at(const char* text) { return *parse_rfc3339(text); }
@@ -81,4 +81,4 @@ TEST(Window, ReadsAsItIsWritten) {
 }
 
 }  // namespace
-}  // namespace lockstep::rollout
+}  // namespace lockstep::rollout::window_test

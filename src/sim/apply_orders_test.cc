@@ -7,7 +7,7 @@
 #include "controller/upgrade_controller.h"
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::apply_orders_test {
 namespace {
 
 using controller::Reroller;
@@ -235,4 +235,4 @@ TEST(ApplyOrders, AHookThatKnowsNoVersionsCoversADelayOfItsSettlingTimeOnly) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::apply_orders_test

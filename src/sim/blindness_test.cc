@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::blindness_test {
 namespace {
 
 Interference step_of(std::string action) {
@@ -54,4 +54,4 @@ TEST(Blindness, OfARunItIsTheLongest) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::blindness_test

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::calm_twin_test {
 namespace {
 
 Scenario read(const std::string& text) {
@@ -131,4 +131,4 @@ TEST(CalmTwin, WhoFailsBehindALastingObstacleIsAQuestionOfTime) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::calm_twin_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::claim_book_test {
 namespace {
 
 using Pod = PrepareVerdict::Pod;
@@ -111,4 +111,4 @@ TEST(ClaimBookTest, AKubeletThatStartsAnewPreparesAgainAndStillKnowsWhatToUndo) 
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::claim_book_test

@@ -4,7 +4,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::claim_controller_test {
 namespace {
 
 std::vector<ResourceClaim> claims_in(Cluster& cluster) {
@@ -79,4 +79,4 @@ TEST(ClaimControllerTest, ASharedClaimIsTakenBackFromAPodThatIsGone) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::claim_controller_test

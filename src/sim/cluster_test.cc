@@ -4,7 +4,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::cluster_test {
 namespace {
 
 TEST(ClusterTest, AFleetComesUp) {
@@ -171,4 +171,4 @@ TEST(ClusterTest, TheSameSeedGivesTheSameRun) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::cluster_test

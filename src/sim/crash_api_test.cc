@@ -7,7 +7,7 @@
 #include "kube/fake_api_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::crash_api_test {
 namespace {
 
 using kube::FakeApi;
@@ -50,7 +50,7 @@ TEST(CrashApi, WhatADeadClientAsksForIsNotDone) {
   Writer writer(std::vector<Crash>{{1, {}}});
   writer.write("a");
   writer.write("b");
-  auto watch = writer.api.watch(kube::watch_of(resource::nodes), {});
+  auto watch = writer.api.watch(kube::watch_request(resource::nodes), {});
   writer.loop.run_for(seconds(1));
   EXPECT_TRUE(writer.exists("a"));
   EXPECT_FALSE(writer.exists("b"));
@@ -70,7 +70,7 @@ TEST(CrashApi, WritesOnTheirWayArriveAndAreAnsweredToNobody) {
 TEST(CrashApi, TheNextLifeGoesOnCountingAndHearsNothingOfTheLast) {
   Writer writer(std::vector<Crash>{{1, {}}, {3, {}}});
   int events = 0;
-  auto watch = writer.api.watch(kube::watch_of(resource::nodes),
+  auto watch = writer.api.watch(kube::watch_request(resource::nodes),
                                 {[&](const kube::WatchEvent&) { ++events; }, {}});
   writer.write("a");
   writer.loop.run_for(seconds(1));
@@ -124,4 +124,4 @@ TEST(CrashApi, NobodyDiesBeforeItCounts) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::crash_api_test

@@ -4,7 +4,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::daemon_set_controller_test {
 namespace {
 
 struct Revision {
@@ -171,4 +171,4 @@ TEST(DaemonSetControllerTest, PodsOfANodeThatIsGoneGoToo) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::daemon_set_controller_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::dra_test {
 namespace {
 
 ResourceClaim claim_on(std::string_view device) {
@@ -86,4 +86,4 @@ TEST(DraTest, FailuresAreFoundByNodeAndTime) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::dra_test

@@ -4,7 +4,7 @@
 
 #include "sim/fleet_objects.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::driver_template_test {
 namespace {
 
 std::string_view digest_in(const Json& daemon_set) {
@@ -64,4 +64,4 @@ TEST(DriverTemplateTest, ThePolicyMayLeaveDriversToNvidiaDrivers) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::driver_template_test

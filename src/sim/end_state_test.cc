@@ -5,10 +5,10 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::end_state_test {
 namespace {
 
-class EndStateTest : public testing::Test {
+class EndStateTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(cluster.start()); }
 
@@ -94,4 +94,4 @@ TEST(Differences, AreCut) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::end_state_test

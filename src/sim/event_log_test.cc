@@ -5,10 +5,10 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::event_log_test {
 namespace {
 
-class EventLogTest : public testing::Test {
+class EventLogTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(cluster.start()); }
 
@@ -124,4 +124,4 @@ TEST(DescribeChange, TheLedgerSaysWhoHasASlot) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::event_log_test

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::exhaustive_test {
 namespace {
 
 RunSummary calm_run() {
@@ -137,4 +137,4 @@ TEST(Exhaustive, AScenarioThatFailsWithoutAnyTroubleIsAFinding) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::exhaustive_test

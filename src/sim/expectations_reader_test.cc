@@ -4,7 +4,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::expectations_reader_test {
 namespace {
 
 std::string complaint(const std::string& text) {
@@ -110,4 +110,4 @@ TEST(ExpectationsReader, MistakesAreToldWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::expectations_reader_test

@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::expectations_test {
 namespace {
 
 // Two of three nodes come through; the third cannot pull its image. Claims are everywhere.
@@ -128,4 +128,4 @@ TEST(Expectations, WritesAreSeen) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::expectations_test

@@ -7,7 +7,7 @@
 
 #include "sim/random_run.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::fault_kinds_test {
 namespace {
 
 TEST(FaultKinds, ACalmScenarioHasNone) {
@@ -31,4 +31,4 @@ TEST(FaultKinds, RandomScenariosHaveEachOfThem) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::fault_kinds_test

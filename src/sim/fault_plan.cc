@@ -19,7 +19,7 @@ struct Chance {
   double most;  // at strength 1
 };
 
-constexpr std::array<Chance, 13> chances = {{
+constexpr std::array<Chance, 13> plan_chances = {{
     {"requestLost", &Weights::request_lost, 0.1},
     {"requestLate", &Weights::request_late, 0.03},
     {"replyLost", &Weights::reply_lost, 0.1},
@@ -69,9 +69,9 @@ constexpr std::array<Lot, 23> lots = {{
     {Doer::clock, "clockStep"},
 }};
 
-class Drawer {
+class FaultDrawer {
  public:
-  Drawer(Random& random, double strength, const FaultScope& scope)
+  FaultDrawer(Random& random, double strength, const FaultScope& scope)
       : random_(random),
         strength_(std::clamp(strength, 0.0, 1.0)),
         scope_(scope),
@@ -101,7 +101,7 @@ class Drawer {
   // Half of the kinds at a time: a run in which everything fails all the time gets nowhere.
   Weights weights() {
     Weights weights;
-    for (const Chance& each : chances) {
+    for (const Chance& each : plan_chances) {
       bool wanted = chance(0.5);
       double share = random_.fraction();
       if (wanted) weights.*each.field = each.most * strength_ * share;
@@ -211,7 +211,7 @@ class Drawer {
 
 void add_lines(std::string_view of, const Weights& weights, std::vector<std::string>& lines) {
   std::string line;
-  for (const Chance& each : chances) {
+  for (const Chance& each : plan_chances) {
     if (weights.*each.field > 0) line += fmt::format(" {} {:.4f}", each.name, weights.*each.field);
   }
   auto length = [&](std::string_view name, Duration value) {
@@ -270,7 +270,7 @@ std::vector<std::string> FaultPlan::lines() const {
 }
 
 FaultPlan random_fault_plan(Random& random, double strength, const FaultScope& scope) {
-  return Drawer(random, strength, scope).draw();
+  return FaultDrawer(random, strength, scope).draw();
 }
 
 void add_faults(Scenario& scenario, const FaultPlan& plan) {

@@ -6,7 +6,7 @@
 
 #include "sim/scenario_run.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::fault_plan_test {
 namespace {
 
 FaultScope scope_of(int nodes) {
@@ -120,4 +120,4 @@ expect: {version: "580.126.20"}
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::fault_plan_test

@@ -7,7 +7,7 @@
 
 #include "sim/scenario_run.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::fault_reader_test {
 namespace {
 
 Result<Scenario> read(const std::string& more) {
@@ -152,4 +152,4 @@ TEST(FaultReader, SaysWhatIsWrongAndWhatIsNear) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::fault_reader_test

@@ -12,7 +12,7 @@ namespace {
 
 enum class Draws { yes, length, pause, relabel, replica, crash, clock, version, machine };
 
-struct Kind {
+struct StepKind {
   std::string_view name;
   bool on_node;
   Draws draws = Draws::yes;
@@ -21,7 +21,7 @@ struct Kind {
 };
 
 // New ones come last: what a seed draws of the others stays.
-constexpr std::array<Kind, 30> kinds = {{
+constexpr std::array<StepKind, 30> step_kinds = {{
     {"rebootNodes", true, Draws::length, seconds(30), minutes(5)},
     {"hangKubelets", true, Draws::length, seconds(5), minutes(10)},
     {"notReadyFor", true, Draws::length, seconds(10), minutes(10)},
@@ -104,8 +104,8 @@ int FaultSteps::some_node() {
 }
 
 Interference FaultSteps::draw(std::string_view name) {
-  const Kind& kind = *std::find_if(kinds.begin(), kinds.end(),
-                                   [&](const Kind& known) { return known.name == name; });
+  const StepKind& kind = *std::find_if(step_kinds.begin(), step_kinds.end(),
+                                       [&](const StepKind& known) { return known.name == name; });
   Interference step;
   step.action = std::string(name);
   step.value = true;
@@ -143,7 +143,7 @@ Interference FaultSteps::draw(std::string_view name) {
 
 std::vector<FaultStepKind> fault_step_kinds() {
   std::vector<FaultStepKind> all;
-  for (const Kind& kind : kinds) all.push_back({kind.name, kind.on_node});
+  for (const StepKind& kind : step_kinds) all.push_back({kind.name, kind.on_node});
   return all;
 }
 

@@ -6,7 +6,7 @@
 
 #include "sim/step_reader.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::fault_steps_test {
 namespace {
 
 // As somebody would have written it.
@@ -75,4 +75,4 @@ TEST(FaultSteps, TroublesEndWithHealingAndThreeMoreTries) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::fault_steps_test

@@ -4,7 +4,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::fleet_objects_test {
 namespace {
 
 TEST(FleetObjectsTest, EveryObjectIsAcceptedAndMayBeSentAgain) {
@@ -63,4 +63,4 @@ TEST(FleetObjectsTest, ThePolicyCarriesItsUpgradePolicyAndChart) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::fleet_objects_test

@@ -5,7 +5,7 @@
 #include "git/git_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::git_checkout_test {
 namespace {
 
 TEST(GitCheckout, FollowsABranchOfAGenuineRepository) {
@@ -38,4 +38,4 @@ TEST(GitCheckout, ARepositoryThatIsNotThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::git_checkout_test

@@ -4,7 +4,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::git_ops_test {
 namespace {
 
 std::string matrix(const std::string& driver) {
@@ -126,4 +126,4 @@ TEST(GitOps, OnlyWhatGitSaysIsCompared) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::git_ops_test

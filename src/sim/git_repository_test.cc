@@ -6,7 +6,7 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::git_repository_test {
 namespace {
 
 TEST(MemoryRepository, ARevertRestoresWhatTheRevisionChangedAndNothingElse) {
@@ -53,4 +53,4 @@ TEST(MemoryRepository, TheNewestRevisionIsGivenLaterAndNoneWhenUnreachable) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::git_repository_test

@@ -4,7 +4,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::health_reporter_test {
 namespace {
 
 TEST(HealthReporter, RatesAreByVersion) {
@@ -50,4 +50,4 @@ TEST(HealthReporter, EveryNodeSaysHowItIsAndOnlyBusyOnesHaveEvents) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::health_reporter_test

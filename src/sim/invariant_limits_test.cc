@@ -3,7 +3,7 @@
 #include "controller/slot_ledger.h"
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::invariant_limits_test {
 namespace {
 
 class LimitsTest : public InvariantTest {
@@ -224,4 +224,4 @@ TEST_F(LimitsTest, WhatPeopleBeginIsNotHeldAgainstUs) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::invariant_limits_test

@@ -2,7 +2,7 @@
 
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::invariant_machines_test {
 namespace {
 
 constexpr const char* accident = "gpu-1: driver was reloaded under a running GPU pod";
@@ -121,4 +121,4 @@ TEST_F(InvariantMachinesTest, APodThatIsSentToACordonedNodeAtTheLastMomentIsNot)
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::invariant_machines_test

@@ -2,7 +2,7 @@
 
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::invariant_pods_test {
 namespace {
 
 class PodsTest : public InvariantTest {
@@ -273,4 +273,4 @@ TEST_F(PodsTest, WhatOthersDeleteIsNotHeldAgainstUs) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::invariant_pods_test

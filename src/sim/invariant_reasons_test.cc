@@ -2,7 +2,7 @@
 
 #include "sim/reasons_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::invariant_reasons_test {
 namespace {
 
 class TrueReasonsTest : public ReasonsTest {
@@ -172,4 +172,4 @@ TEST_F(TrueReasonsTest, WhatAWholePoolSaysIsLookedAtForEveryNodeOfIt) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::invariant_reasons_test

@@ -4,7 +4,7 @@
 #include "sim/invariant_test_util.h"
 #include "sim/rollout_part.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::invariant_rollout_test {
 namespace {
 
 class RolloutInvariantTest : public InvariantTest {
@@ -147,4 +147,4 @@ TEST_F(RolloutInvariantTest, SeesARolloutThatIsHeldAndDoesNotSayWhy) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::invariant_rollout_test

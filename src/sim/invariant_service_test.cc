@@ -2,7 +2,7 @@
 
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::invariant_service_test {
 namespace {
 
 class ServiceTest : public InvariantTest {
@@ -215,4 +215,4 @@ TEST_F(ServiceTest, AChangeThatWasTakenBackBeforeTheRestartNeedsNoValidation) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::invariant_service_test

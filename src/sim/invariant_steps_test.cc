@@ -2,7 +2,7 @@
 
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::invariant_steps_test {
 namespace {
 
 using fleet::State;
@@ -282,4 +282,4 @@ TEST(Transitions, EveryStateHasAWayForwardAndNoneJumps) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::invariant_steps_test

@@ -12,7 +12,7 @@
 
 namespace lockstep::sim {
 
-class InvariantTest : public testing::Test {
+class InvariantTest : public ::testing::Test {
  protected:
   using State = fleet::State;
 

@@ -4,7 +4,7 @@
 
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::invariant_writes_test {
 namespace {
 
 class WritesTest : public InvariantTest {
@@ -160,4 +160,4 @@ TEST_F(WritesTest, WhatPeopleDoIsAnotherCause) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::invariant_writes_test

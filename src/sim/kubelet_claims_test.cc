@@ -5,7 +5,7 @@
 #include "sim/kubelets.h"
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::kubelet_claims_test {
 namespace {
 
 void add_work(Cluster& cluster, const WorkloadOptions& workloads) {
@@ -100,4 +100,4 @@ TEST(KubeletClaimsTest, AFailureThatPassesIsNoneOfKep5322) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::kubelet_claims_test

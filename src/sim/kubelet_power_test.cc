@@ -3,7 +3,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::kubelet_power_test {
 namespace {
 
 bool is_ready_node(Cluster& cluster, const std::string& node) {
@@ -152,4 +152,4 @@ TEST(KubeletPower, AMachineThatIsReplacedBeginsWithNothing) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::kubelet_power_test

@@ -4,7 +4,7 @@
 #include "sim/kubelets.h"
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::kubelet_roles_test {
 namespace {
 
 // A new driver on gpu-1, by hand.
@@ -182,4 +182,4 @@ TEST(KubeletRolesTest, APluginThatFollowsItsDriverIsNotStale) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::kubelet_roles_test

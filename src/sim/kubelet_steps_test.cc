@@ -4,7 +4,7 @@
 #include "sim/kubelets.h"
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::kubelet_steps_test {
 namespace {
 
 TEST(KubeletStepsTest, AnImageThatCannotBePulledIsTriedAgainEverMoreSlowly) {
@@ -78,4 +78,4 @@ TEST(KubeletStepsTest, SpeedDividesEveryDuration) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::kubelet_steps_test

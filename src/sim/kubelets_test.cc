@@ -4,7 +4,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::kubelets_test {
 namespace {
 
 TEST(KubeletsTest, APodRunsAndEndsAfterItsRunTime) {
@@ -168,4 +168,4 @@ TEST(KubeletsTest, NewKubeletsAdoptThePodsThatRun) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::kubelets_test

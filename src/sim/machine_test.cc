@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::machine_test {
 namespace {
 
 TEST(MachineTest, TheDriverVersionIsTheTagUpToTheFirstDash) {
@@ -94,4 +94,4 @@ TEST(MachineTest, EveryGpuHasAUuidOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::machine_test

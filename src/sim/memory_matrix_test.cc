@@ -4,7 +4,7 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::memory_matrix_test {
 namespace {
 
 std::string matrix(const std::string& current, const std::string& canary) {
@@ -63,4 +63,4 @@ TEST(MemoryMatrix, ARepositoryThatDoesNotAnswerMayAnswerLater) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::memory_matrix_test

@@ -6,10 +6,10 @@
 #include "apiserver/in_process_api.h"
 #include "sim/fleet_objects.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::node_agent_test {
 namespace {
 
-struct NodeAgentTest : testing::Test {
+struct NodeAgentTest : ::testing::Test {
   apiserver::TestCluster cluster;
   apiserver::InProcessApi api{cluster.backend, {"tester", {}, "test"}};
   SeededRandom random{5};
@@ -104,4 +104,4 @@ TEST_F(NodeAgentTest, ANodeThatSomebodyCalledUnreadyIsReadyAgainWithItsNextLease
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::node_agent_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::object_facts_test {
 namespace {
 
 TEST(ObjectFactsTest, WhatIsNotThereIsEmpty) {
@@ -36,4 +36,4 @@ TEST(ObjectFactsTest, TheDigestIsInTheEnvironmentOfAContainer) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::object_facts_test

@@ -4,7 +4,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::observed_api_test {
 namespace {
 
 TEST(ObservedApi, TellsOfEveryCallAndOfItsReply) {
@@ -41,4 +41,4 @@ TEST(ObservedApi, WatchesGoThrough) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::observed_api_test

@@ -4,7 +4,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::operator_test {
 namespace {
 
 std::string state_of(Cluster& cluster) {
@@ -142,4 +142,4 @@ TEST(OperatorTest, TheHookRestartsTheDraPluginsWhenTheLastDriverIsReady) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::operator_test

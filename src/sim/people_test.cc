@@ -4,10 +4,10 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::people_test {
 namespace {
 
-class PeopleTest : public testing::Test {
+class PeopleTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(cluster.start()); }
 
@@ -68,4 +68,4 @@ TEST_F(PeopleTest, WhatTheClusterRefusesIsAnError) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::people_test

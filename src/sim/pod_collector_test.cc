@@ -4,11 +4,11 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::pod_collector_test {
 namespace {
 
 // A cluster in which gpu-2 is gone, and a pod came to it all the same.
-class PodCollectorTest : public testing::Test {
+class PodCollectorTest : public ::testing::Test {
  protected:
   PodCollectorTest() : cluster(fleet_of(2)) {
     EXPECT_TRUE(cluster.start());
@@ -36,4 +36,4 @@ TEST_F(PodCollectorTest, OneOfANodeThatCameBackStays) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::pod_collector_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::pod_fate_test {
 namespace {
 
 using fleet::State;
@@ -52,4 +52,4 @@ TEST(PodFateTest, ADrainMovesEverybodyWhoDoesNotSayOtherwise) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::pod_fate_test

@@ -4,10 +4,10 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::pod_maker_test {
 namespace {
 
-struct PodMakerTest : testing::Test {
+struct PodMakerTest : ::testing::Test {
   PodMakerTest() {
     view.of(resource::replica_sets);
     EXPECT_TRUE(cluster.start());
@@ -77,4 +77,4 @@ TEST_F(PodMakerTest, WhatWasRefusedIsForgotten) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::pod_maker_test

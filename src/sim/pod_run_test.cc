@@ -4,7 +4,7 @@
 
 #include "objects/decode.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::pod_run_test {
 namespace {
 
 Json driver_pod() {
@@ -102,4 +102,4 @@ TEST(PodRunTest, TheStatusIsThatOfARealKubelet) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::pod_run_test

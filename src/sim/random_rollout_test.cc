@@ -9,7 +9,7 @@
 #include "sim/random_run.h"
 #include "sim/scenario_text.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::random_rollout_test {
 namespace {
 
 TEST(RandomRollout, IsTheSameForTheSameSeedAndLeavesTheRestAsItWas) {
@@ -60,4 +60,4 @@ TEST(RandomRollout, HasAllThatARolloutCanHave) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::random_rollout_test

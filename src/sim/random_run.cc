@@ -9,14 +9,12 @@
 #include "sim/fault_plan.h"
 #include "sim/fault_steps.h"
 #include "sim/random_rollout.h"
+#include "sim/versions.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-constexpr std::string_view old_version = "580.105.08";
-constexpr std::string_view new_version = "580.126.20";
-constexpr std::string_view third_version = "580.130.01";
 // People and faults have this long; what comes after is calm.
 constexpr Duration trouble = minutes(90);
 

@@ -6,7 +6,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::random_run_test {
 namespace {
 
 TEST(RandomRun, ASeedGivesOneScenarioAndOneRun) {
@@ -59,4 +59,4 @@ TEST(RandomRun, AGoalThatIsNotReachedIsFound) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::random_run_test

@@ -3,7 +3,7 @@
 #include "sim/dra.h"
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::reason_evidence_test {
 namespace {
 
 class ReasonEvidenceTest : public InvariantTest {
@@ -97,4 +97,4 @@ TEST_F(ReasonEvidenceTest, KnowsWhenDevicesWerePublished) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::reason_evidence_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::reason_names_test {
 namespace {
 
 // That none is missing is held by tests/docs.
@@ -17,4 +17,4 @@ TEST(ReasonNames, AreInOrderAndOnce) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::reason_names_test

@@ -3,7 +3,7 @@
 #include "controller/slot_ledger.h"
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::reason_truth_test {
 namespace {
 
 using ReasonTruthTest = InvariantTest;
@@ -48,4 +48,4 @@ TEST_F(ReasonTruthTest, NoReasonIsInTwoTables) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::reason_truth_test

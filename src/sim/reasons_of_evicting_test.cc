@@ -1,6 +1,6 @@
 #include "sim/reasons_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::reasons_of_evicting_test {
 namespace {
 
 class EvictingReasonsTest : public ReasonsTest {
@@ -166,4 +166,4 @@ TEST_F(EvictingReasonsTest, ABudgetThatAllowsNothingMayBeBlamed) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::reasons_of_evicting_test

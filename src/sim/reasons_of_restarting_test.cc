@@ -1,6 +1,6 @@
 #include "sim/reasons_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::reasons_of_restarting_test {
 namespace {
 
 using RestartingReasonsTest = ReasonsTest;
@@ -163,4 +163,4 @@ TEST_F(RestartingReasonsTest, WhoWasCutOffMayBeBehind) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::reasons_of_restarting_test

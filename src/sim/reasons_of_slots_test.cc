@@ -2,7 +2,7 @@
 #include "sim/reasons_test_util.h"
 #include "sim/rollout_part.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::reasons_of_slots_test {
 namespace {
 
 class SlotReasonsTest : public ReasonsTest {
@@ -153,4 +153,4 @@ TEST_F(SlotReasonsTest, TheCanaryToleratesNoFailure) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::reasons_of_slots_test

@@ -1,7 +1,7 @@
 #include "controller/slot_ledger.h"
 #include "sim/reasons_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::reasons_of_starting_test {
 namespace {
 
 using StartingReasonsTest = ReasonsTest;
@@ -92,4 +92,4 @@ TEST_F(StartingReasonsTest, NobodyWantsADriver) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::reasons_of_starting_test

@@ -19,7 +19,7 @@ std::string objection_to_deadline(const Said& said) {
       said, [](const upgrade::Policy& policy) { return policy.deadlines.validation; });
 }
 
-std::string is_not_ready(const Said& said) {
+std::string node_is_not_ready(const Said& said) {
   return said.node.ready ? "it is Ready" : objection_to_deadline(said);
 }
 
@@ -124,7 +124,7 @@ const Objections& objections_to_validating() {
       {"ClientMissing", has_no_client},
       {"ClientNotReady", has_client_not_ready},
       {"NoValidatorPod", has_no_validator},
-      {"NodeNotReady", is_not_ready},
+      {"NodeNotReady", node_is_not_ready},
       {"RestartsClients", has_stale_client},
       {"StaleClient", has_stale_client},
       {"StaleResourceSlice", has_stale_slices},

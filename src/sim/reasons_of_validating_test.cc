@@ -1,6 +1,6 @@
 #include "sim/reasons_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::reasons_of_validating_test {
 namespace {
 
 using ValidatingReasonsTest = ReasonsTest;
@@ -103,4 +103,4 @@ TEST_F(ValidatingReasonsTest, AMachineThatIsAway) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::reasons_of_validating_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::rollout_part_test {
 namespace {
 
 TEST(RolloutPart, TheDefinitionIsTheOneOfTheChart) {
@@ -27,4 +27,4 @@ TEST(RolloutPart, WithoutARolloutThereIsNothingToWaitFor) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::rollout_part_test

@@ -3,7 +3,7 @@
 #include "sim/invariant_test_util.h"
 #include "sim/rollout_part.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::rollout_truth_test {
 namespace {
 
 class RolloutTruthTest : public InvariantTest {
@@ -61,4 +61,4 @@ TEST_F(RolloutTruthTest, NamesTheDaemonSetOfAPod) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::rollout_truth_test

@@ -4,10 +4,10 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::run_controllers_test {
 namespace {
 
-class RunControllersTest : public testing::Test {
+class RunControllersTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(cluster.start());
@@ -47,4 +47,4 @@ TEST_F(RunControllersTest, WorkAsSoonAsTheyAreStartedAndNoMoreWhenTheyAreGone) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::run_controllers_test

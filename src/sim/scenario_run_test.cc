@@ -9,7 +9,7 @@
 #include "sim/witness.h"
 #include "sim/writer.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::scenario_run_test {
 namespace {
 
 Scenario scenario(const std::string& text) {
@@ -222,4 +222,4 @@ expect: {done: all, version: "580.126.20"}
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario_run_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::scenario_test {
 namespace {
 
 std::string error_of(const std::string& text) {
@@ -194,4 +194,4 @@ TEST(NodeChoice, NamesTheNodes) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario_test

@@ -4,7 +4,7 @@
 
 #include "sim/random_run.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::scenario_text_test {
 namespace {
 
 TEST(ScenarioText, WhatIsPrintedIsReadAgain) {
@@ -29,4 +29,4 @@ TEST(ScenarioText, IsTheSameRun) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario_text_test

@@ -6,7 +6,7 @@
 
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::scheduler_test {
 namespace {
 
 void load(Cluster& cluster, const WorkloadOptions& workloads) {
@@ -127,4 +127,4 @@ TEST(SchedulerTest, ObeysSelectorsAndTaints) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scheduler_test

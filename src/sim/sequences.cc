@@ -4,14 +4,12 @@
 
 #include "base/strings.h"
 #include "sim/exhaustive.h"
+#include "sim/versions.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-constexpr std::string_view old_version = "580.105.08";
-constexpr std::string_view new_version = "580.126.20";
-constexpr std::string_view third_version = "580.130.01";
 constexpr std::string_view bad_version = "599.99.99";
 
 // A place to begin from, and what it takes to get there.

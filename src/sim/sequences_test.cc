@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "fleet/state.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::sequences_test {
 namespace {
 
 TEST(Sequences, BeginInEveryStateOfTheUpgrade) {
@@ -51,4 +51,4 @@ TEST(Sequences, OneThatEndsElsewhereFails) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::sequences_test

@@ -4,7 +4,7 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::shifted_loop_test {
 namespace {
 
 TEST(ShiftedLoop, ItsWallClockIsItsOwnAndTimersDoNotCare) {
@@ -30,4 +30,4 @@ TEST(ShiftedLoop, ItsWallClockIsItsOwnAndTimersDoNotCare) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::shifted_loop_test

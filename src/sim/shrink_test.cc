@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::shrink_test {
 namespace {
 
 Case big_case() {
@@ -98,4 +98,4 @@ TEST(Shrink, StopsAtTheLimit) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::shrink_test

@@ -10,11 +10,9 @@
 
 #include "objects/decode.h"
 #include "sim/cluster.h"
+#include "sim/versions.h"
 
 namespace lockstep::sim {
-
-inline constexpr auto old_version = "580.105.08";
-inline constexpr auto new_version = "580.126.20";
 
 inline ClusterOptions fleet_of(int nodes, uint64_t seed = 1) {
   ClusterOptions options;

@@ -9,7 +9,7 @@
 #include "world/files.h"
 #include "world/process.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::simulated_fleet_test {
 namespace {
 
 // The very same actors over HTTP, in real time made short.
@@ -87,4 +87,4 @@ TEST(SimulatedFleetTest, AnObjectThatIsRefusedIsNamed) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::simulated_fleet_test

@@ -7,7 +7,7 @@
 #include "kube/fake_api_test_util.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::stale_api_test {
 namespace {
 
 using kube::FakeApi;
@@ -35,7 +35,7 @@ struct Watcher {
     return names;
   }
   std::unique_ptr<kube::Watch> open() {
-    kube::WatchRequest request = kube::watch_of(resource::nodes);
+    kube::WatchRequest request = kube::watch_request(resource::nodes);
     request.resource_version = version;
     return api.watch(request, {[this](const kube::WatchEvent& event) {
                                  if (event.type == kube::WatchEventType::bookmark) return;
@@ -122,4 +122,4 @@ TEST(StaleApi, WhoAsksForSomeOfThemIsToldTheTruthAndTheOldViewStays) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::stale_api_test

@@ -4,7 +4,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::step_reader_test {
 namespace {
 
 std::string complaint(const std::string& text) {
@@ -58,4 +58,4 @@ TEST(StepReader, WhatIsAboutARolloutNeedsOne) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::step_reader_test

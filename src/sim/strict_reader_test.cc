@@ -4,7 +4,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::strict_reader_test {
 namespace {
 
 // What the reader says of `text` when it is read as a map with these keys.
@@ -93,4 +93,4 @@ TEST(StrictReader, LeavesWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::strict_reader_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::sim {
+namespace lockstep::sim::template_hash_test {
 namespace {
 
 TEST(TemplateHashTest, TheOrderOfFieldsDoesNotCount) {
@@ -20,4 +20,4 @@ TEST(TemplateHashTest, EverythingElseCounts) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::template_hash_test

@@ -2,7 +2,7 @@
 
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::truth_test {
 namespace {
 
 class TruthTest : public InvariantTest {
@@ -117,4 +117,4 @@ TEST(PodFacts, AreReadFromTheObject) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::truth_test

@@ -4,7 +4,7 @@
 
 #include "world/virtual_loop.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::version_history_test {
 namespace {
 
 TEST(VersionHistory, TellsWhichVersionThereWasHowLongAgo) {
@@ -41,4 +41,4 @@ TEST(VersionHistory, IsNeverNewerThanTheTruthOfThatTime) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::version_history_test

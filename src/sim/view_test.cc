@@ -5,7 +5,7 @@
 #include "apiserver/cluster_test_util.h"
 #include "apiserver/in_process_api.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::view_test {
 namespace {
 
 TEST(ViewTest, IndexesPodsByNodeAndOwner) {
@@ -66,4 +66,4 @@ TEST(ViewTest, KeysAsText) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::view_test

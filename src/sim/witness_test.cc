@@ -5,7 +5,7 @@
 
 #include "sim/invariant_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::witness_test {
 namespace {
 
 class WitnessTest : public InvariantTest {};
@@ -61,4 +61,4 @@ TEST_F(WitnessTest, ForgetsANodeThatIsGone) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::witness_test

@@ -5,7 +5,7 @@
 #include "objects/job.h"
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::workload_controllers_test {
 namespace {
 
 size_t ready_count(const std::vector<Pod>& pods) {
@@ -76,4 +76,4 @@ TEST(WorkloadControllersTest, AJobEndsWhenItsPodsHaveAndReplacesThoseThatAreLost
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::workload_controllers_test

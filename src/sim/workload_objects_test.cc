@@ -2,7 +2,7 @@
 
 #include "sim/fleet_objects.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::workload_objects_test {
 namespace {
 
 TEST(WorkloadObjectsTest, OnlyWhatIsAskedFor) {
@@ -37,4 +37,4 @@ TEST(WorkloadObjectsTest, AClaimsTemplateComesBeforeItsPods) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::workload_objects_test

@@ -6,10 +6,10 @@
 #include "sim/scenario_run.h"
 #include "sim/sim_test_util.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::world_faults_test {
 namespace {
 
-class WorldFaultsTest : public testing::Test {
+class WorldFaultsTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(cluster.start()); }
 
@@ -274,4 +274,4 @@ expect: {done: all}
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::world_faults_test

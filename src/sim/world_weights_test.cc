@@ -10,7 +10,7 @@
 #include "sim/scenario_run.h"
 #include "sim/scenario_text.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::world_weights_test {
 namespace {
 
 constexpr std::string_view rest_of_it =
@@ -152,4 +152,4 @@ TEST(WorldWeights, ACalmTwinHasWhatBefallsNodesAndNotTheApi) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::world_weights_test

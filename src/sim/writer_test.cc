@@ -6,7 +6,7 @@
 #include "apiserver/in_process_api.h"
 #include "kube/fault_api.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::writer_test {
 namespace {
 
 kube::CallPlan plan(kube::Fault fault) {
@@ -15,7 +15,7 @@ kube::CallPlan plan(kube::Fault fault) {
   return plan;
 }
 
-struct WriterTest : testing::Test {
+struct WriterTest : ::testing::Test {
   apiserver::TestCluster cluster;
   apiserver::InProcessApi inner{cluster.backend, {"tester", {}, "test"}};
   kube::ScriptedFaults faults;
@@ -87,4 +87,4 @@ TEST_F(WriterTest, RemovesOnlyThatVeryObject) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::writer_test

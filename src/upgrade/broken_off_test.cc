@@ -6,7 +6,7 @@
 
 #include "upgrade/walk_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::broken_off_test {
 namespace {
 
 constexpr State under_way[] = {State::wait_for_jobs, State::pod_deletion, State::pod_restart,
@@ -154,4 +154,4 @@ TEST(BrokenOff, ACordonBetweenTheSlotAndOursIsItsOwners) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::broken_off_test

@@ -6,7 +6,7 @@
 #include "upgrade/evicting.h"
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::decide_property_test {
 namespace {
 
 bool coin() { return *rc::gen::arbitrary<bool>(); }
@@ -223,4 +223,4 @@ TEST(Decide, IsPure) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::decide_property_test

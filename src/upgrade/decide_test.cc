@@ -4,7 +4,7 @@
 
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::decide_test {
 namespace {
 
 constexpr State states_before_restart[] = {State::required, State::cordon, State::wait_for_jobs,
@@ -250,4 +250,4 @@ TEST(KeyDomain, AnotherDomainReadsAndWritesItsOwnKeysOnly) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::decide_test

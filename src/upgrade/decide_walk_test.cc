@@ -5,7 +5,7 @@
 
 #include "upgrade/walk_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::decide_walk_test {
 namespace {
 
 TEST(Walk, AWholeUpgradeGoesThroughEveryStateInTwelveWritesAtMost) {
@@ -279,4 +279,4 @@ TEST(Walk, PodsThatABudgetProtectsGoByTheDrainOrNotAtAll) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::decide_walk_test

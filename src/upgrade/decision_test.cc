@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::decision_test {
 namespace {
 
 TEST(NodePatch, CarriesLabelTimersCordonAndVersionTogether) {
@@ -53,4 +53,4 @@ TEST(Decision, RemovalsHaveNames) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::decision_test

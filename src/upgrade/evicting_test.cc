@@ -4,7 +4,7 @@
 
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::evicting_test {
 namespace {
 
 // Out of sync, in pod-deletion-required, with these pods.
@@ -356,4 +356,4 @@ TEST(PodDeletion, GivingUpNeedsAFreshViewWhateverComesNext) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::evicting_test

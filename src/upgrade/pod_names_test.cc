@@ -4,7 +4,7 @@
 
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::pod_names_test {
 namespace {
 
 TEST(PodNames, APodIsNamedWithItsNamespace) {
@@ -32,4 +32,4 @@ TEST(Counted, SaysOneAsOne) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::pod_names_test

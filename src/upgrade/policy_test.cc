@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::policy_test {
 namespace {
 
 Policy read(std::string_view text) {
@@ -182,4 +182,4 @@ TEST(Policy, OutsideNvidiasKeyDomainTheSwitchIsOurOwn) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::policy_test

@@ -2,7 +2,7 @@
 
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::prepare_failure_test {
 namespace {
 
 constexpr std::string_view mismatch =
@@ -215,4 +215,4 @@ TEST(BadConfig, IsNothingElse) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::prepare_failure_test

@@ -4,7 +4,7 @@
 
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::reroll_test {
 namespace {
 
 constexpr Time driver_time = test_time - minutes(10);
@@ -399,4 +399,4 @@ TEST(Reroll, ThePluginIsKnownByTheChartsLabelsOrNameOrByTheSelector) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::reroll_test

@@ -4,7 +4,7 @@
 
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::restarting_test {
 namespace {
 
 Scene restarting(std::optional<Pod> driver, Duration ago = seconds(10)) {
@@ -444,4 +444,4 @@ TEST(Failed, ASentenceWithoutASpaceIsReadToo) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::restarting_test

@@ -4,7 +4,7 @@
 #include "upgrade/slots.h"
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::slots_group_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -160,4 +160,4 @@ TEST(GroupHold, IsTheReasonThatIsShown) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::slots_group_test

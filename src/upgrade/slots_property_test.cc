@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "upgrade/slots.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::slots_property_test {
 namespace {
 
 using fleet::NodeFacts;
@@ -180,4 +180,4 @@ TEST(ChooseStarts, OfAnEmptyPoolIsEmpty) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::slots_property_test

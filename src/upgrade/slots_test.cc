@@ -5,7 +5,7 @@
 
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::slots_test {
 namespace {
 
 Scene waiting() {
@@ -388,4 +388,4 @@ TEST(Startable, AFailedNodeIsOnceItsDriverIsReadyAndItMayRecover) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::slots_test

@@ -3,7 +3,7 @@
 #include "upgrade/deciding.h"
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::starting_test {
 namespace {
 
 Scene out_of_sync() {
@@ -375,4 +375,4 @@ TEST(NoPolicy, SaysThatNobodyAsksForUpgrades) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::starting_test

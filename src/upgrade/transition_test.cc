@@ -4,7 +4,7 @@
 
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::transition_test {
 namespace {
 
 // A situation points into these.
@@ -184,4 +184,4 @@ TEST(ReturnSlot, WritesToTheNodeAndIsGoneWithTheNextStep) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::transition_test

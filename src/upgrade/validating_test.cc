@@ -2,7 +2,7 @@
 
 #include "upgrade/upgrade_test_util.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::validating_test {
 namespace {
 
 constexpr Time driver_ready = test_time - seconds(100);
@@ -284,4 +284,4 @@ TEST(Validation, ADeadlineDoesNotPassWhileNobodyIsThere) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::validating_test

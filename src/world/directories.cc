@@ -20,7 +20,7 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { closedir(directory); }
 };
 
-Result<std::string> real_path(const std::string& path) {
+Result<std::string> resolve(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr),
                                                              &std::free);
   if (!resolved) return system_failure("read", path, errno);
@@ -85,7 +85,7 @@ class TreeReader {
   }
 
   Result<void> read_link(const std::string& path, const std::string& relative) {
-    auto resolved = real_path(path);
+    auto resolved = resolve(path);
     if (!resolved) {
       return failf(resolved.error().kind, "cannot read {}: the symbolic link leads nowhere",
                    shown(relative));
@@ -194,7 +194,7 @@ Result<std::vector<std::string>> make_directories(const std::string& path) {
 }
 
 Result<Tree> read_tree_with_modes(const std::string& path, const TreeLimits& limits) {
-  LOCKSTEP_TRY(std::string root, real_path(path));
+  LOCKSTEP_TRY(std::string root, resolve(path));
   std::string shown = path;
   while (shown.size() > 1 && shown.ends_with('/')) shown.pop_back();
   return TreeReader(std::move(root), std::move(shown), limits).read();

@@ -7,7 +7,7 @@
 
 #include "world/directories_test_util.h"
 
-namespace lockstep {
+namespace lockstep::directories_test {
 namespace {
 
 using testing::TemporaryDirectory;
@@ -129,4 +129,4 @@ TEST(MakeDirectories, MakesWhatIsMissingAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::directories_test

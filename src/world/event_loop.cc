@@ -183,10 +183,12 @@ EventLoop::~EventLoop() {
   }
 }
 
-Time EventLoop::now() const {
+Time system_time() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return Time{std::chrono::duration_cast<Duration>(since_epoch).count()};
 }
+
+Time EventLoop::now() const { return system_time(); }
 
 Duration EventLoop::uptime() const { return impl_->uptime(); }
 

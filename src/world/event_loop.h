@@ -10,6 +10,9 @@
 
 namespace lockstep {
 
+// The machine's wall clock, for the parts that have no loop.
+Time system_time();
+
 class EventLoop final : public Loop {
  public:
   EventLoop();

@@ -15,7 +15,7 @@
 
 #include "world/descriptor.h"
 
-namespace lockstep {
+namespace lockstep::event_loop_test {
 namespace {
 
 // Far longer than anything here takes: only a broken loop reaches it.
@@ -333,4 +333,4 @@ TEST(EventLoop, DestroyingItDestroysTasksThatStillTalkToIt) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::event_loop_test

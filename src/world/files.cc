@@ -21,7 +21,7 @@ namespace {
 constexpr size_t size_limit = 256 << 20;
 
 // Where the content lies: a symbolic link stays one, and what it points to is replaced.
-std::string real_path(const std::string& path) {
+std::string target_of(const std::string& path) {
   struct stat info{};
   if (lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;
   char* resolved = realpath(path.c_str(), nullptr);
@@ -67,7 +67,7 @@ Result<std::string> SystemFiles::read(const std::string& path) const {
 }
 
 Result<void> SystemFiles::write(const std::string& path, std::string_view content, int mode) {
-  const std::string target = real_path(path);
+  const std::string target = target_of(path);
   struct stat info{};
   if (stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
     return write_into(target, path, content);

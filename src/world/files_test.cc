@@ -9,13 +9,13 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::files_test {
 namespace {
 
 class Folder {
  public:
   Folder() {
-    std::string name = testing::TempDir() + "lockstep-files-XXXXXX";
+    std::string name = ::testing::TempDir() + "lockstep-files-XXXXXX";
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
     path = name;
   }
@@ -166,4 +166,4 @@ TEST(SystemFiles, WhatIsNoRegularFileIsWrittenToAndNeverReplaced) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::files_test

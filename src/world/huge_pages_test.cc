@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::huge_pages_test {
 namespace {
 
 // What the test below runs as a process of its own.
@@ -44,4 +44,4 @@ TEST(HugePages, WhatWasSaidBeforeIsKept) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::huge_pages_test

@@ -1,13 +1,13 @@
 #include "world/log.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/format.h>
-#include <spdlog/logger.h>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
 
 #include "base/strings.h"
+#include "base/time.h"
+#include "world/event_loop.h"
 
 namespace lockstep {
 
@@ -70,39 +70,22 @@ bool needs_quotes(std::string_view value) {
   });
 }
 
-spdlog::level::level_enum spdlog_level(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug:
-      return spdlog::level::debug;
-    case LogLevel::info:
-      return spdlog::level::info;
-    case LogLevel::warning:
-      return spdlog::level::warn;
-    case LogLevel::error:
-      return spdlog::level::err;
-  }
-  return spdlog::level::err;
-}
-
 class StderrLog final : public Log {
  public:
-  explicit StderrLog(LogLevel threshold)
-      : logger_("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
-    logger_.set_level(spdlog_level(threshold));
-    logger_.set_formatter(std::make_unique<spdlog::pattern_formatter>(
-        "%Y-%m-%dT%H:%M:%S.%eZ %v", spdlog::pattern_time_type::utc));
-    logger_.flush_on(spdlog::level::trace);
-  }
+  explicit StderrLog(LogLevel threshold) : threshold_(threshold) {}
 
   void write(LogLevel level, std::string_view message,
              std::initializer_list<LogField> fields) override {
-    const auto as_spdlog = spdlog_level(level);
-    if (!logger_.should_log(as_spdlog)) return;
-    logger_.log(as_spdlog, format_log_line(level, message, fields));
+    if (level < threshold_) return;
+    std::string time = format_rfc3339_micro(system_time());
+    time.replace(time.size() - 4, 4, "Z ");  // milliseconds are enough
+    std::string line = time + format_log_line(level, message, fields) + '\n';
+    // The standard error is not buffered: one call is one write, whichever thread it comes from.
+    std::fwrite(line.data(), 1, line.size(), stderr);
   }
 
  private:
-  spdlog::logger logger_;
+  LogLevel threshold_;
 };
 
 }  // namespace

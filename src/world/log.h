@@ -40,7 +40,7 @@ class Log {
 std::string format_log_line(LogLevel level, std::string_view message,
                             std::initializer_list<LogField> fields);
 
-// To standard error, through spdlog: "2026-11-15T04:20:11.123Z " and the line.
+// To standard error, "2026-11-15T04:20:11.123Z " and the line.
 std::unique_ptr<Log> make_stderr_log(LogLevel threshold);
 
 class SilentLog final : public Log {

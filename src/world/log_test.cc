@@ -7,7 +7,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep {
+namespace lockstep::log_test {
 namespace {
 
 std::string value_of(std::string value) {
@@ -48,12 +48,12 @@ TEST(LogLine, NothingEscapesItsLine) {
 }
 
 TEST(StderrLog, WritesLinesWithTheTimeFromItsThresholdOn) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const auto log = make_stderr_log(LogLevel::info);
   log->debug("not shown");
   log->info("shown", {{"node", "gpu 7"}});
   log->error("braces {} stay");
-  const std::string written = testing::internal::GetCapturedStderr();
+  const std::string written = ::testing::internal::GetCapturedStderr();
   const std::string time = R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z )";
   EXPECT_TRUE(std::regex_match(written, std::regex(time + "info  shown node=\"gpu 7\"\n" + time +
                                                    R"(error braces \{\} stay)" + "\n")))
@@ -61,12 +61,12 @@ TEST(StderrLog, WritesLinesWithTheTimeFromItsThresholdOn) {
 }
 
 TEST(StderrLog, TwoLogsLiveSideBySide) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const auto one = make_stderr_log(LogLevel::error);
   const auto other = make_stderr_log(LogLevel::debug);
   one->info("not shown");
   other->debug("shown");
-  EXPECT_EQ(split(testing::internal::GetCapturedStderr(), '\n').size(), 2U);
+  EXPECT_EQ(split(::testing::internal::GetCapturedStderr(), '\n').size(), 2U);
 }
 
 TEST(MemoryLog, KeepsEveryLine) {
@@ -77,4 +77,4 @@ TEST(MemoryLog, KeepsEveryLine) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::log_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::loop_test {
 namespace {
 
 TEST(Scope, WhatItBindsRunsWhileItLives) {
@@ -56,4 +56,4 @@ TEST(Scope, PassesMoveOnlyArguments) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::loop_test

@@ -18,7 +18,7 @@
 #include "world/event_loop.h"
 #include "world/virtual_loop.h"
 
-namespace lockstep {
+namespace lockstep::process_test {
 namespace {
 
 // Far longer than anything here takes.
@@ -33,7 +33,7 @@ ProcessSpec shell(const std::string& script) {
 class Folder {
  public:
   Folder() {
-    std::string name = testing::TempDir() + "lockstep-process-XXXXXX";
+    std::string name = ::testing::TempDir() + "lockstep-process-XXXXXX";
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
     path = std::filesystem::canonical(name);
   }
@@ -311,4 +311,4 @@ TEST(ProcessStart, NeedsALoopOfRealTime) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::process_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::random_test {
 namespace {
 
 // Hands out given numbers, to reach the branches that chance rarely takes.
@@ -88,4 +88,4 @@ TEST(SystemRandom, DoesNotRepeat) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::random_test

@@ -9,7 +9,7 @@
 
 #include "world/directories_test_util.h"
 
-namespace lockstep {
+namespace lockstep::replace_file_test {
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -53,4 +53,4 @@ INSTANTIATE_TEST_SUITE_P(Durabilities, ReplaceFile,
                          ::testing::Values(Durability::on_disk, Durability::in_memory));
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::replace_file_test

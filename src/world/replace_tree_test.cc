@@ -13,7 +13,7 @@
 #include "world/directories.h"
 #include "world/directories_test_util.h"
 
-namespace lockstep {
+namespace lockstep::replace_tree_test {
 namespace {
 
 using testing::TemporaryDirectory;
@@ -261,4 +261,4 @@ TEST(ReplaceTree, AMountPointIsFilledInPlaceAndKeptWhenItIsFull) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::replace_tree_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::system_error_test {
 namespace {
 
 TEST(SystemError, AFullDiskIsNoMissingFile) {
@@ -21,4 +21,4 @@ TEST(SystemError, SaysWhatAndWhere) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::system_error_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep {
+namespace lockstep::timer_queue_test {
 namespace {
 
 std::string run_all(TimerQueue& queue, std::string& ran) {
@@ -101,4 +101,4 @@ TEST(DueAfter, NeitherGoesBackNorOverflows) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::timer_queue_test

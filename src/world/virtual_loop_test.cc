@@ -12,7 +12,7 @@
 
 #include "base/digest.h"
 
-namespace lockstep {
+namespace lockstep::virtual_loop_test {
 namespace {
 
 TEST(VirtualLoop, TimeMovesFromEventToEvent) {
@@ -166,4 +166,4 @@ TEST(VirtualLoop, OtherSeedsOtherHistories) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::virtual_loop_test

@@ -9,7 +9,7 @@
 #include "recording_helm.h"
 #include "workshop.h"
 
-namespace lockstep::bundles {
+namespace lockstep::bundles::awkward_test {
 namespace {
 
 using bundle::BundleModel;
@@ -151,4 +151,4 @@ TEST(ArgoObjects, OfTheChartAreThoseOfTheFiles) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundles
+}  // namespace lockstep::bundles::awkward_test

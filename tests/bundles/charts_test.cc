@@ -7,7 +7,7 @@
 
 #include "workshop.h"
 
-namespace lockstep::bundles {
+namespace lockstep::bundles::charts_test {
 namespace {
 
 const std::vector<std::string> deployers{"helm", "helmfile", "flux", "argocd", "argocd-helm"};
@@ -153,4 +153,4 @@ TEST(ChartsInHelm, WithoutTheDraDriverThereIsNoHook) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundles
+}  // namespace lockstep::bundles::charts_test

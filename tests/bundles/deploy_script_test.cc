@@ -6,7 +6,7 @@
 #include "recording_helm.h"
 #include "workshop.h"
 
-namespace lockstep::bundles {
+namespace lockstep::bundles::deploy_script_test {
 namespace {
 
 TEST(DeployScript, EveryScriptPassesBashAndShellcheck) {
@@ -81,4 +81,4 @@ TEST(DeployScript, StopsAtTheReleaseThatFailsAndSaysHowToGoOn) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundles
+}  // namespace lockstep::bundles::deploy_script_test

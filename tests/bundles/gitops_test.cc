@@ -8,7 +8,7 @@
 
 #include "workshop.h"
 
-namespace lockstep::bundles {
+namespace lockstep::bundles::gitops_test {
 namespace {
 
 const std::vector<std::string> repository{"--repo",
@@ -139,4 +139,4 @@ TEST(ArgoObjects, OfTheChartAreAcceptedByTheDefinitionAndSyncInOrder) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundles
+}  // namespace lockstep::bundles::gitops_test

@@ -6,7 +6,7 @@
 #include "recording_helm.h"
 #include "workshop.h"
 
-namespace lockstep::bundles {
+namespace lockstep::bundles::guarded_restart_test {
 namespace {
 
 // A driver on two nodes, ready at 10:00; on a the plugin is older than that, on b it is newer.
@@ -109,4 +109,4 @@ TEST(DeployScript, FailsAndSaysWhatIsMissingWhenTheDriverIsNotReadyInTime) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundles
+}  // namespace lockstep::bundles::guarded_restart_test

@@ -7,7 +7,7 @@
 
 #include "workshop.h"
 
-namespace lockstep::bundles {
+namespace lockstep::bundles::helmfile_test {
 namespace {
 
 // `helmfile build` fetches the charts of OCI registries. This Helm is the genuine one, but for the
@@ -102,4 +102,4 @@ TEST(Helmfile, ListsEveryRelease) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundles
+}  // namespace lockstep::bundles::helmfile_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 int main(int count, char** words) {
-  testing::InitGoogleTest(&count, words);
+  ::testing::InitGoogleTest(&count, words);
   for (int i = 1; i < count; ++i) {
     if (std::filesystem::exists(words[i])) continue;
     fmt::print("SKIPPED: there is no {}; make tools and make real-tools bring it\n", words[i]);

@@ -8,7 +8,7 @@
 #include "data/yaml.h"
 #include "workshop.h"
 
-namespace lockstep::bundles {
+namespace lockstep::bundles::values_test {
 namespace {
 
 // What genuine Helm has read from a values file.
@@ -155,4 +155,4 @@ TEST(ValuesInHelm, WhatIsSetOnTheCommandLineArrivesInHelm) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundles
+}  // namespace lockstep::bundles::values_test

@@ -15,7 +15,7 @@
 #include "world/process.h"
 #include "world/random.h"
 
-namespace lockstep {
+namespace lockstep::client_test {
 namespace {
 
 using apiserver::Backend;
@@ -40,7 +40,7 @@ HttpAnswer status_answer(int code, std::string_view reason, std::optional<int> r
   return apiserver::Front::refuse(error);
 }
 
-struct ClientTest : testing::Test {
+struct ClientTest : ::testing::Test {
   void SetUp() override { start({}); }
 
   void start(EmbeddedOptions options) {
@@ -357,4 +357,4 @@ TEST_F(ClientTest, OneOfTwoCandidatesLeadsAndTheOtherFollowsOn) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::client_test

@@ -11,7 +11,7 @@
 #include "data/yaml.h"
 #include "folder.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::bundle_test {
 namespace {
 
 Words bundle_to(const std::string& output, const Words& more = {}) {
@@ -463,4 +463,4 @@ TEST(OciLayout, ABadReferenceIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::bundle_test

@@ -90,7 +90,7 @@ Cluster::Cluster(Waiting waiting) : waiting_(waiting) {
 }
 
 Cluster::~Cluster() {
-  if (testing::Test::HasFailure()) {
+  if (::testing::Test::HasFailure()) {
     for (const auto& [name, child] : children_) {
       fmt::print("--- the end of {}'s output ---\n{}\n", name, last_lines(child->output(), 40));
     }

@@ -8,7 +8,7 @@
 #include "base/strings.h"
 #include "cluster.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::commands_test {
 namespace {
 
 // Nobody listens there.
@@ -151,4 +151,4 @@ TEST(Commands, TheClusterEndsWhenItIsTold) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::commands_test

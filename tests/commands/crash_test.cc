@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "cluster.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::crash_test {
 namespace {
 
 constexpr int fleet_size = 12;
@@ -149,4 +149,4 @@ TEST(Crashes, TenKillsOrASecondControllerChangeNothingAboutTheEnd) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::crash_test

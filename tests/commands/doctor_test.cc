@@ -12,7 +12,7 @@
 #include "data/gzip.h"
 #include "folder.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::doctor_test {
 namespace {
 
 struct Doctor : ::testing::Test {
@@ -325,4 +325,4 @@ TEST(DoctorOfAMachine, FindsAnOldLibraryAndAStaleCdiFile) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::doctor_test

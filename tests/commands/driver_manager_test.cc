@@ -8,7 +8,7 @@
 
 #include "cluster.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::driver_manager_test {
 namespace {
 
 const std::string operand = "nvidia.com/gpu.deploy.device-plugin";
@@ -16,12 +16,12 @@ const std::string paused = "paused-for-driver-upgrade";
 const std::string in_use = "nvidia_uvm 1 0 - Live 0x0\nnvidia 1 2 nvidia_uvm, Live 0x0\n";
 const std::string idle = "nvidia_uvm 1 0 - Live 0x0\nnvidia 1 1 nvidia_uvm, Live 0x0\n";
 
-testing::AssertionResult says(const std::string& output, const std::string& text) {
-  if (output.find(text) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "no \"" << text << "\" in:\n" << output;
+::testing::AssertionResult says(const std::string& output, const std::string& text) {
+  if (output.find(text) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "no \"" << text << "\" in:\n" << output;
 }
 
-struct DriverManagerCommand : testing::Test {
+struct DriverManagerCommand : ::testing::Test {
   void SetUp() override {
     cluster.serve();
     kube::ConnectOptions options;
@@ -192,4 +192,4 @@ TEST(DriverManagerFlags, AreRefusedByTheirNames) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::driver_manager_test

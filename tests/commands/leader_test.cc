@@ -7,10 +7,10 @@
 
 #include "cluster.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::leader_test {
 namespace {
 
-struct Leaders : testing::Test {
+struct Leaders : ::testing::Test {
   void SetUp() override {
     cluster.serve();
     cluster.add_fleet(3, 200);
@@ -66,4 +66,4 @@ TEST_F(Leaders, OneLeadsAndAnotherFollowsWhenItEndsOrIsKilled) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::leader_test

@@ -11,7 +11,7 @@
 #include "data/yaml.h"
 #include "folder.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::matrix_test {
 namespace {
 
 const std::string first_matrix = R"(# Which versions we run.
@@ -375,4 +375,4 @@ TEST(MatrixCommand, ApplyPatchesTheClusterPolicy) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::matrix_test

@@ -6,7 +6,7 @@
 #include "cluster.h"
 #include "kube/scripted_server_test_util.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::notify_test {
 namespace {
 
 using kube::testing::ReceivedRequest;
@@ -59,4 +59,4 @@ TEST(Notifications, AnAddressThatIsNoneIsRefusedAtOnce) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::notify_test

@@ -13,7 +13,7 @@
 #include "kube/scripted_server_test_util.h"
 #include "world/descriptor.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::prometheus_test {
 namespace {
 
 using kube::testing::ReceivedRequest;
@@ -162,4 +162,4 @@ TEST_F(PrometheusGates, AllFourOutcomesOfAGenuinePrometheusAndAWebhook) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::prometheus_test

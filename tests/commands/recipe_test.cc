@@ -7,7 +7,7 @@
 #include "data/yaml.h"
 #include "folder.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::recipe_test {
 namespace {
 
 const std::string demo_criteria = "  criteria: {service: oke, os: cos}\n";
@@ -344,4 +344,4 @@ TEST(SnapshotOfACluster, WhatIsNoSnapshotIsRefused) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::recipe_test

@@ -6,18 +6,20 @@
 
 #include "cluster.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::reroll_test {
 namespace {
 
 const std::string plugin_ns = "nvidia-dra-driver";
 
-testing::AssertionResult says(const ProcessOutput& run, const std::string& text) {
-  if ((run.output + run.error).find(text) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "no \"" << text << "\" in (exit " << run.exit_code << "):\n"
-                                     << run.output << run.error;
+::testing::AssertionResult says(const ProcessOutput& run, const std::string& text) {
+  if ((run.output + run.error).find(text) != std::string::npos)
+    return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
+         << "no \"" << text << "\" in (exit " << run.exit_code << "):\n"
+         << run.output << run.error;
 }
 
-struct RerollCommand : testing::Test {
+struct RerollCommand : ::testing::Test {
   void begin() {
     cluster.serve();
     cluster.add_fleet(3, 50);
@@ -128,4 +130,4 @@ current-context: dead
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::reroll_test

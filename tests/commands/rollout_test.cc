@@ -7,7 +7,7 @@
 #include "cluster.h"
 #include "folder.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::rollout_test {
 namespace {
 
 ::testing::AssertionResult says(const ProcessOutput& run, const std::string& text) {
@@ -161,4 +161,4 @@ TEST(Replay, ARecordedBakeIsJudgedAgain) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::rollout_test

@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "cluster.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::seed_test {
 namespace {
 
 const std::string patch_version =
@@ -72,7 +72,7 @@ void expect_whole_sequence_of_events(Cluster& cluster, const std::string& node) 
   }
 }
 
-struct Seed : testing::Test {
+struct Seed : ::testing::Test {
   void SetUp() override {
     if (!has_kubectl()) GTEST_SKIP() << "no kubectl: scripts/install-tools";
   }
@@ -228,4 +228,4 @@ TEST_F(SeedOnAFleet, AutoUpgradeOffFreezesEverythingAndOnGoesOn) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::seed_test

@@ -10,7 +10,7 @@
 #include "cluster.h"
 #include "folder.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::shell_test {
 namespace {
 
 bool is_installed(const Folder& folder, const std::string& program) {
@@ -182,4 +182,4 @@ TEST(Top, ShowsTroubleFirst) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::shell_test

@@ -4,10 +4,10 @@
 
 #include "cluster.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::simulate_test {
 namespace {
 
-struct Simulate : testing::Test {
+struct Simulate : ::testing::Test {
   std::string scenario(const std::string& text) {
     std::string path = place.directory() + "/scenario.yaml";
     EXPECT_TRUE(SystemFiles().write(path, text));
@@ -159,4 +159,4 @@ TEST_F(Simulate, APlaceIsOneWordAndMustBeThere) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::simulate_test

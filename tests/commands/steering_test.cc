@@ -8,13 +8,15 @@
 #include "base/strings.h"
 #include "cluster.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::steering_test {
 namespace {
 
-testing::AssertionResult says(const ProcessOutput& run, const std::string& text) {
-  if ((run.output + run.error).find(text) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "no \"" << text << "\" in (exit " << run.exit_code << "):\n"
-                                     << run.output << run.error;
+::testing::AssertionResult says(const ProcessOutput& run, const std::string& text) {
+  if ((run.output + run.error).find(text) != std::string::npos)
+    return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
+         << "no \"" << text << "\" in (exit " << run.exit_code << "):\n"
+         << run.output << run.error;
 }
 
 // A pod that no controller would bring back.
@@ -28,7 +30,7 @@ spec:
   - {name: main, image: jupyter, resources: {limits: {nvidia.com/gpu: 1}}}
 EOF)";
 
-struct Steering : testing::Test {
+struct Steering : ::testing::Test {
   void SetUp() override {
     if (!has_kubectl()) GTEST_SKIP() << "no kubectl: scripts/install-tools";
     cluster.serve();
@@ -213,4 +215,4 @@ TEST_F(Steering, StatusAndWhyNameEveryState) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::steering_test

@@ -11,12 +11,14 @@ export const patience = Number(process.env.PATIENCE ?? 60_000);
 
 for (const [what, where] of [
   ["Chromium (the package chromium)", chromiumPath],
-  ["Playwright (scripts/build-page)", path.join(web, "node_modules/playwright-core")],
+  ["Playwright (scripts/build-page --tests)", path.join(web, "node_modules/playwright-core")],
   ["the page (scripts/build-page)", path.join(web, "dist/index.html")],
 ]) {
   if (!existsSync(where)) {
-    console.log(`SKIPPED: ${what} is not there: ${where}`);
-    process.exit(0);
+    // Only who builds without the page tests without it.
+    const unwanted = process.env.LOCKSTEP_WITHOUT_PAGE === "1";
+    console.log(`${unwanted ? "SKIPPED" : "FAILED"}: ${what} is missing: ${where}. Next: make test`);
+    process.exit(unwanted ? 0 : 1);
   }
 }
 const require = createRequire(path.join(web, "package.json"));

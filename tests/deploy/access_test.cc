@@ -21,7 +21,7 @@
 #include "sim/cluster.h"
 #include "sim/scenario_run.h"
 
-namespace lockstep::deploy {
+namespace lockstep::deploy::access_test {
 namespace {
 
 constexpr const char* our_namespace = "lockstep-system";
@@ -278,4 +278,4 @@ TEST(ControllersAccess, CoversWhatTheProgramAsksForAtItsStartAndItsEnd) {
 }
 
 }  // namespace
-}  // namespace lockstep::deploy
+}  // namespace lockstep::deploy::access_test

@@ -9,7 +9,7 @@
 #include "deploy/manifest_kinds.h"
 #include "workshop.h"
 
-namespace lockstep::bundles {
+namespace lockstep::bundles::chart_test {
 namespace {
 
 const Path chart = LOCKSTEP_CHART;
@@ -49,7 +49,7 @@ std::map<std::string, Json> by_name(const std::vector<Json>& objects) {
   return named;
 }
 
-struct OurChart : testing::Test {
+struct OurChart : ::testing::Test {
   std::vector<Json> by_helm(const Case& one) {
     return yaml_stream(workshop.sh(fmt::format("helm template {} '{}' -n {} {}", one.release,
                                                chart.string(), one.ns, one.flags)),
@@ -263,4 +263,4 @@ TEST(OurDeployment, StartsAControllerThatAnswersItsProbes) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundles
+}  // namespace lockstep::bundles::chart_test

@@ -14,12 +14,12 @@
 #include "data/yaml.h"
 #include "workshop.h"
 
-namespace lockstep::bundles {
+namespace lockstep::bundles::image_test {
 namespace {
 
 const Path scripts = LOCKSTEP_SCRIPTS;
 
-struct Image : testing::Test {
+struct Image : ::testing::Test {
   Image() : root(cluster.directory() + "/root") {
     must(fmt::format("'{}' '{}' '{}'", (scripts / "image-root").string(),
                      commands::lockstep_program(), root.string()));
@@ -167,4 +167,4 @@ TEST_F(Image, IsPackedAsAnArchiveThatSaysTheTruthAboutItself) {
 }
 
 }  // namespace
-}  // namespace lockstep::bundles
+}  // namespace lockstep::bundles::image_test

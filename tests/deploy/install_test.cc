@@ -4,19 +4,19 @@
 
 #include "cluster.h"
 
-namespace lockstep::commands {
+namespace lockstep::commands::install_test {
 namespace {
 
-testing::AssertionResult says(const ProcessOutput& run, int exit_code, const std::string& text) {
+::testing::AssertionResult says(const ProcessOutput& run, int exit_code, const std::string& text) {
   if (run.exit_code == exit_code && (run.output + run.error).find(text) != std::string::npos) {
-    return testing::AssertionSuccess();
+    return ::testing::AssertionSuccess();
   }
-  return testing::AssertionFailure() << "no exit " << exit_code << " with \"" << text
-                                     << "\", but exit " << run.exit_code << ":\n"
-                                     << run.output << run.error;
+  return ::testing::AssertionFailure() << "no exit " << exit_code << " with \"" << text
+                                       << "\", but exit " << run.exit_code << ":\n"
+                                       << run.output << run.error;
 }
 
-struct InstallCommand : testing::Test {
+struct InstallCommand : ::testing::Test {
   InstallCommand() { cluster.serve(); }
   // As a Deployment's controller would.
   void make_available() {
@@ -109,4 +109,4 @@ TEST(InstallDryRun, AsksNoCluster) {
 }
 
 }  // namespace
-}  // namespace lockstep::commands
+}  // namespace lockstep::commands::install_test

@@ -10,7 +10,7 @@
 #include "data/yaml.h"
 #include "upgrade/policy.h"
 
-namespace lockstep::upgrade {
+namespace lockstep::upgrade::policies_test {
 namespace {
 
 TEST(UpgradePolicies, AreRightOrWrongAsTheTableSays) {
@@ -40,4 +40,4 @@ TEST(UpgradePolicies, AreRightOrWrongAsTheTableSays) {
 }
 
 }  // namespace
-}  // namespace lockstep::upgrade
+}  // namespace lockstep::upgrade::policies_test

@@ -11,7 +11,7 @@
 #include "sim/random_run.h"
 #include "sim/sequences.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::determinism_test {
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -95,4 +95,4 @@ TEST(Determinism, OtherSeedsOtherRuns) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::determinism_test

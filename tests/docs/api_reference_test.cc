@@ -11,7 +11,7 @@
 
 #include "data/yaml.h"
 
-namespace lockstep::documentation {
+namespace lockstep::documentation::api_reference_test {
 namespace {
 
 const std::filesystem::path root = LOCKSTEP_SOURCE_DIR;
@@ -64,4 +64,4 @@ spec:
 }
 
 }  // namespace
-}  // namespace lockstep::documentation
+}  // namespace lockstep::documentation::api_reference_test

@@ -10,7 +10,7 @@
 
 #include "words.h"
 
-namespace lockstep::documentation {
+namespace lockstep::documentation::monitoring_test {
 namespace {
 
 const std::filesystem::path root = LOCKSTEP_SOURCE_DIR;
@@ -99,4 +99,4 @@ TEST(Monitoring, OnlyMetricsAndReasonsThatThereAre) {
 }
 
 }  // namespace
-}  // namespace lockstep::documentation
+}  // namespace lockstep::documentation::monitoring_test

@@ -4,7 +4,7 @@
 
 #include "dra_node.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::conformance_test {
 namespace {
 
 struct Conformance : ::testing::Test {
@@ -120,4 +120,4 @@ TEST(ConformanceOld, AnOldKubeletIsServedByTheOldVersions) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::conformance_test

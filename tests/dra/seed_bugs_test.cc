@@ -7,7 +7,7 @@
 #include "dra_node.h"
 #include "world/files.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::seed_bugs_test {
 namespace {
 
 struct SeedBugs : ::testing::Test {
@@ -88,4 +88,4 @@ TEST_F(SeedBugs, TimingRaceThePluginStartsWithALibraryThatTheModuleRefuses) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::seed_bugs_test

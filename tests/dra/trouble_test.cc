@@ -8,7 +8,7 @@
 #include "child.h"
 #include "dra_node.h"
 
-namespace lockstep::dra {
+namespace lockstep::dra::trouble_test {
 namespace {
 
 struct Trouble : ::testing::Test {
@@ -127,4 +127,4 @@ TEST_F(Trouble, AReadOnlyCdiFolderIsSaidAndOver) {
 }
 
 }  // namespace
-}  // namespace lockstep::dra
+}  // namespace lockstep::dra::trouble_test

@@ -10,7 +10,7 @@
 #include "world/files.h"
 #include "world/process.h"
 
-namespace lockstep {
+namespace lockstep::gate_command_test {
 namespace {
 
 class GateCommand : public ::testing::Test {
@@ -160,4 +160,4 @@ TEST_F(GateCommand, TheListNamesTheChecks) {
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::gate_command_test

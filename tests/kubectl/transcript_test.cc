@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::suite {
+namespace lockstep::suite::transcript_test {
 namespace {
 
 const Setting here({"1.36", "embedded"});
@@ -159,4 +159,4 @@ TEST(Update, WritesPlaceholdersAndReadsItsOwnWords) {
 }
 
 }  // namespace
-}  // namespace lockstep::suite
+}  // namespace lockstep::suite::transcript_test

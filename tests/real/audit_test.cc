@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 
-namespace lockstep::real {
+namespace lockstep::real::audit_test {
 namespace {
 
 struct Write {
@@ -120,4 +120,4 @@ TEST(Audit, TheControlPlanesOwnTimeIsFromTheEndOfAPodToTheBindingOfItsSuccessor)
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::audit_test

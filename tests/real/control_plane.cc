@@ -115,7 +115,7 @@ ControlPlane::ControlPlane(std::string directory, ControlPlaneOptions options)
 }
 
 ControlPlane::~ControlPlane() {
-  if (testing::Test::HasFailure()) show();
+  if (::testing::Test::HasFailure()) show();
   // Those who would complain go first.
   while (!children_.empty()) children_.erase(std::prev(children_.end()));
 }

@@ -7,7 +7,7 @@
 #include "folder.h"
 #include "real_cluster.h"
 
-namespace lockstep::real {
+namespace lockstep::real::dashboard_test {
 namespace {
 
 using commands::has;
@@ -116,4 +116,4 @@ TEST_F(RealDashboard, DoesWithAPersonsTokenWhatThatPersonMayAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::dashboard_test

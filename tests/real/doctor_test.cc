@@ -4,7 +4,7 @@
 #include "folder.h"
 #include "real_cluster.h"
 
-namespace lockstep::real {
+namespace lockstep::real::doctor_test {
 namespace {
 
 using commands::has;
@@ -40,4 +40,4 @@ TEST(RealDoctor, NamesTheRightsThatAreMissingAndItsCommandGrantsThem) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::doctor_test

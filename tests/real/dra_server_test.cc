@@ -13,7 +13,7 @@
 #include "plugin_rights.h"
 #include "test_kubelet.h"
 
-namespace lockstep::real {
+namespace lockstep::real::dra_server_test {
 namespace {
 
 struct Server {
@@ -246,4 +246,4 @@ INSTANTIATE_TEST_SUITE_P(Of, RealDraServer,
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::dra_server_test

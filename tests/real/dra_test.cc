@@ -12,7 +12,7 @@
 #include "plugin_rights.h"
 #include "real_cluster.h"
 
-namespace lockstep::real {
+namespace lockstep::real::dra_test {
 namespace {
 
 const std::string image = "lockstep.test/gpu-user:1";
@@ -222,4 +222,4 @@ TEST_F(RealDra, PodsGetTheirGpusThroughADriverUpgradeABrokenDeviceAndAKill) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::dra_test

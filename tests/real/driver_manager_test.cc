@@ -9,7 +9,7 @@
 #include "node/manager_test_util.h"
 #include "real_cluster.h"
 
-namespace lockstep::real {
+namespace lockstep::real::driver_manager_test {
 namespace {
 
 using node::ManagerOutcome;
@@ -236,4 +236,4 @@ TEST_F(RealDriverManager, EveryStepGoesThroughAndEveryFailurePutsTheNodeBack) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::driver_manager_test

@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "real_cluster.h"
 
-namespace lockstep::real {
+namespace lockstep::real::fault_test {
 namespace {
 
 using commands::Child;
@@ -25,7 +25,7 @@ Duration absence() {
   return seconds(wanted == nullptr ? 120 : parse_integer(wanted).value_or(120));
 }
 
-struct RealFaults : testing::Test {
+struct RealFaults : ::testing::Test {
   void SetUp() override {
     if (std::string why = ControlPlane::missing(); !why.empty()) GTEST_SKIP() << why;
     cluster = std::make_unique<RealCluster>();
@@ -180,4 +180,4 @@ TEST_F(RealFaults, AnotherReplicaGoesOnWhenTheLeaderIsKilled) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::fault_test

@@ -12,7 +12,7 @@
 #include "data/yaml.h"
 #include "real_cluster.h"
 
-namespace lockstep::real {
+namespace lockstep::real::installation_test {
 namespace {
 
 // Whoever comes with this name has the rights of the chart's service account, and no others.
@@ -21,7 +21,7 @@ const std::string new_version = "580.126.20";
 
 std::string helm(const std::string& words) { return fmt::format("'{}' {}", LOCKSTEP_HELM, words); }
 
-struct RealInstallation : testing::Test {
+struct RealInstallation : ::testing::Test {
   void SetUp() override {
     if (std::string why = ControlPlane::missing(); !why.empty()) GTEST_SKIP() << why;
     if (!std::filesystem::exists(LOCKSTEP_HELM))
@@ -154,4 +154,4 @@ TEST_F(RealInstallation, HelmAndInstallLeaveEachOtherAlone) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::installation_test

@@ -10,7 +10,7 @@
 #include "kube/sync_api.h"
 #include "real_cluster.h"
 
-namespace lockstep::real {
+namespace lockstep::real::kubectl_test {
 namespace {
 
 std::string variable(const char* name) {
@@ -73,4 +73,4 @@ TEST(RealKubectl, EveryTranscriptHoldsOnAGenuineServerToo) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::kubectl_test

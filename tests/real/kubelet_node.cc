@@ -35,7 +35,7 @@ int main(void) {
 }
 )";
 
-void write(const std::string& path, const std::string& content, int mode = 0600) {
+void write_node_file(const std::string& path, const std::string& content, int mode = 0600) {
   if (auto written = SystemFiles().write(path, content, mode); !written) {
     throw std::runtime_error(written.error().text());
   }
@@ -76,7 +76,7 @@ KubeletNode::KubeletNode(ControlPlane& plane, std::string directory)
     : plane_(plane), directory_(std::move(directory)) {}
 
 KubeletNode::~KubeletNode() {
-  if ((testing::Test::HasFailure() || std::uncaught_exceptions() > 0) && child_) {
+  if ((::testing::Test::HasFailure() || std::uncaught_exceptions() > 0) && child_) {
     for (const char* log : {"kubelet.log", "containerd.log"}) {
       fmt::print("--- the end of {} ---\n{}\n", log,
                  last_part(SystemFiles().read(file(log)).value_or("")));
@@ -134,17 +134,17 @@ exec kubelet --config kubelet.yaml --kubeconfig "{2}" --root-dir "{1}/kubelet" -
 void KubeletNode::write_network_config() const {
   std::filesystem::create_directories(file("cni"));
   std::filesystem::create_directories(file("cni-plugins"));
-  write(file("cni/10-none.conflist"),
-        R"({"cniVersion":"1.0.0","name":"none","plugins":[{"type":"none"}]})");
+  write_node_file(file("cni/10-none.conflist"),
+                  R"({"cniVersion":"1.0.0","name":"none","plugins":[{"type":"none"}]})");
   const std::string plugin =
       "#!/bin/sh\necho '{\"cniVersion\":\"1.0.0\",\"interfaces\":[],\"ips\":[]}'\n";
-  write(file("cni-plugins/none"), plugin, 0700);
-  write(file("cni-plugins/loopback"), plugin, 0700);
+  write_node_file(file("cni-plugins/none"), plugin, 0700);
+  write_node_file(file("cni-plugins/loopback"), plugin, 0700);
 }
 
 void KubeletNode::write_containerd_config() const {
-  write(file("containerd.toml"),
-        fmt::format(R"(version = 3
+  write_node_file(file("containerd.toml"),
+                  fmt::format(R"(version = 3
 root = '{0}/containerd/root'
 state = '{0}/containerd/state'
 [grpc]
@@ -165,13 +165,13 @@ state = '{0}/containerd/state'
     [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
       BinaryName = '{2}'
 )",
-                    directory_, pause_image, ControlPlane::program("runc")));
+                              directory_, pause_image, ControlPlane::program("runc")));
 }
 
 // A failed preparation of a claim is tried again after syncFrequency: 5 s, not more than a minute.
 void KubeletNode::write_kubelet_config() const {
   std::filesystem::create_directories(file("kubelet"));
-  write(file("kubelet.yaml"), fmt::format(R"(apiVersion: kubelet.config.k8s.io/v1beta1
+  write_node_file(file("kubelet.yaml"), fmt::format(R"(apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 address: {1}
 port: {2}
@@ -194,12 +194,12 @@ imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 nodeStatusUpdateFrequency: 5s
 )",
-                                          directory_, address, ControlPlane::free_port(),
-                                          plane_.directory() + "/ca.crt"));
+                                                    directory_, address, ControlPlane::free_port(),
+                                                    plane_.directory() + "/ca.crt"));
 }
 
 std::string KubeletNode::compile(const std::string& name, const std::string& source) {
-  write(file(name + ".c"), source);
+  write_node_file(file(name + ".c"), source);
   run({"cc", "-static", "-O1", "-o", file(name), file(name + ".c")});
   return file(name);
 }
@@ -216,7 +216,7 @@ void KubeletNode::add_image(const std::string& name, const ImageProgram& program
   run({"tar", "-C", work + "/root", "-cf", work + "/layer.tar", "."});
   auto add_blob = [&](const std::string& content, std::string_view type) {
     const std::string digest = sha256_hex(content);
-    write(work + "/oci/blobs/sha256/" + digest, content);
+    write_node_file(work + "/oci/blobs/sha256/" + digest, content);
     return fmt::format(R"({{"mediaType":"{}","digest":"sha256:{}","size":{}}})", type, digest,
                        content.size());
   };
@@ -232,11 +232,11 @@ void KubeletNode::add_image(const std::string& name, const ImageProgram& program
                   add_blob(layer, "application/vnd.oci.image.layer.v1.tar"));
   std::string entry = add_blob(manifest, "application/vnd.oci.image.manifest.v1+json");
   entry.pop_back();
-  write(work + "/oci/index.json",
-        fmt::format(R"({{"schemaVersion":2,"manifests":[{},"annotations":)"
-                    R"({{"io.containerd.image.name":"{}"}}}}]}})",
-                    entry, name));
-  write(work + "/oci/oci-layout", R"({"imageLayoutVersion":"1.0.0"})");
+  write_node_file(work + "/oci/index.json",
+                  fmt::format(R"({{"schemaVersion":2,"manifests":[{},"annotations":)"
+                              R"({{"io.containerd.image.name":"{}"}}}}]}})",
+                              entry, name));
+  write_node_file(work + "/oci/oci-layout", R"({"imageLayoutVersion":"1.0.0"})");
   run({"tar", "-C", work + "/oci", "-cf", work + "/image.tar", "."});
   run({ControlPlane::program("ctr"), "--address", file("containerd.sock"), "--namespace", "k8s.io",
        "images", "import", work + "/image.tar"});

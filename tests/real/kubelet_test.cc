@@ -7,7 +7,7 @@
 #include "kubelet_node.h"
 #include "real_cluster.h"
 
-namespace lockstep::real {
+namespace lockstep::real::kubelet_test {
 namespace {
 
 constexpr std::string_view hello_source = R"(
@@ -62,4 +62,4 @@ TEST(RealKubelet, RunsPodsOfImagesThatWerePackedHere) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::kubelet_test

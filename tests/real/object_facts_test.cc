@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lockstep::real {
+namespace lockstep::real::object_facts_test {
 namespace {
 
 Json json(std::string_view text) { return parse_json(text).value(); }
@@ -65,4 +65,4 @@ TEST(ObjectFacts, AStarStandsForAnything) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::object_facts_test

@@ -14,7 +14,7 @@
 #include "world/log.h"
 #include "world/random.h"
 
-namespace lockstep::real {
+namespace lockstep::real::rollout_test {
 namespace {
 
 const std::string old_version = "580.105.08";
@@ -65,7 +65,7 @@ spec:
                      repository);
 }
 
-struct RealRollout : testing::Test {
+struct RealRollout : ::testing::Test {
   void SetUp() override {
     if (std::string why = ControlPlane::missing(); !why.empty()) GTEST_SKIP() << why;
     cluster.emplace();
@@ -227,4 +227,4 @@ TEST_F(RealRollout, IsTakenBackByARevertWhenAGateFailsOnTheCanary) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::rollout_test

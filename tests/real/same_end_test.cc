@@ -11,7 +11,7 @@
 #include "real_cluster.h"
 #include "server_run.h"
 
-namespace lockstep::real {
+namespace lockstep::real::same_end_test {
 namespace {
 
 constexpr double speed = 40;
@@ -101,7 +101,7 @@ sim::Scenario scenario_of(const std::string& name) {
   return *scenario;
 }
 
-struct RealSameEnd : testing::TestWithParam<std::string> {};
+struct RealSameEnd : ::testing::TestWithParam<std::string> {};
 
 TEST_P(RealSameEnd, OnBothServers) {
   if (std::string why = ControlPlane::missing(); !why.empty()) GTEST_SKIP() << why;
@@ -133,10 +133,10 @@ TEST_P(RealSameEnd, OnBothServers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, RealSameEnd,
-                         testing::Values("anywhere-upgrade", "anywhere-evictions",
-                                         "anywhere-claims", "anywhere-restart-only",
-                                         "anywhere-failure", "anywhere-rollback", "admin-cordon",
-                                         "drain"),
+                         ::testing::Values("anywhere-upgrade", "anywhere-evictions",
+                                           "anywhere-claims", "anywhere-restart-only",
+                                           "anywhere-failure", "anywhere-rollback", "admin-cordon",
+                                           "drain"),
                          [](const auto& scenario) {
                            std::string name = scenario.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -144,4 +144,4 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, RealSameEnd,
                          });
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::same_end_test

@@ -5,7 +5,7 @@
 
 #include "real_cluster.h"
 
-namespace lockstep::real {
+namespace lockstep::real::upgrade_test {
 namespace {
 
 const std::string new_version = "580.126.20";
@@ -38,4 +38,4 @@ TEST(RealUpgrade, GoesThroughWithinItsLimitsAndHarmsNobody) {
 }
 
 }  // namespace
-}  // namespace lockstep::real
+}  // namespace lockstep::real::upgrade_test

@@ -12,7 +12,7 @@
 #include "sim/fault_steps.h"
 #include "sim/scenario_run.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::page_test {
 namespace {
 
 std::string page() {
@@ -84,4 +84,4 @@ TEST(ScenarioPage, HasEveryKindStateAndPhase) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::page_test

@@ -13,10 +13,10 @@
 #include "sim/observed_api.h"
 #include "sim/scenario_run.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::scenario_test {
 namespace {
 
-constexpr int usual_seeds = 5;
+constexpr int usual_seeds = 3;
 
 std::filesystem::path folder() { return LOCKSTEP_SCENARIO_DIR; }
 
@@ -42,7 +42,7 @@ int number_from(const char* variable, int otherwise) {
   return number && *number > 0 ? static_cast<int>(*number) : otherwise;
 }
 
-class Scenarios : public testing::TestWithParam<std::string> {};
+class Scenarios : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Scenarios, HoldsForEverySeed) {
   auto scenario = read(GetParam());
@@ -62,13 +62,13 @@ TEST_P(Scenarios, HoldsForEverySeed) {
   }
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& info) {
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Scenarios, testing::ValuesIn(names()), test_name);
+INSTANTIATE_TEST_SUITE_P(Files, Scenarios, ::testing::ValuesIn(names()), test_name);
 
 // The names that the project promised.
 TEST(Scenarios, AreAllThere) {
@@ -183,4 +183,4 @@ TEST(Scenarios, FailWhenWhatTheyExpectIsWrong) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::scenario_test

@@ -7,7 +7,7 @@
 
 #include "rules.h"
 
-namespace lockstep::style {
+namespace lockstep::style::style_test {
 namespace {
 
 std::vector<SourceFile> project_files() {
@@ -78,4 +78,4 @@ TEST(Style, HeadersAreIncludedOnce) {
 }
 
 }  // namespace
-}  // namespace lockstep::style
+}  // namespace lockstep::style::style_test
