@@ -47,7 +47,7 @@ function(lockstep_folder name)
     target_compile_options(${name}_test PRIVATE ${LOCKSTEP_TEST_OPTIONS})
     add_test(NAME ${name} COMMAND ${name}_test)
     # One seed for the property tests: the same run for everybody. RC_PARAMS="" explores.
-    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "RC_PARAMS=seed=20261115")
+    set_tests_properties(${name} PROPERTIES LABELS unit ENVIRONMENT "RC_PARAMS=seed=20261115")
     add_dependencies(unit_tests ${name}_test)
   endif()
 endfunction()
