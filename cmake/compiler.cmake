@@ -15,6 +15,9 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_compile_options(-Xclang -fno-pch-timestamp)
 endif()
 
+# An index out of bounds ends the program with a message, in every build: it must never go on with nonsense.
+add_compile_definitions(_GLIBCXX_ASSERTIONS)
+
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Werror=return-type)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside libstdc++ and Boost when it inlines; none is ours. The last three are one
