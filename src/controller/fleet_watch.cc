@@ -148,11 +148,15 @@ void FleetWatch::read_revision(const ControllerRevision& revision) {
 std::shared_ptr<const DaemonSet> FleetWatch::driver_set_of(const Node& node, const Pod* pod) const {
   std::shared_ptr<const DaemonSet> wanting;
   const OwnerReference* owner = pod == nullptr ? nullptr : pod->meta.controller();
+  // A taint that comes in the middle of an upgrade keeps the new pod away; the upgrade still waits
+  // for it.
+  bool in_progress = fleet::is_active(fleet::state_of(node, rules_.keys));
   for (const auto& key : driver_sets_) {
     auto set = daemon_sets.cache.find(key);
     if (!set) continue;
     if (owner != nullptr && set->meta.uid == owner->uid) return set;
-    if (!wanting && fleet::wants_pod_on(*set, node)) wanting = set;
+    bool wants = in_progress ? fleet::selects(*set, node) : fleet::wants_pod_on(*set, node);
+    if (!wanting && wants) wanting = set;
   }
   return wanting;
 }

@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "kube/typed.h"
 #include "rollout/rollout_progress.h"
+#include "upgrade/pod_names.h"
 
 namespace lockstep::controller {
 
@@ -45,7 +46,12 @@ struct Sum {
       return verdict;
     }
     auto passed = nodes.find(Outcome::passed);
-    verdict.text = fmt::format("{} nodes", passed == nodes.end() ? 0 : passed->second.size());
+    if (passed == nodes.end()) {
+      verdict.outcome = Outcome::inconclusive;
+      verdict.text = "no node of the wave runs the new driver";
+      return verdict;
+    }
+    verdict.text = upgrade::counted(passed->second.size(), "node");
     return verdict;
   }
 };

@@ -1,6 +1,7 @@
 #include "controller/rollout_nodes.h"
 
 #include "rollout/conduct.h"
+#include "rollout/wave_evidence.h"
 
 namespace lockstep::controller {
 
@@ -58,6 +59,7 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
     entry.out_of_sync = facts->second.out_of_sync;
     entry.skipped =
         conduct_ ? rollout::is_skipped_by_person(*node, keys) : fleet::is_skipped(*node, keys);
+    entry.excluded = rollout::excluded_because(*node, entry.skipped, keys, watch_.policy(pool));
     bool waits = entry.state == fleet::State::required || entry.state == fleet::State::failed;
     if (waits && reason_of_) entry.reason = reason_of_(name);
     if (entry.state == fleet::State::failed) {

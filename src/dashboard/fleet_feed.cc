@@ -317,7 +317,8 @@ std::map<std::string, std::string> FleetFeed::foresee_waves(
   for (size_t i = 0; i < rollout.spec.waves.size(); ++i) {
     if (i < rollout.recorded.size() && rollout.recorded[i]) continue;
     const rollout::WaveSpec& wave = rollout.spec.waves[i];
-    for (const std::string& node : rollout::choose_wave(wave, rollout.spec.group_by, free, total)) {
+    for (const std::string& node :
+         rollout::choose_wave(wave, rollout.spec.group_by, free, total).nodes) {
       waves[node] = wave.name;
     }
     std::erase_if(free, [&](const auto& candidate) { return waves.contains(candidate.name); });

@@ -1,6 +1,7 @@
 #include "fleet/driver.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "base/strings.h"
@@ -23,6 +24,16 @@ std::string version_of(const PodSpec& spec) {
   return {};
 }
 
+// The DaemonSet controller adds tolerations for them to every pod that it makes.
+bool is_tolerated_by_daemon_sets(const Taint& taint) {
+  constexpr std::array<std::string_view, 7> keys = {
+      "node.kubernetes.io/not-ready",          "node.kubernetes.io/unreachable",
+      "node.kubernetes.io/disk-pressure",      "node.kubernetes.io/memory-pressure",
+      "node.kubernetes.io/pid-pressure",       "node.kubernetes.io/unschedulable",
+      "node.kubernetes.io/network-unavailable"};
+  return std::find(keys.begin(), keys.end(), taint.key.view()) != keys.end();
+}
+
 }  // namespace
 
 bool is_driver_daemon_set(const DaemonSet& set) {
@@ -31,12 +42,33 @@ bool is_driver_daemon_set(const DaemonSet& set) {
 
 bool is_driver_pod(const Pod& pod) { return has_driver_labels(pod.meta.labels); }
 
+const Taint* untolerated_taint(const DaemonSet& set, const Node& node) {
+  auto tolerates = [](const Toleration& toleration, const Taint& taint) {
+    if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+    if (!toleration.key.empty() && toleration.key != taint.key) return false;
+    return toleration.op == "Exists" ? true
+                                     : !toleration.key.empty() && toleration.value == taint.value;
+  };
+  for (const Taint& taint : node.taints) {
+    if (taint.effect == "PreferNoSchedule" || is_tolerated_by_daemon_sets(taint)) continue;
+    const auto& tolerations = set.pod_template.tolerations;
+    bool tolerated = std::any_of(tolerations.begin(), tolerations.end(),
+                                 [&](const Toleration& each) { return tolerates(each, taint); });
+    if (!tolerated) return &taint;
+  }
+  return nullptr;
+}
+
+bool selects(const DaemonSet& set, const Node& node) {
+  const StringMap& selector = set.pod_template.node_selector;
+  return std::all_of(selector.begin(), selector.end(), [&](const StringMap::Entry& entry) {
+    const Text* value = node.meta.labels.find(entry.first);
+    return value != nullptr && *value == entry.second;
+  });
+}
+
 bool wants_pod_on(const DaemonSet& set, const Node& node) {
-  return std::all_of(set.pod_template.node_selector.begin(), set.pod_template.node_selector.end(),
-                     [&](const StringMap::Entry& entry) {
-                       const Text* value = node.meta.labels.find(entry.first);
-                       return value != nullptr && *value == entry.second;
-                     });
+  return selects(set, node) && untolerated_taint(set, node) == nullptr;
 }
 
 const ControllerRevision* newest_revision(

@@ -18,8 +18,13 @@ namespace lockstep::fleet {
 bool is_driver_daemon_set(const DaemonSet& set);
 bool is_driver_pod(const Pod& pod);
 
-// The DaemonSet's node selector matches the node. (Taints are not asked: drivers tolerate all.)
+// The DaemonSet controller makes a pod for the node: its node selector matches, and the pods
+// tolerate the node's taints (those of the node's condition and of a cordon are tolerated by every
+// DaemonSet).
 bool wants_pod_on(const DaemonSet& set, const Node& node);
+bool selects(const DaemonSet& set, const Node& node);
+// The taint that keeps the DaemonSet's pods off the node; null: none does.
+const Taint* untolerated_taint(const DaemonSet& set, const Node& node);
 
 // The one with the highest number; of equal numbers, which a DaemonSet controller with an old view
 // gives, the youngest, as Kubernetes itself sorts them. Null when there is none.

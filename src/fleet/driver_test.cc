@@ -63,6 +63,36 @@ TEST(Driver, IsWantedWhereTheWholeNodeSelectorMatches) {
   EXPECT_TRUE(wants_pod_on(set, node));
 }
 
+Taint taint(std::string_view key, std::string_view effect, std::string_view value = "") {
+  return {Text(key), Text(value), Text(effect), {}};
+}
+
+TEST(Driver, IsNotWantedWhereATaintIsNotTolerated) {
+  DaemonSet set;
+  Node node;
+  node.taints = {taint("gpu-repair", "NoSchedule", "yes")};
+  EXPECT_FALSE(wants_pod_on(set, node));
+  set.pod_template.tolerations = {{"nvidia.com/gpu", "Exists", "", "NoSchedule"}};
+  EXPECT_FALSE(wants_pod_on(set, node));
+  set.pod_template.tolerations = {{"gpu-repair", "Equal", "no", ""}};
+  EXPECT_FALSE(wants_pod_on(set, node));
+  set.pod_template.tolerations = {{"gpu-repair", "", "yes", "NoSchedule"}};
+  EXPECT_TRUE(wants_pod_on(set, node));
+  set.pod_template.tolerations = {{"gpu-repair", "Exists", "", "NoExecute"}};
+  EXPECT_FALSE(wants_pod_on(set, node));
+  set.pod_template.tolerations = {{"", "Exists", "", ""}};
+  EXPECT_TRUE(wants_pod_on(set, node));
+}
+
+TEST(Driver, EveryDaemonSetToleratesACordonAndWhatTheNodeControllerWrites) {
+  DaemonSet set;
+  Node node;
+  node.taints = {taint("node.kubernetes.io/unschedulable", "NoSchedule"),
+                 taint("node.kubernetes.io/not-ready", "NoExecute"),
+                 taint("anything", "PreferNoSchedule")};
+  EXPECT_TRUE(wants_pod_on(set, node));
+}
+
 TEST(Driver, TheNewestRevisionHasTheHighestNumber) {
   EXPECT_EQ(newest_revision({}), nullptr);
   EXPECT_EQ(newest_revision({revision(9, "a"), revision(10, "b"), revision(2, "c")})->meta.name,

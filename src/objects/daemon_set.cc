@@ -20,7 +20,7 @@ void decode_template(Reader& in, DaemonSet::Template& pod_template, DecodeContex
         }
       });
     } else if (key == "spec") {
-      decode_pod_spec(in, pod_template.spec, &pod_template.node_selector, context);
+      decode_pod_spec(in, pod_template.spec, &pod_template, context);
     } else {
       in.skip();
     }

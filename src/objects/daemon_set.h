@@ -13,10 +13,9 @@
 namespace lockstep {
 
 struct DaemonSet {
-  struct Template {
+  struct Template : PodPlacement {
     StringMap labels;
     StringMap annotations;
-    StringMap node_selector;
     PodSpec spec;
 
     bool operator==(const Template&) const = default;

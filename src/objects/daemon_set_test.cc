@@ -13,6 +13,8 @@ TEST(DaemonSet, KeepsSelectorTemplateStrategyAndStatus) {
     "spec":{"selector":{"matchLabels":{"app":"nvidia-driver-daemonset"}},
       "template":{"metadata":{"labels":{"app":"nvidia-driver-daemonset"},"annotations":{"a":"b"}},
         "spec":{"nodeSelector":{"nvidia.com/gpu.deploy.driver":"true"},
+          "tolerations":[{"operator":"Exists","key":"nvidia.com/gpu","effect":"NoSchedule"},
+            {"key":"team","operator":"Equal","value":"ml","tolerationSeconds":5}],
           "initContainers":[{"name":"i","env":[{"name":"DRIVER_CONFIG_DIGEST","value":"42"}]}],
           "containers":[{"name":"driver","image":"nvcr.io/nvidia/driver:580"}],
           "volumes":[{"name":"x","emptyDir":{}}]}},
@@ -24,6 +26,9 @@ TEST(DaemonSet, KeepsSelectorTemplateStrategyAndStatus) {
   EXPECT_EQ(set.pod_template.labels.get("app"), "nvidia-driver-daemonset");
   EXPECT_EQ(set.pod_template.annotations.get("a"), "b");
   EXPECT_EQ(set.pod_template.node_selector.get("nvidia.com/gpu.deploy.driver"), "true");
+  EXPECT_EQ(set.pod_template.tolerations,
+            (std::vector<Toleration>{{"nvidia.com/gpu", "Exists", "", "NoSchedule"},
+                                     {"team", "Equal", "ml", ""}}));
   EXPECT_EQ(*set.pod_template.spec.find_environment("DRIVER_CONFIG_DIGEST"), "42");
   EXPECT_EQ(set.pod_template.spec.containers[0].image, "nvcr.io/nvidia/driver:580");
   EXPECT_TRUE(set.pod_template.spec.has_empty_dir);

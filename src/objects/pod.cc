@@ -250,7 +250,7 @@ void decode_status(Reader& in, Pod& pod, DecodeContext& context) {
 
 // False: the field is none of those that templates have too, and was not read.
 template <typename Reader>
-bool decode_spec_field(Reader& in, std::string_view key, PodSpec& spec, StringMap* node_selector,
+bool decode_spec_field(Reader& in, std::string_view key, PodSpec& spec, PodPlacement* placement,
                        DecodeContext& context) {
   if (key == "containers") {
     read_containers(in, spec.containers, context);
@@ -269,8 +269,11 @@ bool decode_spec_field(Reader& in, std::string_view key, PodSpec& spec, StringMa
         in.skip();
       });
     });
-  } else if (key == "nodeSelector" && node_selector != nullptr) {
-    *node_selector = read_string_map(in, context);
+  } else if (key == "nodeSelector" && placement != nullptr) {
+    placement->node_selector = read_string_map(in, context);
+  } else if (key == "tolerations" && placement != nullptr) {
+    placement->tolerations.clear();
+    in.array([&] { decode(in, placement->tolerations.emplace_back(), context); });
   } else {
     return false;
   }
@@ -342,13 +345,31 @@ PodClaims claims_of(const Pod& pod) {
 }
 
 template <typename Reader>
-void decode_pod_spec(Reader& in, PodSpec& spec, StringMap* node_selector, DecodeContext& context) {
+void decode(Reader& in, Toleration& toleration, DecodeContext& context) {
   in.object([&](std::string_view key) {
-    if (!decode_spec_field(in, key, spec, node_selector, context)) in.skip();
+    if (key == "key") {
+      toleration.key = in.text(context.pool);
+    } else if (key == "operator") {
+      toleration.op = in.text(context.pool);
+    } else if (key == "value") {
+      toleration.value = in.text(context.pool);
+    } else if (key == "effect") {
+      toleration.effect = in.text(context.pool);
+    } else {
+      in.skip();
+    }
   });
 }
-template void decode_pod_spec(JsonReader&, PodSpec&, StringMap*, DecodeContext&);
-template void decode_pod_spec(TreeReader&, PodSpec&, StringMap*, DecodeContext&);
+LOCKSTEP_INSTANTIATE_DECODE(Toleration);
+
+template <typename Reader>
+void decode_pod_spec(Reader& in, PodSpec& spec, PodPlacement* placement, DecodeContext& context) {
+  in.object([&](std::string_view key) {
+    if (!decode_spec_field(in, key, spec, placement, context)) in.skip();
+  });
+}
+template void decode_pod_spec(JsonReader&, PodSpec&, PodPlacement*, DecodeContext&);
+template void decode_pod_spec(TreeReader&, PodSpec&, PodPlacement*, DecodeContext&);
 
 template <typename Reader>
 void decode(Reader& in, Pod& pod, DecodeContext& context) {

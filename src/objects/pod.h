@@ -61,6 +61,25 @@ struct PodSpec {
   bool operator==(const PodSpec&) const = default;
 };
 
+struct Toleration {
+  Text key;  // empty with Exists: every key
+  Text op;   // "Exists"; "Equal" or empty
+  Text value;
+  Text effect;  // empty: every effect
+
+  bool operator==(const Toleration&) const = default;
+};
+template <typename Reader>
+void decode(Reader& in, Toleration& toleration, DecodeContext& context);
+
+// On which nodes the pods of a template may run.
+struct PodPlacement {
+  StringMap node_selector;
+  std::vector<Toleration> tolerations;
+
+  bool operator==(const PodPlacement&) const = default;
+};
+
 struct ContainerStatus {
   Text name;
   bool ready = false;
@@ -119,8 +138,8 @@ struct Kind<Pod> {
 };
 template <typename Reader>
 void decode(Reader& in, Pod& pod, DecodeContext& context);
-// `node_selector` may be null: only templates keep it.
+// `placement` may be null: only templates keep it.
 template <typename Reader>
-void decode_pod_spec(Reader& in, PodSpec& spec, StringMap* node_selector, DecodeContext& context);
+void decode_pod_spec(Reader& in, PodSpec& spec, PodPlacement* placement, DecodeContext& context);
 
 }  // namespace lockstep

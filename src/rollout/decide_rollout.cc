@@ -9,6 +9,7 @@
 #include "rollout/membership.h"
 #include "rollout/rollout_matrix.h"
 #include "rollout/rollout_progress.h"
+#include "rollout/wave_evidence.h"
 #include "upgrade/pod_names.h"
 
 namespace lockstep::rollout {
@@ -18,6 +19,7 @@ namespace {
 using upgrade::Reason;
 
 constexpr std::string_view taking_baseline = "TakingBaseline";
+constexpr std::string_view spec_changed = "SpecChanged";
 
 RolloutDecision hold(Reason reason, std::optional<Duration> look_again = {}) {
   return {{}, std::move(reason), look_again};
@@ -28,8 +30,11 @@ class Look {
  public:
   Look(const RolloutView& view, Time now) : view_(view), now_(now), next_(view.status) {
     next_.generation = view.generation;
-    next_.waves.resize(view.spec.waves.size());
-    for (size_t i = 0; i < next_.waves.size(); ++i) next_.waves[i].name = view.spec.waves[i].name;
+    spec_fits_ = has_opened_waves(view.spec, view.status);
+    if (spec_fits_) {
+      next_.waves.resize(view.spec.waves.size());
+      for (size_t i = 0; i < next_.waves.size(); ++i) next_.waves[i].name = view.spec.waves[i].name;
+    }
     progress_ = measure_progress(view);
     take_counts();
   }
@@ -39,6 +44,7 @@ class Look {
       return rest({"InvalidSpec", join(view_.spec.problems, "; "), "correct the rollout's spec"});
     }
     if (auto commanded = obey()) return std::move(*commanded);
+    if (auto changed = check_spec()) return std::move(*changed);
     if (!view_.target.is_set()) {
       Reason unknown{"RevisionUnknown", "the driver's newest revision is not known at this moment",
                      ""};
@@ -56,6 +62,13 @@ class Look {
         break;
     }
     if (!view_.target.same_as(next_.open_for)) return on_new_target();
+    // Nodes are deleted and skipped in every phase.
+    bool is_checked =
+        phase() == Phase::upgrading || phase() == Phase::gating || phase() == Phase::baking;
+    if (is_checked && wave_progress().pending == 0) {
+      auto missing = missing_evidence(view_, current(), progress_);
+      if (missing && !is_too_many_failed()) return hold_wave(std::move(*missing));
+    }
     switch (phase()) {
       case Phase::upgrading:
         return decide_upgrading();
@@ -70,22 +83,26 @@ class Look {
       case Phase::promoting:
         return decide_promoting();
       default:
-        return rest({next_.reason, next_.message, "lockstep rollout promote, retry or rollback"});
+        return decide_held();
     }
   }
 
  private:
   Phase phase() const { return view_.status.phase; }
-  size_t current() const { return static_cast<size_t>(std::max<int64_t>(next_.open_waves, 1) - 1); }
-  WaveStatus& wave() { return next_.waves[std::min(current(), next_.waves.size() - 1)]; }
-  const WaveSpec& wave_spec() const {
-    return view_.spec.waves[std::min(current(), view_.spec.waves.size() - 1)];
+  // The spec may have fewer waves than have opened: whatever is taken by a wave's number is there.
+  size_t current() const {
+    size_t last = std::min(next_.waves.size(), view_.spec.waves.size()) - 1;
+    return std::min(static_cast<size_t>(std::max<int64_t>(next_.open_waves, 1) - 1), last);
   }
+  WaveStatus& wave() { return next_.waves[current()]; }
+  const WaveSpec& wave_spec() const { return view_.spec.waves[current()]; }
+  const WaveProgress& wave_progress() const { return progress_.waves[current()]; }
 
   void take_counts() {
     next_.total = static_cast<int64_t>(view_.nodes.size());
     next_.by_state = progress_.by_state;
     next_.by_reason = progress_.by_reason;
+    if (!spec_fits_) return;
     for (size_t i = 0; i < next_.waves.size(); ++i) {
       next_.waves[i].done = progress_.waves[i].done;
       next_.waves[i].failed = progress_.waves[i].failed;
@@ -123,6 +140,59 @@ class Look {
   RolloutDecision enter_held(Reason reason, std::string by = {}) {
     next_.closed = true;
     return enter(Phase::held, std::move(reason), std::move(by));
+  }
+
+  // Waves that have opened are counted by their place: a spec in which they have another place is
+  // not acted upon until it fits again. The way back needs no wave's rules, and is not held.
+  std::optional<RolloutDecision> check_spec() {
+    bool active = phase() != Phase::pending && !is_over(phase());
+    if (!active || phase() == Phase::rolling_back) return std::nullopt;
+    bool is_held = phase() == Phase::held && view_.status.reason == spec_changed;
+    if (!spec_fits_ && phase() == Phase::held && !is_held)
+      return rest({next_.reason, next_.message, ""});
+    if (!spec_fits_) {
+      Reason reason{std::string(spec_changed),
+                    fmt::format("spec.waves no longer begins with the waves that have opened ({})",
+                                name_opened_waves(view_.status)),
+                    "restore these waves in spec.waves; the rollout then continues by itself"};
+      if (is_held) return rest(std::move(reason));
+      next_.held_from = phase();
+      return enter_held(std::move(reason));
+    }
+    if (!is_held) return std::nullopt;
+    next_.closed = false;
+    return enter(view_.status.held_from.value_or(Phase::upgrading),
+                 {"SpecRestored", "spec.waves has the waves that have opened again", ""});
+  }
+
+  RolloutDecision decide_held() {
+    if (!is_short_of_nodes(view_.status.reason)) {
+      return rest({next_.reason, next_.message, "lockstep rollout promote, retry or rollback"});
+    }
+    if (!has_lost_nodes()) {
+      auto unopened = std::find_if(next_.waves.begin(), next_.waves.end(),
+                                   [](const WaveStatus& each) { return !each.opened.is_set(); });
+      if (unopened != next_.waves.end()) {
+        return open(static_cast<size_t>(unopened - next_.waves.begin()));
+      }
+      // The wave that did not open is no longer in the spec.
+      return enter(Phase::promoting, {"WavePassed", "no other wave has to open", ""});
+    }
+    if (wave_progress().pending == 0) {
+      if (auto missing = missing_evidence(view_, current(), progress_)) return rest(*missing);
+    }
+    next_.closed = false;
+    wave().verdict = Outcome::running;
+    wave().verdict_text.clear();
+    return enter(Phase::upgrading,
+                 {"NodesReturned", fmt::format("wave {} has nodes again", wave().name), ""});
+  }
+
+  // In Held for want of nodes: the current wave opened and lost them, or the next one never had
+  // them.
+  bool has_lost_nodes() const {
+    return current() < next_.waves.size() && next_.waves[current()].opened.is_set() &&
+           next_.waves[current()].verdict == Outcome::inconclusive;
   }
 
   std::string obstacle_on_the_way_back() const {
@@ -192,7 +262,10 @@ class Look {
 
   RolloutDecision retry(const Command& command, const auto& ignored) {
     if (phase() != Phase::held) return ignored("only what is held is tried again");
-    const auto& failed = progress_.waves[current()].failed_nodes;
+    if (!spec_fits_) return ignored("spec.waves must have the waves that have opened first");
+    bool has_begun = next_.waves.front().opened.is_set() || next_.waves_to_return > 0;
+    if (!has_begun || is_short_of_nodes(view_.status.reason)) return choose_again(command);
+    const auto& failed = wave_progress().failed_nodes;
     if (!failed.empty()) {
       return {RetryNodes{failed}, {"Retry", "failed nodes are sent back into the line", ""}, {}};
     }
@@ -208,6 +281,19 @@ class Look {
                  {"Retry", fmt::format("{} tries again", command.by), ""}, command.by);
   }
 
+  // The wave that is short of nodes is chosen again, as if it had not opened.
+  RolloutDecision choose_again(const Command& command) {
+    next_.last_command = command.text;
+    if (has_lost_nodes()) {
+      const std::string name = wave().name;
+      wave() = {};
+      wave().name = name;
+    }
+    return enter_held({std::string(wave_empty),
+                       fmt::format("{} asked to choose the wave's nodes again", command.by), ""},
+                      command.by);
+  }
+
   RolloutDecision promote(const Command& command, const auto& ignored) {
     if (phase() != Phase::held && phase() != Phase::awaiting_approval) {
       return ignored("nothing waits for an approval");
@@ -216,7 +302,9 @@ class Look {
       return ignored(fmt::format("the wave is {}, not {}", wave().name, command.wave));
     }
     if (next_.waves_to_return > 0) return ignored("it is on its way back");
-    if (progress_.waves[current()].pending > 0) {
+    if (!spec_fits_) return ignored("spec.waves must have the waves that have opened first");
+    if (!next_.waves.front().opened.is_set()) return ignored("no wave has opened");
+    if (wave_progress().pending > 0) {
       return ignored("not all nodes of the wave are done");
     }
     next_.last_command = command.text;
@@ -282,12 +370,16 @@ class Look {
     return rest({"NoWayBack", outcome->error, "set onFailure: Hold to go without it"}, minutes(1));
   }
 
-  RolloutDecision start() {
+  // `changed`: another version than the one that was in progress.
+  RolloutDecision start(std::optional<HistoryEntry> changed = {}) {
     if (progress_.unaware > 0) {
-      return rest({"Starting",
-                   fmt::format("waits until {} nodes know of the new revision", progress_.unaware),
-                   ""});
+      Reason starting{
+          "Starting",
+          fmt::format("waits until {} nodes know of the new revision", progress_.unaware), ""};
+      // Why it was held stays: it is held until then.
+      return phase() == Phase::held ? hold(std::move(starting)) : rest(std::move(starting));
     }
+    if (changed) next_.history.push_back(std::move(*changed));
     next_.from = next_.stable;
     next_.to = view_.target;
     next_.started = now_;
@@ -307,11 +399,18 @@ class Look {
     const WaveSpec& spec = view_.spec.waves[index];
     std::string revision = revision_id(view_.target);
     const auto& recorded = view_.recorded[index];
-    if (!recorded || recorded->revision != revision) {
-      RecordedWave record{revision, choose(index)};
-      return {WaveWrite{index, std::move(record)},
-              {"Opening", fmt::format("the nodes of wave {} are written down", spec.name), ""},
-              {}};
+    if (!recorded || recorded->revision != revision ||
+        !has_nodes_for(view_, index, next_.started)) {
+      const std::vector<Candidate> free = free_nodes(view_, index, next_.started);
+      WaveChoice choice =
+          choose_wave(spec, view_.spec.group_by, free, static_cast<int64_t>(view_.nodes.size()));
+      if (auto few = too_few_to_open(view_, index, choice, free)) return hold_unopened(*few);
+      RecordedWave record{revision, std::move(choice.nodes)};
+      if (!recorded || *recorded != record) {
+        return {WaveWrite{index, std::move(record)},
+                {"Opening", fmt::format("the nodes of wave {} are written down", spec.name), ""},
+                {}};
+      }
     }
     if (auto waits = take_baseline(index)) return std::move(*waits);
     next_.open_waves = static_cast<int64_t>(index) + 1;
@@ -347,40 +446,34 @@ class Look {
     return RolloutDecision{StatusWrite{std::move(waiting), false}, std::move(reason), {}};
   }
 
-  std::vector<std::string> choose(size_t index) const {
-    std::set<std::string> taken;
-    for (size_t i = 0; i < index; ++i) {
-      if (view_.recorded[i])
-        taken.insert(view_.recorded[i]->nodes.begin(), view_.recorded[i]->nodes.end());
-    }
-    bool is_last = index + 1 == view_.spec.waves.size();
-    std::vector<Candidate> free;
-    for (const RolloutNode& node : view_.nodes) {
-      if (taken.contains(node.name())) continue;
-      // Who came after the start falls into the last wave.
-      bool is_late = index > 0 && node.node->meta.created > next_.started;
-      if (is_late && !is_last) continue;
-      free.push_back({node.name(), node.node->meta.labels});
-    }
-    return choose_wave(view_.spec.waves[index], view_.spec.group_by, free,
-                       static_cast<int64_t>(view_.nodes.size()));
+  // The wave stays closed; it opens by itself as soon as it has its nodes.
+  RolloutDecision hold_unopened(Reason reason) {
+    bool is_said = phase() == Phase::held && view_.status.reason == reason.name &&
+                   view_.target.same_as(view_.status.open_for);
+    if (is_said) return rest(std::move(reason));
+    next_.open_for = view_.target;
+    return enter_held(std::move(reason));
   }
 
   RolloutDecision on_new_target() {
     if (view_.target.same_as(next_.from)) {
       return go_back({"VersionTakenBack", "the version before was set again", ""});
     }
-    next_.history.push_back({now_, phase(), "", "VersionChanged",
-                             fmt::format("{} instead of {}: from the first wave on",
-                                         view_.target.version, next_.to.version),
-                             ""});
-    return start();
+    return start(HistoryEntry{now_, phase(), "", "VersionChanged",
+                              fmt::format("{} instead of {}: starts at the first wave",
+                                          view_.target.version, next_.to.version),
+                              ""});
+  }
+
+  int64_t allowed_failures() const { return current() == 0 ? 0 : view_.max_failures - 1; }
+  bool is_too_many_failed() const {
+    return phase() == Phase::upgrading && progress_.failed_in_open > allowed_failures();
   }
 
   RolloutDecision decide_upgrading() {
-    const WaveProgress& progress = progress_.waves[current()];
-    int64_t allowed = current() == 0 ? 0 : view_.max_failures - 1;
-    if (progress_.failed_in_open > allowed) {
+    const WaveProgress& progress = wave_progress();
+    int64_t allowed = allowed_failures();
+    if (is_too_many_failed()) {
       return fail_wave({"NodesFailed",
                         fmt::format("{} failed ({}), and {} allowed", progress_.failed_in_open,
                                     upgrade_names(progress_.failed_names),
@@ -392,6 +485,12 @@ class Look {
           {"Upgrading",
            fmt::format("wave {}: {} of {} nodes done", wave().name, progress.done, progress.nodes),
            ""});
+    }
+    if (is_left_empty(view_, current())) {
+      wave().verdict = Outcome::passed;
+      wave().verdict_text = "no node was left for this wave";
+      return enter(Phase::promoting,
+                   {"NoNodeLeft", fmt::format("no node is left for wave {}", wave().name), ""});
     }
     if (!wave_spec().gates.empty()) {
       return enter(Phase::gating, {"Gating", fmt::format("the gates of wave {}", wave().name), ""});
@@ -409,12 +508,15 @@ class Look {
   }
 
   RolloutDecision after_bake(const std::string& text) {
+    if (wave_progress().pending > 0) {
+      return rest({"NodesNotReady",
+                   fmt::format("wave {} has passed its checks and waits until all its drivers are "
+                               "ready: {} of {}",
+                               wave().name, wave_progress().done, wave_progress().nodes),
+                   ""});
+    }
     wave().verdict = Outcome::passed;
-    wave().verdict_text =
-        text.empty()
-            ? upgrade::counted(static_cast<size_t>(progress_.waves[current()].done), "node") +
-                  " done"
-            : text;
+    wave().verdict_text = text.empty() ? name_finished() : text;
     if (wave_spec().needs_approval && wave().approved_by.empty()) {
       return enter(Phase::awaiting_approval,
                    {"AwaitingApproval",
@@ -423,6 +525,15 @@ class Look {
     }
     return enter(Phase::promoting,
                  {"WavePassed", fmt::format("wave {} has passed", wave().name), ""});
+  }
+
+  // "9 nodes done, 1 failed (gpu-4)".
+  std::string name_finished() const {
+    const WaveProgress& progress = wave_progress();
+    std::string text = upgrade::counted(static_cast<size_t>(progress.done), "node") + " done";
+    if (progress.failed == 0) return text;
+    return fmt::format("{}, {} failed ({})", text, progress.failed,
+                       upgrade_names(progress.failed_nodes));
   }
 
   RolloutDecision decide_gating() {
@@ -468,6 +579,16 @@ class Look {
     if (view_.spec.matrix && is_due && next_.promote_commit.empty()) return promote_in_git();
     if (current() + 1 < view_.spec.waves.size()) return open(current() + 1);
     next_.stable = next_.to;
+    if (progress_.failed_in_open > 0) {
+      return enter(
+          Phase::complete,
+          {"CompleteWithFailures",
+           fmt::format("all waves are complete for {}; {} failed and stay out of service: {}",
+                       next_.to.version,
+                       upgrade::counted(static_cast<size_t>(progress_.failed_in_open), "node"),
+                       upgrade_names(progress_.failed_names)),
+           "lockstep why NODE; lockstep retry NODE after the repair"});
+    }
     return enter(Phase::complete,
                  {"Complete", fmt::format("every wave has passed: {}", next_.to.version), ""});
   }
@@ -554,7 +675,7 @@ class Look {
                    {"ReturnOpen", fmt::format("nodes go back to {}", view_.target.version), ""});
     }
     if (next_.open_waves == 0) return returned();
-    const WaveProgress& progress = progress_.waves[current()];
+    const WaveProgress& progress = wave_progress();
     if (progress.failed > 0) {
       return enter_held({"RollbackFailed",
                          fmt::format("{} failed on the way back: {}", progress.failed,
@@ -594,6 +715,7 @@ class Look {
   const RolloutView& view_;
   Time now_;
   RolloutStatus next_;
+  bool spec_fits_ = true;
   Progress progress_;
 };
 

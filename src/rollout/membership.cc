@@ -11,15 +11,15 @@ namespace {
 // What goes into a wave as a whole: a node, or a group of nodes.
 struct Unit {
   std::vector<const Candidate*> nodes;
-  std::set<std::vector<std::string>> strata;
+  std::set<Stratum> strata;
   size_t place = 0;  // of those that the wave is spread over
-};
 
-std::vector<std::string> stratum_of(const WaveSpec& wave, const Candidate& node) {
-  std::vector<std::string> values;
-  for (const std::string& label : wave.stratify) values.emplace_back(node.labels.get(label));
-  return values;
-}
+  int64_t eligible() const {
+    return std::count_if(nodes.begin(), nodes.end(),
+                         [](const Candidate* node) { return node->excluded.empty(); });
+  }
+  bool is_eligible() const { return eligible() == static_cast<int64_t>(nodes.size()); }
+};
 
 std::vector<Unit> make_units(const WaveSpec& wave, const std::string& group_by,
                              const std::vector<Candidate>& free) {
@@ -39,7 +39,7 @@ std::vector<Unit> make_units(const WaveSpec& wave, const std::string& group_by,
       units.push_back({{}, {}, places.try_emplace(place, places.size()).first->second});
     }
     units[index].nodes.push_back(node);
-    units[index].strata.insert(stratum_of(wave, *node));
+    units[index].strata.insert(stratum_of(wave, node->labels));
   }
   return units;
 }
@@ -63,22 +63,31 @@ class Choice {
       if (!is_taken_[i] && wanted(units_[i])) take(i);
     }
   }
-  // At least one of every kind.
-  void cover_strata() {
-    std::set<std::vector<std::string>> missing;
-    for (const Unit& unit : units_) missing.insert(unit.strata.begin(), unit.strata.end());
+  // At least one of every kind. Returns the kinds that no eligible unit has.
+  std::vector<Stratum> cover(std::set<Stratum> missing) {
+    std::vector<Stratum> uncovered;
     while (!missing.empty()) {
-      std::vector<std::string> stratum = *missing.begin();
-      size_t best = next([&](const Unit& unit) { return unit.strata.contains(stratum); });
+      const Stratum stratum = *missing.begin();
+      size_t best = next(
+          [&](const Unit& unit) { return unit.is_eligible() && unit.strata.contains(stratum); });
+      if (best == units_.size()) {
+        uncovered.push_back(stratum);
+        missing.erase(stratum);
+        continue;
+      }
       take(best);
       for (const auto& covered : units_[best].strata) missing.erase(covered);
     }
+    return uncovered;
   }
   void fill(size_t wanted) {
-    while (names_.size() < wanted && taken_ < units_.size()) {
-      take(next([](const Unit&) { return true; }));
+    while (names_.size() < wanted) {
+      size_t best = next([](const Unit& unit) { return unit.is_eligible(); });
+      if (best == units_.size()) return;
+      take(best);
     }
   }
+  int64_t eligible() const { return eligible_; }
 
  private:
   // The first in order; where the wave is spread, from the place that has the fewest so far.
@@ -97,7 +106,7 @@ class Choice {
   }
   void take(size_t index) {
     is_taken_[index] = true;
-    ++taken_;
+    eligible_ += units_[index].eligible();
     for (const Candidate* node : units_[index].nodes) names_.push_back(node->name);
     at_place_[units_[index].place] += units_[index].nodes.size();
   }
@@ -106,38 +115,52 @@ class Choice {
   bool spreads_;
   std::vector<bool> is_taken_;
   std::vector<size_t> at_place_;  // nodes chosen so far
-  size_t taken_ = 0;
+  int64_t eligible_ = 0;          // of the nodes chosen so far
   std::vector<std::string> names_;
 };
 
 }  // namespace
 
-std::vector<std::string> choose_wave(const WaveSpec& wave, const std::string& group_by,
-                                     const std::vector<Candidate>& free, int64_t total) {
-  Choice choice(make_units(wave, group_by, free), !wave.spread_by.empty());
-  switch (wave.nodes.kind) {
-    case NodeSelection::Kind::rest:
-      choice.take_if([](const Unit&) { return true; });
-      break;
-    case NodeSelection::Kind::labels:
-      // A group is taken whole if one of it is asked for.
-      choice.take_if([&](const Unit& unit) {
-        return std::any_of(unit.nodes.begin(), unit.nodes.end(), [&](const Candidate* node) {
-          return wave.nodes.labels.matches(node->labels);
-        });
-      });
-      break;
-    case NodeSelection::Kind::count:
-    case NodeSelection::Kind::percent: {
-      choice.cover_strata();
-      int64_t wanted = wave.nodes.kind == NodeSelection::Kind::count
-                           ? wave.nodes.number
-                           : (total * wave.nodes.number + 99) / 100;
-      choice.fill(static_cast<size_t>(wanted));
-      break;
-    }
+Stratum stratum_of(const WaveSpec& wave, const StringMap& labels) {
+  Stratum values;
+  for (const std::string& label : wave.stratify) values.emplace_back(labels.get(label));
+  return values;
+}
+
+WaveChoice choose_wave(const WaveSpec& wave, const std::string& group_by,
+                       const std::vector<Candidate>& free, int64_t total) {
+  using Kind = NodeSelection::Kind;
+  // What a user leaves out needs no evidence: it is not upgraded by any wave.
+  int64_t left = 0;
+  std::set<Stratum> kinds;
+  for (const Candidate& node : free) {
+    if (node.skipped) continue;
+    ++left;
+    kinds.insert(stratum_of(wave, node.labels));
   }
-  return std::move(choice).names();
+  WaveChoice chosen;
+  chosen.wanted = std::min<int64_t>(left, 1);
+  Choice choice(make_units(wave, group_by, free), !wave.spread_by.empty());
+  if (wave.nodes.kind == Kind::rest) {
+    choice.take_if([](const Unit&) { return true; });
+  } else if (wave.nodes.kind == Kind::labels) {
+    // A group is taken whole if one of it is asked for.
+    choice.take_if([&](const Unit& unit) {
+      return std::any_of(unit.nodes.begin(), unit.nodes.end(), [&](const Candidate* node) {
+        return wave.nodes.labels.matches(node->labels);
+      });
+    });
+  } else if (left > 0) {
+    bool is_percent = wave.nodes.kind == Kind::percent;
+    // Earlier waves may have taken a part of the percentage already.
+    chosen.wanted =
+        is_percent ? std::min(left, (total * wave.nodes.number + 99) / 100) : wave.nodes.number;
+    if (!wave.stratify.empty()) chosen.uncovered = choice.cover(std::move(kinds));
+    choice.fill(static_cast<size_t>(chosen.wanted));
+  }
+  chosen.eligible = choice.eligible();
+  chosen.nodes = std::move(choice).names();
+  return chosen;
 }
 
 std::vector<std::vector<std::string>> choose_waves(const RolloutSpec& spec,
@@ -145,7 +168,7 @@ std::vector<std::vector<std::string>> choose_waves(const RolloutSpec& spec,
   std::vector<std::vector<std::string>> waves;
   auto total = static_cast<int64_t>(nodes.size());
   for (const WaveSpec& wave : spec.waves) {
-    waves.push_back(choose_wave(wave, spec.group_by, nodes, total));
+    waves.push_back(choose_wave(wave, spec.group_by, nodes, total).nodes);
     std::set<std::string> taken(waves.back().begin(), waves.back().end());
     std::erase_if(nodes, [&](const Candidate& node) { return taken.contains(node.name); });
   }

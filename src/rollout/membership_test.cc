@@ -26,17 +26,77 @@ WaveSpec wave(NodeSelection::Kind kind, int64_t number = 0) {
 
 using Names = std::vector<std::string>;
 
+Candidate excluded(int number, std::string_view why, StringMap labels = {}) {
+  Candidate made = node(number, std::move(labels));
+  made.excluded = why;
+  made.skipped = why == "skipped by a user";
+  return made;
+}
+
+TEST(Membership, CountsAndPercentagesTakeOnlyNodesThatCanBeUpgradedNow) {
+  std::vector<Candidate> nodes{excluded(1, "not Ready"), excluded(2, "skipped by a user"), node(3),
+                               excluded(4, "cordoned by a user"), node(5)};
+  WaveChoice one = choose_wave(wave(NodeSelection::Kind::count, 1), "", nodes, 5);
+  EXPECT_EQ(one.nodes, (Names{"gpu-3"}));
+  EXPECT_TRUE(one.is_enough());
+  WaveChoice three = choose_wave(wave(NodeSelection::Kind::count, 3), "", nodes, 5);
+  EXPECT_EQ(three.nodes, (Names{"gpu-3", "gpu-5"}));
+  EXPECT_EQ(three.wanted, 3);
+  EXPECT_FALSE(three.is_enough());
+  WaveChoice percent = choose_wave(wave(NodeSelection::Kind::percent, 60), "", nodes, 5);
+  EXPECT_EQ(percent.wanted, 3);
+  EXPECT_FALSE(percent.is_enough());
+}
+
+TEST(Membership, APercentageAsksForNoMoreThanIsLeftAndNothingOfSkippedNodes) {
+  std::vector<Candidate> left{node(4), excluded(5, "skipped by a user")};
+  WaveChoice half = choose_wave(wave(NodeSelection::Kind::percent, 50), "", left, 5);
+  EXPECT_EQ(half.wanted, 1);
+  EXPECT_TRUE(half.is_enough());
+  left.erase(left.begin());
+  WaveChoice none = choose_wave(wave(NodeSelection::Kind::percent, 50), "", left, 5);
+  EXPECT_EQ(none.wanted, 0);
+  EXPECT_TRUE(none.nodes.empty());
+}
+
+TEST(Membership, LabelsTakeWhatTheyNameAndCountWhatIsEligible) {
+  WaveSpec canary = wave(NodeSelection::Kind::labels);
+  canary.nodes.labels = *LabelSelector::parse("gpu-canary=true");
+  std::vector<Candidate> nodes{node(1), excluded(2, "not Ready", {{"gpu-canary", "true"}})};
+  WaveChoice chosen = choose_wave(canary, "", nodes, 2);
+  EXPECT_EQ(chosen.nodes, (Names{"gpu-2"}));
+  EXPECT_EQ(chosen.eligible, 0);
+  EXPECT_FALSE(chosen.is_enough());
+}
+
+TEST(Membership, AKindOfWhichNoNodeCanBeUpgradedIsMissing) {
+  WaveSpec canary = default_waves().front();
+  std::vector<Candidate> nodes{node(1, {{gpu_model_label, "H100"}}),
+                               excluded(2, "not Ready", {{gpu_model_label, "L4"}}),
+                               excluded(3, "skipped by a user", {{gpu_model_label, "T4"}})};
+  WaveChoice chosen = choose_wave(canary, "", nodes, 3);
+  EXPECT_EQ(chosen.nodes, (Names{"gpu-1"}));
+  EXPECT_EQ(chosen.uncovered, (std::vector<Stratum>{{"L4"}})) << "T4 is left out by a user";
+}
+
+TEST(Membership, AGroupIsChosenOnlyWhenAllOfItCanBeUpgraded) {
+  std::vector<Candidate> nodes{node(1, {{clique, "a"}}), excluded(2, "not Ready", {{clique, "a"}}),
+                               node(3, {{clique, "b"}}), node(4, {{clique, "b"}})};
+  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::count, 1), clique, nodes, 4).nodes,
+            (Names{"gpu-3", "gpu-4"}));
+}
+
 TEST(Membership, CountsAreTakenInNaturalOrder) {
   std::vector<Candidate> nodes{node(10), node(9), node(2), node(1)};
-  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::count, 3), "", nodes, 4),
+  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::count, 3), "", nodes, 4).nodes,
             (Names{"gpu-1", "gpu-2", "gpu-9"}));
-  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::count, 30), "", nodes, 4).size(), 4U);
+  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::count, 30), "", nodes, 4).nodes.size(), 4U);
 }
 
 TEST(Membership, PercentIsOfAllNodesAndRoundedUp) {
   std::vector<Candidate> nodes{node(1), node(2), node(3)};
-  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::percent, 10), "", nodes, 11).size(), 2U);
-  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::percent, 1), "", nodes, 3).size(), 1U);
+  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::percent, 10), "", nodes, 11).nodes.size(), 2U);
+  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::percent, 1), "", nodes, 3).nodes.size(), 1U);
 }
 
 TEST(Membership, LabelsTakeThoseThatMatch) {
@@ -44,7 +104,7 @@ TEST(Membership, LabelsTakeThoseThatMatch) {
   canary.nodes.labels = *LabelSelector::parse("gpu-canary=true");
   std::vector<Candidate> nodes{node(1), node(2, {{"gpu-canary", "true"}}),
                                node(3, {{"gpu-canary", "false"}})};
-  EXPECT_EQ(choose_wave(canary, "", nodes, 3), (Names{"gpu-2"}));
+  EXPECT_EQ(choose_wave(canary, "", nodes, 3).nodes, (Names{"gpu-2"}));
 }
 
 TEST(Membership, StratifiedTakesOneOfEveryKind) {
@@ -54,7 +114,7 @@ TEST(Membership, StratifiedTakesOneOfEveryKind) {
     const char* model = i < 8 ? "H100" : i == 8 ? "H200" : "GB200";
     nodes.push_back(node(i, {{gpu_model_label, model}}));
   }
-  EXPECT_EQ(choose_wave(canary, "", nodes, 9), (Names{"gpu-1", "gpu-8", "gpu-9"}));
+  EXPECT_EQ(choose_wave(canary, "", nodes, 9).nodes, (Names{"gpu-1", "gpu-8", "gpu-9"}));
 }
 
 TEST(Membership, SpreadsAsEvenlyAsCanBe) {
@@ -62,17 +122,17 @@ TEST(Membership, SpreadsAsEvenlyAsCanBe) {
   tenth.spread_by = zone;
   std::vector<Candidate> nodes;
   for (int i = 1; i <= 12; ++i) nodes.push_back(node(i, {{zone, i <= 8 ? "a" : "b"}}));
-  EXPECT_EQ(choose_wave(tenth, "", nodes, 12), (Names{"gpu-1", "gpu-2", "gpu-9", "gpu-10"}));
+  EXPECT_EQ(choose_wave(tenth, "", nodes, 12).nodes, (Names{"gpu-1", "gpu-2", "gpu-9", "gpu-10"}));
 }
 
 TEST(Membership, GroupsAreTakenWhole) {
   std::vector<Candidate> nodes{node(1, {{clique, "a"}}), node(2), node(3, {{clique, "a"}}),
                                node(4, {{clique, "b"}})};
-  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::count, 1), clique, nodes, 4),
+  EXPECT_EQ(choose_wave(wave(NodeSelection::Kind::count, 1), clique, nodes, 4).nodes,
             (Names{"gpu-1", "gpu-3"}));
   WaveSpec canary = wave(NodeSelection::Kind::labels);
   canary.nodes.labels = *LabelSelector::parse("nvidia.com/gpu.clique=a");
-  EXPECT_EQ(choose_wave(canary, clique, nodes, 4), (Names{"gpu-1", "gpu-3"}));
+  EXPECT_EQ(choose_wave(canary, clique, nodes, 4).nodes, (Names{"gpu-1", "gpu-3"}));
 }
 
 RC_GTEST_PROP(Membership, EveryNodeIsInExactlyOneWaveAndNoGroupIsTorn, ()) {

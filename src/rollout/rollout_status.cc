@@ -193,6 +193,24 @@ Outcome outcome_of(std::string_view name) {
   return Outcome::running;
 }
 
+bool has_opened_waves(const RolloutSpec& spec, const RolloutStatus& status) {
+  auto opened = static_cast<size_t>(std::max(status.open_waves, status.waves_to_return));
+  if (opened > spec.waves.size() || opened > status.waves.size()) return false;
+  for (size_t i = 0; i < opened; ++i) {
+    if (status.waves[i].name != spec.waves[i].name) return false;
+  }
+  return true;
+}
+
+std::string name_opened_waves(const RolloutStatus& status) {
+  std::vector<std::string> names;
+  auto opened = static_cast<size_t>(std::max(status.open_waves, status.waves_to_return));
+  for (size_t i = 0; i < opened && i < status.waves.size(); ++i) {
+    names.push_back(status.waves[i].name);
+  }
+  return join(names, ", ");
+}
+
 RolloutStatus read_rollout_status(const Json& object) {
   RolloutStatus status;
   const Json* json = find(object, "status");
@@ -209,6 +227,7 @@ RolloutStatus read_rollout_status(const Json& object) {
   status.started = time_at(*json, "started");
   status.open_waves = as_integer(find(*json, "openWaves"));
   status.closed = as_bool(find(*json, "closed"));
+  status.held_from = phase_of(text_at(*json, "heldFrom"));
   status.waves_to_return = as_integer(find(*json, "wavesToReturn"));
   status.total = as_integer(find(*json, "total"));
   status.by_state = read_counts(find(*json, "nodesByState"));
@@ -219,6 +238,10 @@ RolloutStatus read_rollout_status(const Json& object) {
   if (const Json* waves = find(*json, "waves"); waves != nullptr && waves->is_array()) {
     for (const Json& wave : waves->get_array()) status.waves.push_back(read_wave(wave));
   }
+  // Whatever was written there by hand: waves that are not listed have not opened.
+  auto listed = static_cast<int64_t>(status.waves.size());
+  status.open_waves = std::clamp<int64_t>(status.open_waves, 0, listed);
+  status.waves_to_return = std::clamp<int64_t>(status.waves_to_return, 0, listed);
   if (const Json* history = find(*json, "history"); history != nullptr && history->is_array()) {
     for (const Json& entry : history->get_array()) {
       status.history.push_back({time_at(entry, "at"),
@@ -250,6 +273,7 @@ Json to_json(const RolloutStatus& status, const Detail& detail) {
   put(json, "phaseSince", status.phase_since);
   put(json, "reason", status.reason, whole);
   put(json, "message", status.message, most);
+  if (status.held_from) json["heldFrom"] = to_string(*status.held_from);
   put(json, "started", status.started);
   put(json, "promoteCommit", status.promote_commit, whole);
   put(json, "revertCommit", status.revert_commit, whole);

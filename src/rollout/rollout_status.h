@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "data/json.h"
+#include "rollout/rollout_spec.h"
 
 namespace lockstep::rollout {
 
@@ -105,6 +106,8 @@ struct RolloutStatus {
   int64_t open_waves = 0;
   // Nodes that have not begun stay as they are, whatever their wave.
   bool closed = false;
+  // In Held, because the spec changed: the phase that continues when it fits again.
+  std::optional<Phase> held_from;
   // Of the way back: how many waves had been opened.
   int64_t waves_to_return = 0;
   std::vector<WaveStatus> waves;
@@ -123,6 +126,11 @@ struct RolloutStatus {
 };
 
 inline constexpr size_t most_history = 30;
+
+// The spec begins with the waves that have opened, in their order.
+bool has_opened_waves(const RolloutSpec& spec, const RolloutStatus& status);
+// "canary, tenth".
+std::string name_opened_waves(const RolloutStatus& status);
 
 // Of a whole DriverRollout. What cannot be read is as if it were not there.
 RolloutStatus read_rollout_status(const Json& object);

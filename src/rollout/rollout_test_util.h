@@ -63,6 +63,36 @@ class TestRollout {
     node(number).out_of_sync = false;
     running_[node(number).name()] = view.target.revisions.at(test_set);
   }
+  void exclude(int number, const std::string& why) { node(number).excluded = why; }
+  void skip(int number) {
+    node(number).skipped = true;
+    exclude(number, "skipped by a user");
+  }
+  void remove(int number) {
+    const std::string name = fmt::format("gpu-{}", number);
+    std::erase_if(view.nodes, [&](const RolloutNode& each) { return each.name() == name; });
+  }
+  void label(int number, const std::string& key, const std::string& value) {
+    auto changed = std::make_shared<Node>(*node(number).node);
+    changed->meta.labels.set(Text(key), Text(value));
+    node(number).node = changed;
+  }
+  // As `kubectl apply` of another spec.
+  void set_spec(const std::string& spec_yaml) {
+    auto json = parse_yaml(
+        "spec:\n  driver: {kind: ClusterPolicy, name: cluster-policy}\n" + spec_yaml, "test");
+    view.spec = read_rollout_spec(*json);
+    // What was written down stays in the cluster, whatever the spec says.
+    for (size_t i = 0; i < view.recorded.size(); ++i) {
+      if (view.recorded[i]) written_[i] = *view.recorded[i];
+    }
+    view.recorded.assign(view.spec.waves.size(), std::nullopt);
+    for (const auto& [i, record] : written_) {
+      if (i < view.recorded.size()) view.recorded[i] = record;
+    }
+    view.baselines.resize(view.spec.waves.size());
+    ++view.generation;
+  }
   // After its driver was restarted.
   void fail_node(int number) {
     node(number).state = fleet::State::failed;
@@ -139,6 +169,7 @@ class TestRollout {
   int checks = 0;
 
  private:
+  std::map<size_t, RecordedWave> written_;
   std::map<std::string, std::string> running_;
 };
 

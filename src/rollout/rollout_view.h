@@ -25,6 +25,8 @@ struct RolloutNode {
   std::string reason;  // why it waits or failed, by name
   // It failed with another revision than the newest: it is tried again by itself.
   bool old_failure = false;
+  // Why it cannot be upgraded now: "not Ready"; empty: it can.
+  std::string excluded = {};
 
   std::string name() const { return node->meta.name.str(); }
 };
