@@ -258,10 +258,11 @@ std::vector<rollout::Verdict> GateJobs::verdicts(const GateRun& run) const {
   return verdicts;
 }
 
-void GateJobs::begin(const GateRun& run, std::function<void()> done) {
+void GateJobs::begin(const GateRun& run, std::function<void(const std::string&)> done) {
   auto left = std::make_shared<size_t>(1);
-  auto answered = [left, done = std::move(done)] {
-    if (--*left == 0) done();
+  auto refusal = std::make_shared<std::string>();
+  auto answered = [left, refusal, done = std::move(done)] {
+    if (--*left == 0) done(*refusal);
   };
   for (const rollout::GateSpec& gate : run.gates) {
     if (!runs_on_nodes(gate)) continue;
@@ -272,9 +273,12 @@ void GateJobs::begin(const GateRun& run, std::function<void()> done) {
       Json job = job_object(run, gate, node, verdict.tries);
       ObjectKey key{options_.ns, std::string(text_at(job, "metadata", "name"))};
       api_.call(kube::create(resource::jobs, options_.ns, std::move(job)),
-                scope_.bind([this, key, answered](kube::Reply reply) {
+                scope_.bind([this, key, refusal, answered](kube::Reply reply) {
+                  // One that is there already was made by us: the watch is behind.
                   if (reply && reply->ok()) {
                     jobs_.cache.expect(key, kube::peek_body_version(reply->body));
+                  } else if (!reply || reply->code != 409) {
+                    *refusal = (reply ? reply->error() : reply.error()).text();
                   }
                   answered();
                 }));

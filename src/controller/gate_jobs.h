@@ -65,8 +65,9 @@ class GateJobs {
   void on_change(std::function<void()> listener) { listener_ = std::move(listener); }
   // Of gates that run on nodes, by gate; one of which no Job has been made yet is left out.
   std::vector<rollout::Verdict> verdicts(const GateRun& run) const;
-  // Makes the Jobs that are missing; may be asked again. `done` when all were answered.
-  void begin(const GateRun& run, std::function<void()> done);
+  // Makes the Jobs that are missing; may be asked again. `done` when all were answered: with what
+  // the API server said to one that it refused, or with nothing.
+  void begin(const GateRun& run, std::function<void(const std::string& refusal)> done);
   // Of a baseline: the numbers of each gate, by node; nothing as long as one has not ended.
   using Measured = std::map<std::string, std::map<std::string, rollout::GateNumbers>>;
   std::optional<Measured> measured(const GateRun& run) const;

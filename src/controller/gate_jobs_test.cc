@@ -20,7 +20,10 @@ class GateJobsTest : public ::testing::Test {
   }
   // All Jobs that are missing are made.
   void begin() {
-    gates.begin(run, [this] { ++begun; });
+    gates.begin(run, [this](const std::string& said) {
+      ++begun;
+      refusal = said;
+    });
     fleet.loop.run_for(seconds(5));
   }
   std::vector<Document> jobs() { return fleet.list(resource::jobs, "lockstep-system"); }
@@ -90,6 +93,7 @@ class GateJobsTest : public ::testing::Test {
   GateJobs gates{one.api, fleet.loop, random, one.log, one.controller->watch(), {}};
   GateRun run;
   int begun = 0;
+  std::string refusal;
   std::set<std::string> left;  // Jobs whose pods have been made
 };
 
@@ -108,6 +112,19 @@ TEST_F(GateJobsTest, RunsOneJobForEachNodeWithAllItsGpus) {
   // Asked again, it makes no more.
   begin();
   EXPECT_EQ(jobs().size(), 2U);
+}
+
+TEST_F(GateJobsTest, WithoutANodeItIsInconclusive) {
+  run.nodes.clear();
+  begin();
+  EXPECT_EQ(outcome(), rollout::Outcome::inconclusive);
+}
+
+TEST_F(GateJobsTest, TellsWhatTheApiServerRefused) {
+  run.gates.front().name = "Not A Label Value!";
+  begin();
+  EXPECT_NE(refusal, "");
+  EXPECT_TRUE(gates.verdicts(run).empty());
 }
 
 TEST_F(GateJobsTest, PassesWhenEveryNodeHas) {

@@ -255,7 +255,7 @@ void RolloutController::take_baseline(const KnownRollout& known, size_t wave) {
     });
   }
   busy_.insert(name);
-  gates_.begin(run, scope_.bind([this, name] {
+  gates_.begin(run, scope_.bind([this, name](const std::string&) {
     busy_.erase(name);
     look_within(minutes(1));
   }));
@@ -470,6 +470,8 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) {
     GateRun run = gate_run(view);
     view.gates = gates_.verdicts(run);
     for (rollout::Verdict& asked : questions_.verdicts(run)) view.gates.push_back(std::move(asked));
+    auto refusal = gate_refusals_.find(view.name);
+    if (refusal != gate_refusals_.end()) view.gate_refusal = refusal->second;
   }
   if (view.status.phase == rollout::Phase::baking && view.status.open_waves > 0) {
     if (const KeptBake* kept = kept_bake(view)) view.bake = judge(view, *kept);
@@ -498,7 +500,10 @@ void RolloutController::act(const KnownRollout& known, const rollout::RolloutDec
     take_baseline(known, baseline->wave);
   } else if (decision.as<rollout::StartGates>() != nullptr) {
     busy_.insert(name);
-    gates_.begin(gate_run(view(known)), scope_.bind([this, name] { done(name, false); }));
+    gates_.begin(gate_run(view(known)), scope_.bind([this, name](const std::string& refusal) {
+      gate_refusals_[name] = refusal;
+      done(name, !refusal.empty());
+    }));
   } else if (const auto* revert = decision.as<rollout::Revert>()) {
     busy_.insert(name);
     log_.info("the driver is taken back", {{"rollout", name}, {"to", revert->to.version}});

@@ -140,6 +140,7 @@ class RolloutController {
     int tries = 0;
   };
   std::map<std::string, GitMemory> git_;
+  std::map<std::string, std::string> gate_refusals_;  // by rollout, of the last try
   kube::Backoff backoff_;
   bool leading_ = false;
   std::set<std::string> busy_;  // a write of theirs is under way

@@ -527,6 +527,22 @@ class Look {
                  {"WavePassed", fmt::format("wave {} has passed", wave().name), ""});
   }
 
+  // That it is refused is said before it is tried again.
+  RolloutDecision start_gates(std::vector<std::string> missing, std::string reason) {
+    if (!view_.gate_refusal.empty()) {
+      Reason refused{
+          "GateRefused",
+          fmt::format("the gates of wave {} cannot start: {}; the controller tries again",
+                      wave().name, view_.gate_refusal),
+          "allow the Job: rights, quota or an admission webhook of the gates' namespace"};
+      RolloutDecision said = rest(std::move(refused));
+      if (said.as<StatusWrite>() != nullptr) return said;
+    }
+    return {StartGates{current(), std::move(missing)},
+            {std::move(reason), "gates are started", ""},
+            {}};
+  }
+
   // "9 nodes done, 1 failed (gpu-4)".
   std::string name_finished() const {
     const WaveProgress& progress = wave_progress();
@@ -539,9 +555,7 @@ class Look {
   RolloutDecision decide_gating() {
     wave().gates = view_.gates;
     GateSummary gates = summarize_gates(wave_spec(), view_.gates);
-    if (!gates.missing.empty()) {
-      return {StartGates{current(), gates.missing}, {"Gating", "gates are started", ""}, {}};
-    }
+    if (!gates.missing.empty()) return start_gates(std::move(gates.missing), "Gating");
     if (gates.outcome == Outcome::failed) {
       return fail_wave({"GateFailed", gates.text, ""});
     }
@@ -689,9 +703,7 @@ class Look {
                    ""});
     }
     GateSummary gates = summarize_gates(wave_spec(), view_.gates);
-    if (!gates.missing.empty()) {
-      return {StartGates{current(), gates.missing}, {"RollingBack", "gates are started", ""}, {}};
-    }
+    if (!gates.missing.empty()) return start_gates(std::move(gates.missing), "RollingBack");
     if (gates.outcome == Outcome::running) return rest({"RollingBack", gates.text, ""});
     if (gates.outcome != Outcome::passed) {
       return enter_held({"RollbackFailed", "on the way back: " + gates.text, ""});

@@ -94,6 +94,8 @@ struct RolloutView {
   int64_t max_failures = 1;
   // Of the current wave, by gate; one that is missing has not been started.
   std::vector<Verdict> gates;
+  // What the API server said when it last refused a gate's Job; empty: it did not.
+  std::string gate_refusal = {};
   std::optional<BakeView> bake;
   std::optional<GitOutcome> git;
   // Why the way back by Git or by the object cannot be gone; empty: it can.

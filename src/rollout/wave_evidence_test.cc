@@ -328,6 +328,28 @@ TEST(Complete, SaysWhichNodesFailed) {
   EXPECT_NE(rollout.view.status.waves[1].verdict_text.find("1 failed (gpu-4)"), std::string::npos);
 }
 
+TEST(GateRefused, IsSaidOnceAndTriedAgain) {
+  TestRollout rollout(4, R"(
+  waves:
+    - {name: canary, nodes: {count: 1}, gates: [driver]}
+    - {name: rest, nodes: {rest: true}}
+)");
+  rollout.begin();
+  rollout.finish(1);
+  rollout.view.gate_refusal = "jobs.batch is forbidden";
+  int written = 0;
+  int tried = 0;
+  for (int i = 0; i < 10; ++i) {
+    RolloutDecision decision = rollout.step();
+    rollout.view.gates.clear();
+    if (decision.as<StatusWrite>() != nullptr) ++written;
+    if (decision.as<StartGates>() != nullptr) ++tried;
+  }
+  EXPECT_EQ(rollout.view.status.reason, "GateRefused");
+  EXPECT_EQ(written, 2) << "that it gates, and that it is refused";
+  EXPECT_EQ(tried, 8);
+}
+
 // Upgrades are switched off, so that no node learns of the version.
 TEST(AVersionThatChangesWhileFrozen, IsWrittenOnce) {
   TestRollout rollout(4, canary_then_rest);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "objects/int_or_percent.h"
+#include "sim/object_facts.h"
 #include "sim/template_hash.h"
 
 namespace lockstep::sim {
@@ -14,6 +15,26 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::string_view hash_label = "controller-revision-hash";
+
+bool has_same_taints(const GenericObject& a, const GenericObject& b) {
+  const Json* one = find(*a.document, "spec", "taints");
+  const Json* other = find(*b.document, "spec", "taints");
+  return one == nullptr || other == nullptr ? one == other : *one == *other;
+}
+
+// As Kubernetes: the taints of a node's condition and of a cordon are tolerated by every DaemonSet.
+bool tolerates_all(const Json& pod_spec, const GenericObject& node) {
+  const Json* taints = find(*node.document, "spec", "taints");
+  if (taints == nullptr || !taints->is_array()) return true;
+  const auto& all = taints->get_array();
+  return std::all_of(all.begin(), all.end(), [&](const Json& taint) {
+    std::string_view key = text_at(taint, "key");
+    return key.starts_with("node.kubernetes.io/") ||
+           tolerates(
+               pod_spec,
+               {Text(key), Text(text_at(taint, "value")), Text(text_at(taint, "effect")), {}});
+  });
+}
 
 const Json& template_of(const GenericObject& daemon_set) {
   return daemon_set.document->at("spec").at("template");
@@ -97,9 +118,10 @@ void DaemonSetController::count(State& state, const GenericObject& pod, int64_t 
 
 void DaemonSetController::on_node(const ObjectCache::Change& change) {
   std::string name = change.object().meta.name.str();
-  bool relabelled =
-      !change.before || !change.after || !(change.before->meta.labels == change.after->meta.labels);
-  if (!relabelled) return;
+  bool matters = !change.before || !change.after ||
+                 !(change.before->meta.labels == change.after->meta.labels) ||
+                 !has_same_taints(*change.before, *change.after);
+  if (!matters) return;
   for (auto& [key, state] : states_) {
     Object daemon_set = view_.of(resource::daemon_sets).find(key_from_text(key));
     if (!daemon_set) continue;
@@ -113,8 +135,9 @@ void DaemonSetController::on_node(const ObjectCache::Change& change) {
 bool DaemonSetController::is_eligible(const GenericObject& daemon_set,
                                       const GenericObject& node) const {
   if (node.meta.is_deleting()) return false;
-  return matches_node_selector(node.meta.labels,
-                               find(template_of(daemon_set), "spec", "nodeSelector"));
+  const Json& spec = template_of(daemon_set).at("spec");
+  return matches_node_selector(node.meta.labels, find(spec, "nodeSelector")) &&
+         tolerates_all(spec, node);
 }
 
 void DaemonSetController::sync(const std::string& key) {

@@ -53,6 +53,9 @@ DriverConfig config_of_cluster_policy(const Json& policy) {
   if (const Json* driver = find(policy, "spec", "driver")) take_driver_fields(config, *driver);
   take_object(config.annotations, find(policy, "spec", "daemonsets", "annotations"));
   take_object(config.labels, find(policy, "spec", "daemonsets", "labels"));
+  const Json* tolerations = find(policy, "spec", "daemonsets", "tolerations");
+  if (tolerations != nullptr && tolerations->is_array())
+    config.tolerations = tolerations->get_array();
   return config;
 }
 
@@ -87,7 +90,7 @@ Json driver_daemon_set(const DriverConfig& config) {
   JsonObject metadata{{"labels", labels}};
   if (!config.annotations.empty()) metadata["annotations"] = config.annotations;
   JsonObject spec{{"nodeSelector", config.node_selector},
-                  {"tolerations", JsonArray{JsonObject{{"operator", "Exists"}}}},
+                  {"tolerations", config.tolerations},
                   {"terminationGracePeriodSeconds", 60},
                   {"initContainers", JsonArray{std::move(manager)}},
                   {"containers", JsonArray{std::move(driver)}}};

@@ -31,6 +31,7 @@ struct DriverConfig {
   JsonObject annotations;  // of pods: cosmetic, not part of the digest
   JsonObject labels;       // the same
   JsonObject node_selector;
+  JsonArray tolerations = {JsonObject{{"operator", "Exists"}}};
 
   // Of what makes a reload necessary. Equal digests: the change is cosmetic.
   std::string digest() const;

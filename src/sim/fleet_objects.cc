@@ -166,13 +166,17 @@ Json cluster_policy(const FleetOptions& options) {
                     {"version", options.driver_version},
                     {"upgradePolicy", options.upgrade_policy}};
   if (!options.nvidia_drivers.empty()) driver["useNvidiaDriverCRD"] = true;
+  JsonObject spec{{"driver", std::move(driver)}};
+  if (options.driver_tolerations.is_array()) {
+    spec["daemonsets"] = JsonObject{{"tolerations", options.driver_tolerations}};
+  }
   return JsonObject{
       {"apiVersion", cluster_policies.api_version()},
       {"kind", cluster_policies.kind},
       {"metadata", JsonObject{{"name", "cluster-policy"},
                               {"labels", JsonObject{{"helm.sh/chart",
                                                      "gpu-operator-" + options.chart_version}}}}},
-      {"spec", JsonObject{{"driver", std::move(driver)}}}};
+      {"spec", std::move(spec)}};
 }
 
 Json dra_daemon_set(const FleetOptions& options) {

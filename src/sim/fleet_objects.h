@@ -35,6 +35,8 @@ struct FleetOptions {
   std::string driver_version = "580.105.08";
   std::string chart_version = "v25.10.1";
   Json upgrade_policy = JsonObject{{"autoUpgrade", true}};  // spec.driver.upgradePolicy
+  // ClusterPolicy's spec.daemonsets.tolerations; null: every taint is tolerated.
+  Json driver_tolerations;
   bool dra = true;
   bool validator = true;
   // NVIDIADrivers instead of the ClusterPolicy's driver: name -> driver version. Nodes are dealt

@@ -1,8 +1,11 @@
 #include "sim/invariant_rollout.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "rollout/rollout_view.h"
+#include "sim/object_facts.h"
 #include "sim/rollout_truth.h"
 
 namespace lockstep::sim {
@@ -77,6 +80,77 @@ void NoWaveWithoutPass::on_change(const std::string& storage, const apiserver::C
                        after.waves[static_cast<size_t>(after.open_waves) - 1].name, passed.name,
                        to_string(passed.verdict)));
   }
+}
+
+void NoPassWithoutUpgradedNode::on_change(const std::string& storage,
+                                          const apiserver::Change& change, bool ours) {
+  if (storage == "pods" && is_driver_pod(change.object->json())) {
+    const Json& pod = change.object->json();
+    const std::string node(text_at(pod, "spec", "nodeName"));
+    const std::string revision(label_of(pod, fleet::revision_label));
+    if (!node.empty()) seen_[node][revision] = daemon_set_of(pod);
+  }
+  if (storage == "nodes") {
+    const std::string& name = change.object->key().name;
+    if (change.type == kube::WatchEventType::deleted) deleted_[name] = truth().uptime();
+    // A node that comes back is another one.
+    bool is_new = change.type == kube::WatchEventType::added;
+    if (is_new) seen_.erase(name);
+    if (is_new) deleted_.erase(name);
+  }
+  if (!ours || !is_rollout(storage) || !change.before) return;
+  rollout::RolloutStatus before = rollout::read_rollout_status(change.before->json());
+  rollout::RolloutStatus after = rollout::read_rollout_status(change.object->json());
+  for (size_t i = 0; i < after.waves.size(); ++i) {
+    bool was_passed =
+        i < before.waves.size() && before.waves[i].verdict == rollout::Outcome::passed;
+    bool is_passed = after.waves[i].verdict == rollout::Outcome::passed;
+    if (is_passed && !was_passed && after.waves[i].approved_by.empty()) {
+      check(change.object, after, i);
+    }
+  }
+}
+
+bool NoPassWithoutUpgradedNode::has_run(const std::string& node,
+                                        const rollout::DriverRevision& revision) const {
+  auto is_wanted = [&](const std::string& set, std::string_view hash) {
+    auto wanted = revision.revisions.find(set);
+    return wanted != revision.revisions.end() && wanted->second == hash;
+  };
+  const PodTruth* pod = truth().driver_pod(node);
+  if (pod != nullptr &&
+      is_wanted(daemon_set_of(*pod->object), label_of(*pod->object, fleet::revision_label))) {
+    return true;
+  }
+  auto gone = deleted_.find(node);
+  if (gone != deleted_.end() && !truth().may_be_unknown(gone->second)) return false;
+  auto at = seen_.find(node);
+  return at != seen_.end() &&
+         std::any_of(at->second.begin(), at->second.end(),
+                     [&](const auto& entry) { return is_wanted(entry.second, entry.first); });
+}
+
+void NoPassWithoutUpgradedNode::check(const apiserver::StoredPtr& object,
+                                      const rollout::RolloutStatus& status, size_t wave) {
+  const auto waves =
+      recorded_waves(object->key().name, status.waves.size(), truth().cluster().backend.store);
+  bool is_left_empty = wave > 0;
+  for (const auto& [name, number] : waves) {
+    if (number == wave && has_run(name, status.to)) return;
+  }
+  for (const auto& [name, node] : truth().nodes()) {
+    auto at = waves.find(name);
+    // Nodes in no record are in the last wave.
+    const size_t of_node = at == waves.end() ? status.waves.size() - 1 : at->second;
+    if (of_node == wave && has_run(name, status.to)) return;
+    bool counts = of_node >= wave && truth().driver_pod(name) != nullptr &&
+                  label_of(*node.object, keys().skip) != "true" &&
+                  !truth().may_be_unknown(node.changed);
+    if (counts) is_left_empty = false;
+  }
+  if (is_left_empty) return;
+  accuse(fmt::format("rollout {}: wave {} has passed, and none of its nodes has run {}",
+                     object->key().name, status.waves[wave].name, status.to.version));
 }
 
 void RollbackEndsBack::on_change(const std::string& storage, const apiserver::Change& change,

@@ -28,6 +28,22 @@ class NoWaveWithoutPass : public Invariant {
   void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
 };
 
+// A wave passes only when a node that was written down for it runs the new driver. A user may
+// decide otherwise, and a wave for which no node was left has nothing to show.
+class NoPassWithoutUpgradedNode : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+
+ private:
+  bool has_run(const std::string& node, const rollout::DriverRevision& revision) const;
+  void check(const apiserver::StoredPtr& object, const rollout::RolloutStatus& status, size_t wave);
+
+  // Of the driver pods that a node has had: the DaemonSet by revision.
+  std::map<std::string, std::map<std::string, std::string>> seen_;
+  std::map<std::string, Duration> deleted_;  // nodes
+};
+
 // A rollback ends with every node of the waves that were open on the version before, or it is held,
 // and says why.
 class RollbackEndsBack : public Invariant {

@@ -40,6 +40,12 @@ class RolloutInvariantTest : public InvariantTest {
     const PodTruth* pod = witness->truth().driver_pod("gpu-1");
     return witness->truth().driver_of(*pod->object)->newest;
   }
+  void upgrade_canary() {
+    status.to = status.open_for;
+    EXPECT_TRUE(
+        cluster->call(kube::remove(resource::pods, pod_on(driver_daemon_set_name, "gpu-1"))));
+    cluster->loop.run_for(minutes(5));
+  }
   void write_status() {
     kube::Request request =
         merge_patch(fleet::driver_rollouts, {"", std::string(rollout_name)},
@@ -105,8 +111,26 @@ TEST_F(RolloutInvariantTest, SeesAWaveThatOpensOnAnythingButPassed) {
       << witness->violations()[1];
 }
 
+TEST_F(RolloutInvariantTest, SeesAWaveThatPassesWithoutAnUpgradedNode) {
+  start_rollout();
+  status.to = status.open_for;
+  status.waves[0].verdict = rollout::Outcome::passed;
+  write_status();
+  expect_violation("wave canary has passed, and none of its nodes has run");
+}
+
+TEST_F(RolloutInvariantTest, AWaveThatAUserTookUponThemselvesMayPass) {
+  start_rollout();
+  status.to = status.open_for;
+  status.waves[0].verdict = rollout::Outcome::passed;
+  status.waves[0].approved_by = "alice";
+  write_status();
+  expect_innocent();
+}
+
 TEST_F(RolloutInvariantTest, AWaveThatOpensOnPassedIsFine) {
   start_rollout();
+  upgrade_canary();
   status.waves[0].verdict = rollout::Outcome::passed;
   write_status();
   status.open_waves = 2;

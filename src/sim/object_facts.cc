@@ -16,6 +16,21 @@ bool any_in(const Json* list, const Visit& visit) {
 
 }  // namespace
 
+bool tolerates(const Json& pod_spec, const Taint& taint) {
+  if (taint.effect == "PreferNoSchedule") return true;
+  const Json* tolerations = find(pod_spec, "tolerations");
+  if (tolerations == nullptr || !tolerations->is_array()) return false;
+  for (const Json& toleration : tolerations->get_array()) {
+    std::string_view key = text_at(toleration, "key");
+    std::string_view effect = text_at(toleration, "effect");
+    bool any_value = text_at(toleration, "operator") == "Exists";
+    if (!key.empty() && taint.key != key) continue;
+    if (!effect.empty() && taint.effect != effect) continue;
+    if (any_value || taint.value == text_at(toleration, "value")) return true;
+  }
+  return false;
+}
+
 bool is_true_condition(const Json& object, std::string_view type) {
   return any_in(find(object, "status", "conditions"), [&](const Json& condition) {
     return text_at(condition, "type") == type && text_at(condition, "status") == "True";

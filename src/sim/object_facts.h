@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "data/json.h"
+#include "objects/node.h"
 
 namespace lockstep::sim {
 
@@ -27,5 +28,7 @@ bool has_empty_dir(const Json& pod);
 std::string_view config_digest(const Json& pod_spec);
 // Of status.conditions.
 bool is_true_condition(const Json& object, std::string_view type);
+// As the scheduler evaluates them.
+bool tolerates(const Json& pod_spec, const Taint& taint);
 
 }  // namespace lockstep::sim

@@ -23,7 +23,8 @@ Result<void> People::take(const Interference& step, int nodes) {
   Result<void> taken;
   if (take_for_all(step, nodes, taken)) return taken;
   for (const auto& name : step.nodes.names(nodes)) {
-    if (cluster_.kubelets().is_there(name)) LOCKSTEP_CHECK(steer(step.action, name));
+    if (!cluster_.kubelets().is_there(name)) continue;
+    LOCKSTEP_CHECK(step.action == "taint" ? taint(name, step.value) : steer(step.action, name));
   }
   return {};
 }
@@ -135,6 +136,15 @@ Result<void> People::steer(const std::string& action, const std::string& node) {
   if (action == "skip") return label(keys_.skip, "true");
   if (action == "unskip") return label(keys_.skip, nullptr);
   return {};
+}
+
+// `effects` by the taint's key.
+Result<void> People::taint(const std::string& node, const Json& effects) {
+  JsonArray taints;
+  for (const auto& [key, effect] : effects.get_object()) {
+    taints.push_back(JsonObject{{"key", key}, {"effect", effect}});
+  }
+  return patch_node(node, JsonObject{{"spec", JsonObject{{"taints", std::move(taints)}}}});
 }
 
 Result<void> People::patch_node(const std::string& node, Json patch) {

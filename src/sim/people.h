@@ -28,6 +28,7 @@ class People {
   // False: the step is about nodes.
   bool take_for_all(const Interference& step, int nodes, Result<void>& taken);
   Result<void> steer(const std::string& action, const std::string& node);
+  Result<void> taint(const std::string& node, const Json& effects);
   Result<void> patch_node(const std::string& node, Json patch);
   Result<void> patch_policy(Json patch);
   Result<void> set_matrix(const Json& values);

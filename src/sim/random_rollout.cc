@@ -20,6 +20,7 @@ class RolloutDrawer {
     scenario_.name += "-rollout";
     draw_rollout();
     draw_people();
+    draw_spec_changes();
     add_the_end();
     return std::move(scenario_);
   }
@@ -56,6 +57,29 @@ class RolloutDrawer {
     }
     waves.push_back(draw_wave("rest", JsonObject{{"rest", true}}));
     return waves;
+  }
+
+  // A user takes waves out of the spec, or renames one, and puts them back later.
+  void draw_spec_changes() {
+    const Json* waves = find(scenario_.rollout, "waves");
+    if (waves == nullptr || !chance(0.15)) return;
+    const bool renames = chance(0.5);
+    JsonArray changed;
+    for (const Json& wave : waves->get_array()) {
+      bool is_first = &wave == &waves->get_array().front();
+      if (is_first && !renames) continue;
+      JsonObject copy = wave.get_object();
+      if (is_first) copy["name"] = "renamed";
+      changed.push_back(std::move(copy));
+    }
+    int end = static_cast<int>(
+        in_seconds(scenario_.steps.empty() ? minutes(10) : scenario_.steps.back().at));
+    const Duration when = seconds(number(std::max(end, 1)));
+    scenario_.steps.push_back(at(when, "setRollout", JsonObject{{"waves", std::move(changed)}}));
+    scenario_.steps.push_back(
+        at(when + seconds(number(1200)), "setRollout", JsonObject{{"waves", waves->get_array()}}));
+    std::stable_sort(scenario_.steps.begin(), scenario_.steps.end(),
+                     [](const auto& left, const auto& right) { return left.at < right.at; });
   }
 
   Json draw_wave(std::string_view name, JsonObject whom) {

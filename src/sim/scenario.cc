@@ -145,6 +145,10 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.flag("hook", scenario.gpu_operator.restart_dra_after_upgrade);
   reader.flag("dra", scenario.fleet.dra);
   reader.flag("validator", scenario.fleet.validator);
+  if (const Json* tolerations = reader.get("driverTolerations")) {
+    scenario.fleet.driver_tolerations = *tolerations;
+    if (!tolerations->is_array()) reader.complain("driverTolerations", "must be a list");
+  }
   reader.number("controllers", scenario.controllers, 1);
   reader.chance("controllerFaults", scenario.controller_faults);
   reader.chance("fleetFaults", scenario.fleet_faults);

@@ -8,6 +8,7 @@
 #include "objects/decode.h"
 #include "objects/node.h"
 #include "sim/dra.h"
+#include "sim/object_facts.h"
 
 namespace lockstep::sim {
 
@@ -29,21 +30,6 @@ std::vector<std::string> devices_of(const GenericObject& claim) {
 bool is_allocated(const GenericObject& claim) {
   const Json* allocation = find(*claim.document, "status", "allocation");
   return allocation != nullptr && allocation->is_object();
-}
-
-bool tolerates(const Json& pod_spec, const Taint& taint) {
-  if (taint.effect == "PreferNoSchedule") return true;
-  const Json* tolerations = find(pod_spec, "tolerations");
-  if (tolerations == nullptr || !tolerations->is_array()) return false;
-  for (const Json& toleration : tolerations->get_array()) {
-    std::string_view key = text_at(toleration, "key");
-    std::string_view effect = text_at(toleration, "effect");
-    bool any_value = text_at(toleration, "operator") == "Exists";
-    if (!key.empty() && taint.key != key) continue;
-    if (!effect.empty() && taint.effect != effect) continue;
-    if (any_value || taint.value == text_at(toleration, "value")) return true;
-  }
-  return false;
 }
 
 bool is_same_part(const GenericObject& a, const GenericObject& b, std::string_view part) {

@@ -84,7 +84,7 @@ struct Action {
   bool on_nodes = false;
 };
 
-constexpr std::array<Action, 45> known_actions = {{
+constexpr std::array<Action, 46> known_actions = {{
     {"setVersion", Wants::text},
     {"setChart", Wants::text},
     {"setPolicy", Wants::policy},
@@ -93,6 +93,7 @@ constexpr std::array<Action, 45> known_actions = {{
     {"cosmeticChange", Wants::texts},
     {"cordon", Wants::yes, true},
     {"uncordon", Wants::yes, true},
+    {"taint", Wants::texts, true},
     {"retry", Wants::yes, true},
     {"skip", Wants::yes, true},
     {"unskip", Wants::yes, true},

@@ -59,6 +59,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<OwnWritesFirst>("OwnWritesFirst");
   add<OpenWavesOnly>("OpenWavesOnly");
   add<NoWaveWithoutPass>("NoWaveWithoutPass");
+  add<NoPassWithoutUpgradedNode>("NoPassWithoutUpgradedNode");
   add<RollbackEndsBack>("RollbackEndsBack");
   accidents_ = &add<NoAccident>("NoAccident");
   reasons_ = &add<TrueReasons>("TrueReasons");

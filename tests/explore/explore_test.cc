@@ -64,7 +64,8 @@ std::string test_name(const ::testing::TestParamInfo<const char*>& info) {
 INSTANTIATE_TEST_SUITE_P(Scenarios, Exhaustive,
                          ::testing::Values("anywhere-upgrade", "anywhere-evictions",
                                            "anywhere-failure", "anywhere-rollback",
-                                           "anywhere-restart-only", "anywhere-claims"),
+                                           "anywhere-restart-only", "anywhere-claims",
+                                           "anywhere-rollout"),
                          test_name);
 
 TEST(Sequences, EveryChangeInEveryStateEndsWhereTheLastWordWantsIt) {
