@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "rollout/baseline.h"
+#include "rollout/command_rules.h"
 #include "rollout/membership.h"
 #include "rollout/rollout_matrix.h"
 #include "rollout/rollout_progress.h"
@@ -89,6 +90,7 @@ class Look {
     for (size_t i = 0; i < next_.waves.size(); ++i) {
       next_.waves[i].done = progress_.waves[i].done;
       next_.waves[i].failed = progress_.waves[i].failed;
+      next_.waves[i].pending = progress_.waves[i].pending;
       next_.waves[i].nodes = progress_.waves[i].nodes;
     }
   }
@@ -125,7 +127,7 @@ class Look {
     return enter(Phase::held, std::move(reason), std::move(by));
   }
 
-  std::string obstacle_on_the_way_back() const {
+  std::string obstacle_to_rollback() const {
     if (!next_.from.is_set()) return "the driver before is not known";
     if (!view_.no_way_back.empty()) return view_.no_way_back;
     // The version is all that we set.
@@ -134,15 +136,26 @@ class Look {
     return fmt::format("the version was {} before, too; take back what else was changed", version);
   }
 
+  // The cluster asks for the version that the fleet ran before: it has proved itself there.
+  bool is_previous() const {
+    const std::string& version = next_.from.version;
+    return next_.from.is_set() &&
+           (view_.target.same_as(next_.from) ||
+            (!version.empty() && version == view_.target.version && version != next_.to.version));
+  }
+
   RolloutDecision go_back(Reason reason, std::string by = {}) {
-    if (std::string obstacle = obstacle_on_the_way_back(); !obstacle.empty()) {
+    // Nothing is to be set where a user has set it.
+    std::string obstacle = is_previous() ? "" : obstacle_to_rollback();
+    if (!obstacle.empty()) {
       return enter_held(
           {"NoWayBack", fmt::format("{}; it cannot go back: {}", reason.text, obstacle), ""},
           std::move(by));
     }
     next_.closed = true;
     next_.revert_commit.clear();
-    next_.waves_to_return = next_.open_waves;
+    next_.waves_to_return =
+        std::min(next_.open_waves, static_cast<int64_t>(view_.spec.waves.size()));
     return enter(Phase::rolling_back, std::move(reason), std::move(by));
   }
 
@@ -159,18 +172,18 @@ class Look {
     return enter_held(std::move(reason));
   }
 
-  // What a person asked for, if it has not been done yet.
+  // What a user asked for, if it has not been done yet.
   std::optional<RolloutDecision> obey() {
     if (!view_.command || view_.command->text == next_.last_command) return std::nullopt;
     const Command& command = *view_.command;
-    bool active = phase() != Phase::pending && !is_over(phase());
-    auto ignored = [&](std::string_view why) {
-      next_.last_command = command.text;
-      next_.history.push_back({now_, next_.phase, "", "CommandIgnored",
-                               fmt::format("{}: {}", command.verb, why), command.by});
-      return RolloutDecision{StatusWrite{next_, false}, {next_.reason, next_.message, ""}, {}};
-    };
-    if (!active) return ignored("nothing is under way");
+    // The same patch ended its pause.
+    if (command.verb == "rollback" && phase() == Phase::rolling_back) {
+      return note(command, "RollbackAsked",
+                  fmt::format("{} asked for the rollback that is in progress", command.by));
+    }
+    if (std::string why = refusal_of(command, view_.spec, next_); !why.empty()) {
+      return ignore(command, why);
+    }
     if (command.verb == "abort") {
       next_.last_command = command.text;
       return enter_held(
@@ -179,58 +192,95 @@ class Look {
            "lockstep rollout retry or rollback"},
           command.by);
     }
-    if (command.verb == "rollback") {
-      if (phase() == Phase::rolling_back) return ignored("it is going back already");
-      next_.last_command = command.text;
-      return go_back({"RollbackAsked", fmt::format("{} asked to go back", command.by), ""},
-                     command.by);
-    }
-    if (command.verb == "retry") return retry(command, ignored);
-    if (command.verb == "promote") return promote(command, ignored);
-    return ignored("is not known");
+    if (command.verb == "rollback") return roll_back(command);
+    if (command.verb == "retry") return retry(command);
+    if (command.verb == "promote") return promote(command);
+    return ignore(command, "spec.paused pauses and resumes a rollout");
   }
 
-  RolloutDecision retry(const Command& command, const auto& ignored) {
-    if (phase() != Phase::held) return ignored("only what is held is tried again");
-    const auto& failed = progress_.waves[current()].failed_nodes;
-    if (!failed.empty()) {
-      return {RetryNodes{failed}, {"Retry", "failed nodes are sent back into the line", ""}, {}};
+  RolloutDecision ignore(const Command& command, std::string_view why) {
+    return note(command, "CommandIgnored", fmt::format("{}: {}", command.verb, why));
+  }
+
+  // Only the history tells of it.
+  RolloutDecision note(const Command& command, std::string reason, std::string text) {
+    next_.last_command = command.text;
+    next_.history.push_back(
+        {now_, next_.phase, "", std::move(reason), std::move(text), command.by});
+    return {StatusWrite{next_, false}, {next_.reason, next_.message, ""}, {}};
+  }
+
+  RolloutDecision roll_back(const Command& command) {
+    if (phase() == Phase::held && next_.waves_to_return > 0) return retry(command);
+    // What the fleet runs is left as it is; there is nothing to hold.
+    if (std::string obstacle = obstacle_to_rollback();
+        phase() == Phase::complete && !obstacle.empty()) {
+      return ignore(command, obstacle);
+    }
+    // A third version that has not begun goes first.
+    bool is_third = view_.target.is_set() && !view_.target.same_as(next_.to) && !is_previous();
+    if (is_third && !view_.spec.matrix && obstacle_to_rollback().empty()) {
+      return {Revert{view_.target, next_.from},
+              {"Reverting", fmt::format("the driver is set back to {}", next_.from.version), ""},
+              minutes(1)};
     }
     next_.last_command = command.text;
+    return go_back({"RollbackAsked", fmt::format("{} asked for a rollback", command.by), ""},
+                   command.by);
+  }
+
+  RolloutDecision retry(const Command& command) {
+    if (!progress_.failed_names.empty()) {
+      return {RetryNodes{progress_.failed_names},
+              {"Retry", "failed nodes are sent back into the line", ""},
+              {}};
+    }
+    next_.last_command = command.text;
+    if (next_.open_waves == 0) return start();
     bool backwards = next_.waves_to_return > 0;
-    // On the way back nobody begins with the version that is to go.
+    // During a rollback no node begins with the rejected version.
     next_.closed = backwards && !next_.open_for.same_as(next_.from);
-    wave().verdict = Outcome::running;
-    wave().verdict_text.clear();
+    if (!backwards) reset_verdict(wave());
     wave().gates.clear();
     ++wave().gate_round;
     return enter(backwards ? Phase::rolling_back : Phase::upgrading,
                  {"Retry", fmt::format("{} tries again", command.by), ""}, command.by);
   }
 
-  RolloutDecision promote(const Command& command, const auto& ignored) {
-    if (phase() != Phase::held && phase() != Phase::awaiting_approval) {
-      return ignored("nothing waits for an approval");
-    }
-    if (!command.wave.empty() && command.wave != wave().name) {
-      return ignored(fmt::format("the wave is {}, not {}", wave().name, command.wave));
-    }
-    if (next_.waves_to_return > 0) return ignored("it is on its way back");
-    if (progress_.waves[current()].pending > 0) {
-      return ignored("not all nodes of the wave are done");
-    }
+  // What the next try comes to is neither known nor approved.
+  static void reset_verdict(WaveStatus& wave) {
+    wave.verdict = Outcome::running;
+    wave.verdict_text.clear();
+    wave.bake.clear();
+    wave.detectable.clear();
+    wave.approved_by.clear();
+    wave.approved_at = {};
+  }
+
+  RolloutDecision promote(const Command& command) {
     next_.last_command = command.text;
     next_.closed = false;
     wave().approved_by = command.by;
     wave().approved_at = now_;
-    if (wave().verdict != Outcome::passed) {
-      wave().verdict_text =
-          fmt::format("taken upon themselves by {}: {}", command.by, wave().verdict_text);
-      wave().verdict = Outcome::passed;
+    const bool overrides = wave().verdict != Outcome::passed;
+    if (!overrides) {
+      return enter(Phase::promoting,
+                   {"Approved", fmt::format("wave {} approved by {}", wave().name, command.by), ""},
+                   command.by);
     }
-    return enter(Phase::promoting,
-                 {"Approved", fmt::format("wave {} approved by {}", wave().name, command.by), ""},
-                 command.by);
+    if (phase() == Phase::baking) {
+      wave().verdict_text =
+          fmt::format("the bake was ended after {}; {}", format_duration(now_ - wave().bake_began),
+                      wave().bake.empty() ? "nothing was observed" : wave().bake);
+    }
+    // An aborted wave has no verdict yet: what it was Held for is what the user overrides.
+    if (wave().verdict_text.empty()) wave().verdict_text = view_.status.message;
+    wave().verdict_text = fmt::format("override by {}: {}", command.by, wave().verdict_text);
+    wave().verdict = Outcome::passed;
+    return enter(
+        Phase::promoting,
+        {"Override", fmt::format("wave {} has passed by {}", wave().name, wave().verdict_text), ""},
+        command.by);
   }
 
   RolloutDecision decide_idle() {
@@ -256,6 +306,8 @@ class Look {
            fmt::format("every node is to run {}: waits for another version", view_.target.version),
            ""});
     }
+    // No bake for what the whole fleet ran until this rollout.
+    if (phase() == Phase::complete && is_previous()) return go_back_to_previous();
     if (!next_.stable.is_set() && view_.spec.on_failure == OnFailure::roll_back) {
       return rest({"NoWayBack",
                    "the driver before this one is not known, and onFailure is RollBack",
@@ -367,14 +419,18 @@ class Look {
   }
 
   RolloutDecision on_new_target() {
-    if (view_.target.same_as(next_.from)) {
-      return go_back({"VersionTakenBack", "the version before was set again", ""});
-    }
+    if (is_previous()) return go_back_to_previous();
     next_.history.push_back({now_, phase(), "", "VersionChanged",
                              fmt::format("{} instead of {}: from the first wave on",
                                          view_.target.version, next_.to.version),
                              ""});
     return start();
+  }
+
+  RolloutDecision go_back_to_previous() {
+    return go_back({"VersionTakenBack",
+                    fmt::format("the previous version {} was set again", view_.target.version),
+                    ""});
   }
 
   RolloutDecision decide_upgrading() {
@@ -544,8 +600,7 @@ class Look {
               {"Reverting", fmt::format("the driver goes back to {}", next_.from.version), ""},
               minutes(1)};
     }
-    bool is_back = view_.target.same_as(next_.from) || view_.target.version == next_.from.version;
-    if (!is_back) return on_new_target();
+    if (!is_previous()) return on_new_target();
     if (!view_.target.same_as(next_.open_for) || next_.closed) {
       next_.open_for = view_.target;
       next_.open_waves = std::min<int64_t>(1, next_.waves_to_return);
@@ -553,42 +608,74 @@ class Look {
       return enter(Phase::rolling_back,
                    {"ReturnOpen", fmt::format("nodes go back to {}", view_.target.version), ""});
     }
-    if (next_.open_waves == 0) return returned();
-    const WaveProgress& progress = progress_.waves[current()];
-    if (progress.failed > 0) {
+    if (progress_.failed_in_open > 0) {
       return enter_held({"RollbackFailed",
-                         fmt::format("{} failed on the way back: {}", progress.failed,
-                                     upgrade_names(progress.failed_nodes)),
+                         fmt::format("{} failed during the rollback: {}", progress_.failed_in_open,
+                                     upgrade_names(progress_.failed_names)),
                          "repair them, then lockstep rollout retry"});
     }
-    if (progress.pending > 0) {
-      return rest({"RollingBack",
-                   fmt::format("wave {}: {} of {} nodes are back", wave().name, progress.done,
-                               progress.nodes),
-                   ""});
-    }
-    GateSummary gates = summarize_gates(wave_spec(), view_.gates);
-    if (!gates.missing.empty()) {
-      return {StartGates{current(), gates.missing}, {"RollingBack", "gates are started", ""}, {}};
-    }
-    if (gates.outcome == Outcome::running) return rest({"RollingBack", gates.text, ""});
-    if (gates.outcome != Outcome::passed) {
-      return enter_held({"RollbackFailed", "on the way back: " + gates.text, ""});
+    // Waves that had not opened have no gates to repeat.
+    if (next_.open_waves > 0 && wave().opened.is_set()) {
+      if (auto waits = return_wave()) return std::move(*waits);
     }
     if (next_.open_waves < next_.waves_to_return) {
       ++next_.open_waves;
       return enter(Phase::rolling_back,
                    {"ReturnOpen", fmt::format("wave {} goes back", wave().name), ""});
     }
+    if (progress_.to_upgrade > 0) return return_others();
     return returned();
+  }
+
+  // Nothing: all nodes of the wave run the previous version again, and its gates have passed.
+  std::optional<RolloutDecision> return_wave() {
+    // The spec has fewer waves by now; their nodes are among the others.
+    if (current() >= progress_.waves.size()) return std::nullopt;
+    const WaveProgress& progress = progress_.waves[current()];
+    if (progress.pending > 0) {
+      return rest_returning(fmt::format("wave {}: {} of {} nodes are back", wave().name,
+                                        progress.done, progress.nodes));
+    }
+    GateSummary gates = summarize_gates(wave_spec(), view_.gates);
+    if (!gates.missing.empty()) {
+      return RolloutDecision{
+          StartGates{current(), gates.missing}, {"RollingBack", "gates are started", ""}, {}};
+    }
+    if (gates.outcome == Outcome::running) return rest({"RollingBack", gates.text, ""});
+    if (gates.outcome == Outcome::passed) return std::nullopt;
+    return enter_held({"RollbackFailed", "during the rollback: " + gates.text, ""});
+  }
+
+  // Nodes got the version outside the waves: they joined, were replaced, or belong to an earlier
+  // version's waves.
+  RolloutDecision return_others() {
+    auto all = static_cast<int64_t>(view_.spec.waves.size());
+    std::string text =
+        fmt::format("{} outside the opened waves",
+                    upgrade::counted(static_cast<size_t>(progress_.to_upgrade), "node"));
+    if (next_.open_waves == all) return rest_returning(text + ": not all are back");
+    next_.open_waves = all;
+    next_.waves_to_return = all;
+    return enter(Phase::rolling_back,
+                 {"ReturnOpen", fmt::format("{} go back to {}", text, view_.target.version), ""});
+  }
+
+  RolloutDecision rest_returning(const std::string& text) {
+    if (!view_.spec.paused) return rest({"RollingBack", text, ""});
+    return rest({"RolloutPaused", fmt::format("the rollback is paused; {}", text),
+                 fmt::format("lockstep rollout resume {}", view_.name)});
   }
 
   RolloutDecision returned() {
     next_.stable = view_.target;
     next_.waves_to_return = 0;
     next_.open_waves = 0;
-    return enter(Phase::rolled_back,
-                 {"RolledBack", fmt::format("every node runs {} again", view_.target.version), ""});
+    std::string text = fmt::format("every node runs {} again", view_.target.version);
+    if (progress_.left_out > 0) {
+      text += fmt::format(", except {} that a user skips",
+                          upgrade::counted(static_cast<size_t>(progress_.left_out), "node"));
+    }
+    return enter(Phase::rolled_back, {"RolledBack", std::move(text), ""});
   }
 
   const RolloutView& view_;

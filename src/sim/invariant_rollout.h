@@ -28,8 +28,8 @@ class NoWaveWithoutPass : public Invariant {
   void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
 };
 
-// A rollback ends with every node of the waves that were open on the version before, or it is held,
-// and says why.
+// A rollback ends when no node of the pool runs another version than the previous one, in whichever
+// wave it is or in none, or it is held, and says why.
 class RollbackEndsBack : public Invariant {
  public:
   using Invariant::Invariant;

@@ -7,7 +7,7 @@ namespace lockstep::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 156> names = {"Aborted",
+constexpr std::array<std::string_view, 157> names = {"Aborted",
                                                      "AnotherRollout",
                                                      "Approved",
                                                      "AutoUpgradeOff",
@@ -91,6 +91,7 @@ constexpr std::array<std::string_view, 156> names = {"Aborted",
                                                      "Orphan",
                                                      "OutOfSync",
                                                      "OutsideWindow",
+                                                     "Override",
                                                      "ParallelLimit",
                                                      "Passed",
                                                      "Paused",
