@@ -83,7 +83,14 @@ git::Stage stage_edit(const MatrixChangeFlags& flags, Slot slot, Outcome& outcom
   };
 }
 
-Result<rollout::BringingCommit> choose_commit(const MatrixChangeFlags& flags, git::Clone& clone) {
+struct RevertTarget {
+  rollout::BringingCommit commit;
+  // Taken out of both slots; nothing: the commit brought no version to current.
+  std::optional<rollout::KeyVersion> rejected;
+};
+
+Result<RevertTarget> choose_commit(const MatrixChangeFlags& flags, const Matrix& matrix,
+                                   git::Clone& clone) {
   constexpr int most = 500;
   const std::string& path = flags.place.path;
   auto texts_of = [&](const rollout::MatrixCommit& commit) -> Result<rollout::MatrixTexts> {
@@ -96,34 +103,56 @@ Result<rollout::BringingCommit> choose_commit(const MatrixChangeFlags& flags, gi
     LOCKSTEP_TRY(const git::LoggedCommit named, clone.describe(flags.commit));
     rollout::MatrixCommit commit{named.id, named.message};
     LOCKSTEP_TRY(const rollout::MatrixTexts texts, texts_of(commit));
-    return rollout::BringingCommit{std::move(commit), rollout::changes_of(texts)};
+    auto changes = rollout::changes_of(texts);
+    auto rejected = rollout::promoted_version(changes);
+    // A user who names a revert wants back what it took away.
+    if (!rollout::reverted_commit(commit.message).empty()) rejected.reset();
+    return RevertTarget{{std::move(commit), std::move(changes)}, std::move(rejected)};
   }
   LOCKSTEP_TRY(const auto log, clone.history(path, most));
   std::vector<rollout::MatrixCommit> commits;
   for (const git::LoggedCommit& logged : log) commits.push_back({logged.id, logged.message});
-  return rollout::find_bringing_commit(commits, texts_of, flags.version);
+  if (!flags.version.empty()) {
+    auto rejected = rollout::find_version(matrix, flags.version);
+    if (!rejected) {
+      return failf(ErrorKind::not_found,
+                   "neither current nor canary has {}: it was reverted already, or was never there",
+                   flags.version);
+    }
+    LOCKSTEP_TRY(auto found, rollout::find_commit_to_revert(matrix, commits, texts_of, *rejected));
+    return RevertTarget{std::move(found), std::move(rejected)};
+  }
+  LOCKSTEP_TRY(auto newest, rollout::find_bringing_commit(commits, texts_of, ""));
+  auto rejected = rollout::promoted_version(newest.changes);
+  return RevertTarget{std::move(newest), std::move(rejected)};
 }
 
 git::Stage stage_revert(const MatrixChangeFlags& flags, Outcome& outcome) {
   return [&flags, &outcome](git::Clone& clone) -> Result<std::string> {
-    LOCKSTEP_TRY(const std::string text, clone.read(flags.place.path));
-    LOCKSTEP_TRY(const Matrix before, rollout::parse_matrix(text, flags.place.path));
-    LOCKSTEP_TRY(const rollout::BringingCommit target, choose_commit(flags, clone));
-    LOCKSTEP_CHECK(clone.stage_revert(target.commit.id));
-    LOCKSTEP_TRY(outcome.text, clone.staged(flags.place.path));
-    LOCKSTEP_TRY(const Matrix after, rollout::parse_matrix(outcome.text, flags.place.path));
-    outcome.changes = rollout::changes_between(before, after);
-    outcome.reverted = target.commit.id;
-    if (outcome.changes.empty()) {
-      return fail(ErrorKind::conflict,
-                  "taking it back changes no version: it is taken back already",
-                  fmt::format("commit {}", target.commit.id.substr(0, short_id)));
+    const std::string& path = flags.place.path;
+    LOCKSTEP_TRY(const std::string text, clone.read(path));
+    LOCKSTEP_TRY(const Matrix before, rollout::parse_matrix(text, path));
+    LOCKSTEP_TRY(const RevertTarget target, choose_commit(flags, before, clone));
+    const rollout::MatrixCommit& commit = target.commit.commit;
+    LOCKSTEP_CHECK(clone.stage_revert(commit.id));
+    LOCKSTEP_TRY(outcome.text, clone.staged(path));
+    if (target.rejected) {
+      LOCKSTEP_TRY(std::string taken_out, rollout::take_out(outcome.text, path, *target.rejected));
+      if (taken_out != outcome.text) LOCKSTEP_CHECK(clone.stage(path, taken_out));
+      outcome.text = std::move(taken_out);
     }
-    // The way back stays open, whatever the rules say of old versions.
+    LOCKSTEP_TRY(const Matrix after, rollout::parse_matrix(outcome.text, path));
+    outcome.changes = rollout::changes_between(before, after);
+    outcome.reverted = commit.id;
+    if (outcome.changes.empty()) {
+      return fail(ErrorKind::conflict, "reverting it changes no version: it is reverted already",
+                  fmt::format("commit {}", commit.id.substr(0, short_id)));
+    }
+    // A revert is always possible, whatever the rules say of old versions.
     LOCKSTEP_TRY(const auto rules, compatibility_rules(flags.fleet));
     outcome.findings = check_slot(after, Slot::current, flags.fleet, rules);
-    return rollout::revert_message(target.commit.id, rollout::subject_of(target.commit.message),
-                                   outcome.changes, evidence_of(flags));
+    return rollout::revert_message(commit.id, rollout::subject_of(commit.message), outcome.changes,
+                                   evidence_of(flags));
   };
 }
 

@@ -14,8 +14,8 @@
 #include "data/yaml.h"
 #include "fleet/keys.h"
 #include "kube/sync_api.h"
+#include "rollout/command_rules.h"
 #include "rollout/rollout_spec.h"
-#include "rollout/rollout_view.h"
 
 namespace lockstep::cli {
 
@@ -80,21 +80,33 @@ Result<Document> create(ClusterSession& session, kube::SyncApi& api, const Rollo
   return kube::document_of(api.call(std::move(request)));
 }
 
-Json patch_for(const RolloutFlags& flags, Time now) {
-  if (flags.verb == RolloutVerb::pause || flags.verb == RolloutVerb::resume) {
-    return JsonObject{{"spec", JsonObject{{"paused", flags.verb == RolloutVerb::pause}}}};
+std::string_view name_of(RolloutVerb verb) {
+  switch (verb) {
+    case RolloutVerb::promote:
+      return "promote";
+    case RolloutVerb::pause:
+      return "pause";
+    case RolloutVerb::resume:
+      return "resume";
+    case RolloutVerb::abort:
+      return "abort";
+    case RolloutVerb::retry:
+      return "retry";
+    case RolloutVerb::rollback:
+      return "rollback";
+    default:
+      return "";
   }
+}
+
+rollout::Command command_of(const RolloutFlags& flags, Time now) {
   rollout::Command command;
-  command.verb = flags.verb == RolloutVerb::promote ? "promote"
-                 : flags.verb == RolloutVerb::abort ? "abort"
-                 : flags.verb == RolloutVerb::retry ? "retry"
-                                                    : "rollback";
+  command.verb = name_of(flags.verb);
   command.wave = flags.wave;
   command.by = who_am_i();
   command.at = now;
-  return JsonObject{
-      {"metadata", JsonObject{{"annotations", JsonObject{{rollout::command_annotation,
-                                                          print_json(command.to_json())}}}}}};
+  command.force = flags.force;
+  return command;
 }
 
 std::string_view done_text(RolloutVerb verb) {
@@ -110,7 +122,7 @@ std::string_view done_text(RolloutVerb verb) {
     case RolloutVerb::retry:
       return "is asked to try again what is held";
     case RolloutVerb::rollback:
-      return "is asked to go back to the version before";
+      return "is asked to roll back to the previous version";
     default:
       return "";
   }
@@ -120,13 +132,19 @@ int steer(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags
   auto found = find_rollout(api, flags.name);
   if (!found) return report(found.error());
   std::string name(text_at(**found, "metadata", "name"));
+  const rollout::Command command = command_of(flags, session.loop.now());
+  const rollout::RolloutSpec spec = rollout::read_rollout_spec(**found);
+  auto checked = rollout::check_command(name, command, spec, rollout::read_rollout_status(**found));
+  if (!checked) return report(checked.error());
   kube::Request request = kube::patch(fleet::driver_rollouts, {"", name}, kube::PatchType::merge,
-                                      patch_for(flags, session.loop.now()));
+                                      rollout::patch_of(command, spec));
   request.with("fieldManager", "lockstep");
   if (flags.dry_run) request.with("dryRun", "All");
   auto written = kube::document_of(api.call(std::move(request)));
   if (!written) return report(written.error().at("rollout " + name));
-  fmt::print("rollout {} {}{}\n", name, done_text(flags.verb), flags.dry_run ? " (dry run)" : "");
+  const bool resumes = flags.verb == RolloutVerb::rollback && spec.paused;
+  fmt::print("rollout {} {}{}{}\n", name, done_text(flags.verb),
+             resumes ? "; its pause has ended" : "", flags.dry_run ? " (dry run)" : "");
   return ExitCode::ok;
 }
 

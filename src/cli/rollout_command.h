@@ -27,6 +27,7 @@ struct RolloutFlags {
   std::string file;
   std::string wave;
   std::string output = "table";
+  bool force = false;  // of promote
   bool watch = false;
   bool dry_run = false;
 };

@@ -38,11 +38,12 @@ void add_rollout(CLI::App& app, RolloutFlags& flags, int& result) {
       ->add_flag("-w,--watch", flags.watch, "Go on showing it");
   CLI::App* promote = add("promote", "Approve the wave that waits for it", RolloutVerb::promote);
   promote->add_option("--wave", flags.wave, "Only if this is the wave that waits");
+  promote->add_flag("--force", flags.force, "End a bake now; recorded as an override");
   add("pause", "Start no new node; nodes in flight finish", RolloutVerb::pause);
   add("resume", "Go on after a pause", RolloutVerb::resume);
   add("abort", "Close the waves and leave nodes as they are", RolloutVerb::abort);
   add("retry", "Try again what is held", RolloutVerb::retry);
-  add("rollback", "Go back to the version before", RolloutVerb::rollback);
+  add("rollback", "Roll back to the previous version, also after Complete", RolloutVerb::rollback);
   add("history", "What was decided, when, and by whom", RolloutVerb::history);
 }
 

@@ -9,6 +9,8 @@
 #include "fleet/node_view.h"
 #include "kube/sync_api.h"
 #include "objects/decode.h"
+#include "rollout/command_rules.h"
+#include "rollout/conduct.h"
 
 namespace lockstep::cli {
 
@@ -45,6 +47,10 @@ Result<std::vector<PolicyObject>> find_policies(kube::SyncApi& api, const std::s
   if (!pool.empty()) return fail(ErrorKind::not_found, "there is no such NVIDIADriver", pool);
   return fail(ErrorKind::not_found,
               "the cluster has no ClusterPolicy and no NVIDIADriver: there is nothing to pause");
+}
+
+std::string_view verb_of(NodeSteering what) {
+  return what == NodeSteering::retry ? "retry" : what == NodeSteering::skip ? "skip" : "unskip";
 }
 
 Error no_such_node(kube::SyncApi& api, const std::string& name) {
@@ -101,22 +107,26 @@ int run_steer(const SteerFlags& flags) {
     if (!document) return report(document.error().at("node " + name));
     auto node = decode_object<Node>(**document, context);
     if (!node) return report(node.error().at("node " + name));
-    fleet::State state = fleet::state_of(*node, keys);
-    if (flags.what == NodeSteering::retry && state != fleet::State::failed && !flags.force) {
-      return report(Error{ErrorKind::invalid,
-                          fmt::format("is {}, and only {} is retried (--force does it anyway)",
-                                      fleet::display_name(state), to_string(fleet::State::failed)),
-                          "node " + name});
-    }
+    const bool retries = flags.what == NodeSteering::retry;
+    if (retries && flags.force) continue;
+    std::string refusal = rollout::node_refusal_of(verb_of(flags.what), *node, keys);
+    if (refusal.empty()) continue;
+    return report(
+        retries ? Error{ErrorKind::invalid, refusal + " (--force does it anyway)", "node " + name}
+                : Error{ErrorKind::conflict, refusal, "node " + name});
   }
   for (const auto& name : flags.nodes) {
     std::string key = flags.what == NodeSteering::retry ? keys.state : keys.skip;
     Json value = nullptr;
     if (flags.what == NodeSteering::retry) value = Json(to_string(fleet::State::required));
     if (flags.what == NodeSteering::skip) value = "true";
+    JsonObject metadata{{"labels", JsonObject{{key, value}}}};
+    // From now on the label is the user's, also where a rollout held the node by it.
+    if (flags.what == NodeSteering::skip) {
+      metadata["annotations"] = JsonObject{{rollout::kept_back_annotation, nullptr}};
+    }
     auto reply = kube::document_of(
-        api.call(merge(resource::nodes, {"", name},
-                       JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{key, value}}}}}},
+        api.call(merge(resource::nodes, {"", name}, JsonObject{{"metadata", std::move(metadata)}},
                        flags.dry_run)));
     if (!reply) return report(reply.error().at("node " + name));
     std::string_view what = flags.what == NodeSteering::retry  ? "will be tried again"

@@ -47,23 +47,19 @@ Result<std::string> stage_taking_back(git::Clone& clone, const MatrixCommit& com
   const std::string& path = commit.place.path;
   LOCKSTEP_TRY(const std::string text, clone.read(path));
   LOCKSTEP_TRY(const rollout::Matrix before, rollout::parse_matrix(text, path));
+  const rollout::KeyVersion rejected = rollout::driver_version(commit.version);
+  if (!rejected.is_in(before)) return std::string();
   LOCKSTEP_TRY(const auto log, log_of(clone, path));
-  LOCKSTEP_TRY(const auto found, rollout::find_commits_to_take_back(
-                                     text, log, texts_of(clone, path), commit.version));
-  if (found.empty()) return std::string();
-  std::vector<rollout::TakenBack> taken_back;
-  for (const rollout::MatrixCommit& each : found) {
-    LOCKSTEP_CHECK(clone.stage_revert(each.id));
-    taken_back.push_back({each.id, std::string(rollout::subject_of(each.message))});
-  }
+  LOCKSTEP_TRY(const rollout::BringingCommit target,
+               rollout::find_commit_to_revert(before, log, texts_of(clone, path), rejected));
+  LOCKSTEP_CHECK(clone.stage_revert(target.commit.id));
   LOCKSTEP_TRY(const std::string staged, clone.staged(path));
-  LOCKSTEP_TRY(const rollout::Matrix after, rollout::parse_matrix(staged, path));
-  if (rollout::says_driver(after, commit.version)) {
-    return failf(ErrorKind::conflict,
-                 "driver {} would still be in the matrix: take it back by hand", commit.version);
-  }
-  return rollout::revert_message(taken_back, rollout::changes_between(before, after),
-                                 commit.evidence);
+  LOCKSTEP_TRY(const std::string text_after,
+               rollout::take_out_driver(staged, path, commit.version));
+  if (text_after != staged) LOCKSTEP_CHECK(clone.stage(path, text_after));
+  LOCKSTEP_TRY(const rollout::Matrix after, rollout::parse_matrix(text_after, path));
+  return rollout::revert_message(target.commit.id, rollout::subject_of(target.commit.message),
+                                 rollout::changes_between(before, after), commit.evidence);
 }
 
 Result<std::string> check(git::Clone& clone, const MatrixCommit& commit) {

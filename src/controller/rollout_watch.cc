@@ -127,6 +127,7 @@ void RolloutWatch::read() {
         continue;
       }
       rollout.recorded.emplace_back(record->second.second);
+      if (!rollout::is_of_rollout(record->second.second, rollout.status)) continue;
       for (const std::string& node : record->second.second.nodes) {
         rollout.gate.wave_of.try_emplace(node, i);
       }

@@ -8,8 +8,10 @@
 
 #include "base/strings.h"
 #include "fleet/state.h"
+#include "objects/decode.h"
 #include "objects/names.h"
-#include "rollout/rollout_view.h"
+#include "rollout/command_rules.h"
+#include "rollout/conduct.h"
 
 namespace lockstep::dashboard {
 
@@ -48,31 +50,38 @@ Json metadata(JsonObject annotations, JsonObject labels = {}) {
   return JsonObject{{"metadata", std::move(fields)}};
 }
 
-kube::Request request_for_node(const Action& action, const std::string& line,
-                               const fleet::Keys& keys) {
+Result<kube::Request> request_for_node(const Action& action, const std::string& line,
+                                       const fleet::Keys& keys, const Json& object) {
+  DecodeContext context;
+  LOCKSTEP_TRY(const Node node, decode_object<Node>(object, context));
+  if (std::string refusal = rollout::node_refusal_of(action.verb, node, keys); !refusal.empty()) {
+    return fail(ErrorKind::conflict, std::move(refusal), "node " + action.name);
+  }
   JsonObject labels;
+  JsonObject annotations{{steered_annotation, line}};
   if (action.verb == "retry") labels[keys.state] = to_string(fleet::State::required);
-  if (action.verb == "skip") labels[keys.skip] = "true";
+  if (action.verb == "skip") {
+    labels[keys.skip] = "true";
+    annotations[rollout::kept_back_annotation] = nullptr;
+  }
   if (action.verb == "unskip") labels[keys.skip] = nullptr;
-  return merge(resource::nodes, action.name,
-               metadata(JsonObject{{steered_annotation, line}}, std::move(labels)));
+  return merge(resource::nodes, action.name, metadata(std::move(annotations), std::move(labels)));
 }
 
-kube::Request request_for_rollout(const Action& action, const std::string& by,
-                                  const std::string& line, Time now) {
-  JsonObject annotations{{steered_annotation, line}};
-  if (action.verb == "pause" || action.verb == "resume") {
-    Json patch = metadata(std::move(annotations));
-    patch.as_object()["spec"] = JsonObject{{"paused", action.verb == "pause"}};
-    return merge(fleet::driver_rollouts, action.name, std::move(patch));
-  }
+Result<kube::Request> request_for_rollout(const Action& action, const std::string& by,
+                                          const std::string& line, Time now, const Json& object) {
   rollout::Command command;
   command.verb = action.verb;
   command.wave = action.wave;
   command.by = by;
   command.at = now;
-  annotations[rollout::command_annotation] = print_json(command.to_json());
-  return merge(fleet::driver_rollouts, action.name, metadata(std::move(annotations)));
+  const rollout::RolloutSpec spec = rollout::read_rollout_spec(object);
+  LOCKSTEP_CHECK(
+      rollout::check_command(action.name, command, spec, rollout::read_rollout_status(object)));
+  Json patch = rollout::patch_of(command, spec);
+  JsonObject& fields = ensure_object(patch.as_object(), "metadata");
+  ensure_object(fields, "annotations")[steered_annotation] = line;
+  return merge(fleet::driver_rollouts, action.name, std::move(patch));
 }
 
 }  // namespace
@@ -126,14 +135,17 @@ Result<Action> read_action(std::string_view body) {
 
 Result<std::vector<kube::Request>> requests_of(const Action& action, const std::string& by,
                                                Time now, const fleet::Keys& keys,
-                                               const std::vector<PolicyObject>& policies) {
+                                               const std::vector<PolicyObject>& policies,
+                                               const Json& object) {
   std::string line =
       fmt::format("{} {} by {}: {}", format_rfc3339(now), action.verb, by, action.reason);
   std::vector<kube::Request> requests;
   if (action.target == ActionTarget::node) {
-    requests.push_back(request_for_node(action, line, keys));
+    LOCKSTEP_TRY(kube::Request request, request_for_node(action, line, keys, object));
+    requests.push_back(std::move(request));
   } else if (action.target == ActionTarget::rollout) {
-    requests.push_back(request_for_rollout(action, by, line, now));
+    LOCKSTEP_TRY(kube::Request request, request_for_rollout(action, by, line, now, object));
+    requests.push_back(std::move(request));
   } else {
     if (policies.empty()) {
       return fail(ErrorKind::not_found,

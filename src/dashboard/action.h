@@ -37,10 +37,12 @@ struct PolicyObject {
   std::string name;
 };
 
-// `policies`: those of the pool, for an action on one.
+// `policies`: those of the pool, for an action on one. `object`: the rollout or node of an action
+// on one; an action that would change nothing there is an error.
 Result<std::vector<kube::Request>> requests_of(const Action& action, const std::string& by,
                                                Time now, const fleet::Keys& keys,
-                                               const std::vector<PolicyObject>& policies);
+                                               const std::vector<PolicyObject>& policies,
+                                               const Json& object);
 
 // On a node or rollout: when, what, by whom and why somebody did something by hand last.
 inline constexpr std::string_view steered_annotation = "lockstep.dev/steered";

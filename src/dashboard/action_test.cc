@@ -13,8 +13,9 @@ Action action(std::string verb, ActionTarget target, std::string name) {
   return {std::move(verb), target, std::move(name), "", "because"};
 }
 
-std::vector<kube::Request> requests(const Action& action, std::vector<PolicyObject> policies = {}) {
-  auto made = requests_of(action, "ada", now, fleet::Keys(), policies);
+std::vector<kube::Request> requests(const Action& action, std::vector<PolicyObject> policies = {},
+                                    const Json& object = nullptr) {
+  auto made = requests_of(action, "ada", now, fleet::Keys(), policies, object);
   EXPECT_TRUE(made) << (made ? "" : made.error().text());
   return made ? *made : std::vector<kube::Request>();
 }
@@ -51,27 +52,53 @@ TEST(Action, PausesEveryPolicyOfThePool) {
   made = requests(action("resume", ActionTarget::pool, ""), {{fleet::cluster_policies, "a"}});
   EXPECT_TRUE(
       find(*made.at(0).body, "metadata", "annotations", fleet::paused_annotation)->is_null());
-  EXPECT_FALSE(requests_of(action("pause", ActionTarget::pool, ""), "ada", now, fleet::Keys(), {}));
+  EXPECT_FALSE(
+      requests_of(action("pause", ActionTarget::pool, ""), "ada", now, fleet::Keys(), {}, {}));
+}
+
+Json node_with(std::string_view label, std::string_view value) {
+  return JsonObject{
+      {"metadata", JsonObject{{"name", "gpu-7"}, {"labels", JsonObject{{label, value}}}}}};
 }
 
 TEST(Action, SteersNodesByTheirLabels) {
   fleet::Keys keys;
-  auto made = requests(action("retry", ActionTarget::node, "gpu-7"));
+  const Json failed = node_with(keys.state, "upgrade-failed");
+  auto made = requests(action("retry", ActionTarget::node, "gpu-7"), {}, failed);
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].path(), "/api/v1/nodes/gpu-7");
   EXPECT_EQ(text_at(*made[0].body, "metadata", "labels", keys.state), "upgrade-required");
   EXPECT_EQ(text_at(*made[0].body, "metadata", "annotations", steered_annotation),
             "2027-01-15T08:00:00Z retry by ada: because");
-  made = requests(action("skip", ActionTarget::node, "gpu-7"));
-  EXPECT_EQ(text_at(*made[0].body, "metadata", "labels", keys.skip), "true");
-  made = requests(action("unskip", ActionTarget::node, "gpu-7"));
-  EXPECT_TRUE(find(*made[0].body, "metadata", "labels", keys.skip)->is_null());
+  made = requests(action("skip", ActionTarget::node, "gpu-7"), {}, failed);
+  EXPECT_EQ(text_at(*made.at(0).body, "metadata", "labels", keys.skip), "true");
+  const Json skipped = node_with(keys.skip, "true");
+  made = requests(action("unskip", ActionTarget::node, "gpu-7"), {}, skipped);
+  EXPECT_TRUE(find(*made.at(0).body, "metadata", "labels", keys.skip)->is_null());
+  for (const char* verb : {"retry", "skip"}) {
+    auto refused =
+        requests_of(action(verb, ActionTarget::node, "gpu-7"), "ada", now, keys, {}, skipped);
+    ASSERT_FALSE(refused) << verb
+                          << " changes nothing on a node that is skipped and has not failed";
+    EXPECT_EQ(refused.error().kind, ErrorKind::conflict);
+  }
+}
+
+Json rollout_in(std::string_view phase, bool paused = false) {
+  Json revision = JsonObject{{"version", "570"}, {"revisions", JsonObject{{"ns/set", "old"}}}};
+  return JsonObject{
+      {"spec", JsonObject{{"driver", JsonObject{{"kind", "ClusterPolicy"}, {"name", "x"}}},
+                          {"paused", paused}}},
+      {"status", JsonObject{{"phase", phase},
+                            {"from", std::move(revision)},
+                            {"openWaves", 1},
+                            {"waves", JsonArray{JsonObject{{"name", "canary"}}}}}}};
 }
 
 TEST(Action, CommandsARolloutAsTheCommandLineDoes) {
   Action promote = action("promote", ActionTarget::rollout, "weekly");
   promote.wave = "canary";
-  auto made = requests(promote);
+  auto made = requests(promote, {}, rollout_in("AwaitingApproval"));
   ASSERT_EQ(made.size(), 1U);
   auto command = rollout::Command::parse(
       text_at(*made[0].body, "metadata", "annotations", rollout::command_annotation));
@@ -79,9 +106,23 @@ TEST(Action, CommandsARolloutAsTheCommandLineDoes) {
   EXPECT_EQ(command->verb, "promote");
   EXPECT_EQ(command->wave, "canary");
   EXPECT_EQ(command->by, "ada");
-  made = requests(action("pause", ActionTarget::rollout, "weekly"));
-  EXPECT_TRUE(as_bool(find(*made[0].body, "spec", "paused")));
+  made = requests(action("pause", ActionTarget::rollout, "weekly"), {}, rollout_in("Upgrading"));
+  EXPECT_TRUE(as_bool(find(*made.at(0).body, "spec", "paused")));
   EXPECT_EQ(find(*made[0].body, "metadata", "annotations", rollout::command_annotation), nullptr);
+  EXPECT_NE(find(*made[0].body, "metadata", "annotations", steered_annotation), nullptr);
+  made = requests(action("rollback", ActionTarget::rollout, "weekly"), {},
+                  rollout_in("Complete", true));
+  EXPECT_EQ(*find(*made.at(0).body, "spec", "paused"), Json(false)) << "a rollback ends a pause";
+}
+
+TEST(Action, ACommandThatWouldBeIgnoredIsRefusedAsByTheCommandLine) {
+  auto refused = requests_of(action("promote", ActionTarget::rollout, "weekly"), "ada", now,
+                             fleet::Keys(), {}, rollout_in("Complete"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::conflict);
+  EXPECT_NE(refused.error().text().find("Next: lockstep rollout rollback | pause weekly"),
+            std::string::npos)
+      << refused.error().text();
 }
 
 TEST(Action, ALineStaysALineAndWhole) {

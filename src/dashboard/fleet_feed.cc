@@ -315,7 +315,9 @@ std::map<std::string, std::string> FleetFeed::foresee_waves(
   }
   std::map<std::string, std::string> waves;
   for (size_t i = 0; i < rollout.spec.waves.size(); ++i) {
-    if (i < rollout.recorded.size() && rollout.recorded[i]) continue;
+    bool is_written = i < rollout.recorded.size() && rollout.recorded[i] &&
+                      rollout::is_of_rollout(*rollout.recorded[i], rollout.status);
+    if (is_written) continue;
     const rollout::WaveSpec& wave = rollout.spec.waves[i];
     for (const std::string& node :
          rollout::choose_wave(wave, rollout.spec.group_by, free, total).nodes) {

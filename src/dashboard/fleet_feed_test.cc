@@ -164,7 +164,7 @@ TEST(FleetFeed, AWaveThatIsOpenIsAsItWasWrittenDown) {
   scene.fleet.must(
       kube::create(resource::config_maps, "lockstep-system",
                    controller::wave_to_json({"lockstep-system", controller::wave_name("weekly", 0)},
-                                            "weekly", 0, {"r", {"gpu-3"}}, "")));
+                                            "weekly", 0, {"", {"gpu-3"}}, "")));
   scene.fleet.loop.run_for(seconds(3));
   EXPECT_EQ(scene.model.find("gpu-3")->wave, "canary");
   EXPECT_EQ(scene.model.find("gpu-1")->wave, "rest");

@@ -125,10 +125,22 @@ void perform(std::shared_ptr<kube::Api> api, const Action& action, Time now,
   find_name(*performance->api, [performance, action, now, keys,
                                 policies = std::move(policies)](Result<std::string> name) {
     if (!name) return performance->done(fail(name.error()));
-    auto requests = requests_of(action, *name, now, keys, policies);
-    if (!requests) return performance->done(fail(requests.error()));
-    performance->requests = std::move(*requests);
-    performance->next();
+    auto go = [performance, action, now, keys, policies, name = *name](const Json& object) {
+      auto requests = requests_of(action, name, now, keys, policies, object);
+      if (!requests) return performance->done(fail(requests.error()));
+      performance->requests = std::move(*requests);
+      performance->next();
+    };
+    if (action.target == ActionTarget::pool) return go(Json());
+    // What it would change is asked of the cluster itself: a page may be behind.
+    const ResourceType& type =
+        action.target == ActionTarget::node ? resource::nodes : fleet::driver_rollouts;
+    kube::Request read = kube::get(type, {"", action.name});
+    performance->api->call(std::move(read), [performance, go](kube::Reply reply) {
+      auto document = kube::document_of(std::move(reply));
+      if (!document) return performance->done(fail(document.error()));
+      go(**document);
+    });
   });
 }
 

@@ -14,7 +14,7 @@ class AdasCluster final : public kube::Api {
  public:
   explicit AdasCluster(Loop& loop) : loop_(loop) {}
   void call(kube::Request request, kube::ReplyCallback done) override {
-    asked.push_back(request);
+    if (request.verb != kube::Verb::get) asked.push_back(request);
     kube::Response response;
     response.code = 201;
     JsonObject status;
@@ -33,7 +33,8 @@ class AdasCluster final : public kube::Api {
           JsonObject{{"kind", "Status"}, {"message", "not ada"}, {"code", 403}});
     }
     if (response.code == 201) {
-      response.body = std::make_shared<const Json>(JsonObject{{"status", std::move(status)}});
+      response.body = std::make_shared<const Json>(JsonObject{
+          {"metadata", JsonObject{{"name", request.name}}}, {"status", std::move(status)}});
     }
     loop_.post([done = std::move(done), response] { done(response); });
   }

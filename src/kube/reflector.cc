@@ -227,7 +227,10 @@ void Reflector::note_success() {
 
 void Reflector::see_again(Duration from) {
   if (!blind_since_) return;
-  if (from - *blind_since_ > moment_of_blindness) sees_since_ = from;
+  if (from - *blind_since_ > moment_of_blindness) {
+    sees_since_ = from;
+    if (status_.watching) catches_up_until_ = loop_.uptime() + moment_of_blindness;
+  }
   others_see_from_ = std::max(others_see_from_, others_see_after(*blind_since_, from));
   blind_since_.reset();
 }
@@ -243,6 +246,7 @@ Duration Reflector::sees_since() const {
 bool Reflector::is_blind() const {
   if (!status_.synced) return true;
   const Duration now = loop_.uptime();
+  if (now < catches_up_until_) return true;
   if (old_list_ && (!status_.watching || now - watch_began_ < moment_of_blindness)) return true;
   return blind_since_ && !status_.watching && now - *blind_since_ > moment_of_blindness;
 }

@@ -188,6 +188,8 @@ class Reflector {
   // A list that took long has ended, and no watch has had the time yet to tell what happened since
   // it began.
   bool old_list_ = false;
+  // Until then the events of a watch after a long gap may still be old ones.
+  Duration catches_up_until_{0};
   Duration others_see_from_{0};
 
   bool running_ = false;

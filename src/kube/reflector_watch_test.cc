@@ -246,6 +246,27 @@ TEST(ReflectorSees, NothingThatIsNewUntilAListThatTookLongIsCaughtUpWith) {
   EXPECT_FALSE(looker.reflector->is_blind()) << "nor when the watch is opened anew";
 }
 
+// A watch that lags tells first what happened while it was away: with its first event it has not
+// caught up.
+TEST(ReflectorSees, NothingThatIsNewWithTheFirstEventAfterALongGap) {
+  Looker looker;
+  looker.reflector->start();
+  looker.loop.run_for(minutes(10));
+  looker.api.begin_outage();
+  looker.loop.run_for(minutes(5));
+  looker.api.end_outage();
+  looker.loop.run_until([&] { return looker.reflector->status().watching; }, minutes(2));
+  uint64_t events = looker.reflector->status().events;
+  looker.store.put(resource::nodes, {"", "gpu-1"}, JsonObject{});
+  looker.loop.run_until([&] { return looker.reflector->status().events > events; }, minutes(1));
+  EXPECT_TRUE(looker.reflector->is_blind()) << "others may follow";
+  looker.loop.run_for(minutes(2));
+  EXPECT_FALSE(looker.reflector->is_blind());
+  looker.store.put(resource::nodes, {"", "gpu-2"}, JsonObject{});
+  looker.loop.run_for(seconds(5));
+  EXPECT_FALSE(looker.reflector->is_blind()) << "there was no gap before this one";
+}
+
 TEST(ReflectorSees, ThroughAWatchThatIsQuietOrHasToBeOpenedAnew) {
   Looker looker;
   WatchPlan silence;

@@ -14,7 +14,7 @@ bool is_any_open(const RolloutView& view, const RolloutGate& gate) {
   const RolloutStatus& status = view.status;
   bool active = status.phase != Phase::pending && !is_over(status.phase);
   return active && !status.closed && view.target.is_set() && view.target.same_as(status.open_for) &&
-         !gate.paused && gate.window.open;
+         !gate.paused && (gate.window.open || status.phase == Phase::rolling_back);
 }
 
 bool is_finished(const RolloutNode& node) {

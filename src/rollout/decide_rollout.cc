@@ -7,8 +7,9 @@
 #include "base/strings.h"
 #include "rollout/baseline.h"
 #include "rollout/membership.h"
+#include "rollout/restoring.h"
+#include "rollout/rollout_look.h"
 #include "rollout/rollout_matrix.h"
-#include "rollout/rollout_progress.h"
 #include "rollout/wave_evidence.h"
 #include "upgrade/pod_names.h"
 
@@ -16,725 +17,500 @@ namespace lockstep::rollout {
 
 namespace {
 
-using upgrade::Reason;
-
 constexpr std::string_view taking_baseline = "TakingBaseline";
 constexpr std::string_view spec_changed = "SpecChanged";
-
-RolloutDecision hold(Reason reason, std::optional<Duration> look_again = {}) {
-  return {{}, std::move(reason), look_again};
-}
-
-// One look: the status as it is, and as it shall be.
-class Look {
- public:
-  Look(const RolloutView& view, Time now) : view_(view), now_(now), next_(view.status) {
-    next_.generation = view.generation;
-    spec_fits_ = has_opened_waves(view.spec, view.status);
-    if (spec_fits_) {
-      next_.waves.resize(view.spec.waves.size());
-      for (size_t i = 0; i < next_.waves.size(); ++i) next_.waves[i].name = view.spec.waves[i].name;
-    }
-    progress_ = measure_progress(view);
-    take_counts();
-  }
-
-  RolloutDecision decide() {
-    if (!view_.spec.problems.empty()) {
-      return rest({"InvalidSpec", join(view_.spec.problems, "; "), "correct the rollout's spec"});
-    }
-    if (auto commanded = obey()) return std::move(*commanded);
-    if (auto changed = check_spec()) return std::move(*changed);
-    if (!view_.target.is_set()) {
-      Reason unknown{"RevisionUnknown", "the driver's newest revision is not known at this moment",
-                     ""};
-      // In the middle of a rollout it passes: nothing is said of it.
-      return phase() == Phase::pending ? rest(std::move(unknown)) : hold(std::move(unknown));
-    }
-    switch (phase()) {
-      case Phase::pending:
-      case Phase::complete:
-      case Phase::rolled_back:
-        return decide_idle();
-      case Phase::rolling_back:
-        return decide_rolling_back();
-      default:
-        break;
-    }
-    if (!view_.target.same_as(next_.open_for)) return on_new_target();
-    // Nodes are deleted and skipped in every phase.
-    bool is_checked =
-        phase() == Phase::upgrading || phase() == Phase::gating || phase() == Phase::baking;
-    if (is_checked && wave_progress().pending == 0) {
-      auto missing = missing_evidence(view_, current(), progress_);
-      if (missing && !is_too_many_failed()) return hold_wave(std::move(*missing));
-    }
-    switch (phase()) {
-      case Phase::upgrading:
-        return decide_upgrading();
-      case Phase::gating:
-        return decide_gating();
-      case Phase::baking:
-        return decide_baking();
-      case Phase::awaiting_approval:
-        return rest({"AwaitingApproval",
-                     fmt::format("wave {} has passed, and its approval is required", wave().name),
-                     fmt::format("lockstep rollout promote {}", view_.name)});
-      case Phase::promoting:
-        return decide_promoting();
-      default:
-        return decide_held();
-    }
-  }
-
- private:
-  Phase phase() const { return view_.status.phase; }
-  // The spec may have fewer waves than have opened: whatever is taken by a wave's number is there.
-  size_t current() const {
-    size_t last = std::min(next_.waves.size(), view_.spec.waves.size()) - 1;
-    return std::min(static_cast<size_t>(std::max<int64_t>(next_.open_waves, 1) - 1), last);
-  }
-  WaveStatus& wave() { return next_.waves[current()]; }
-  const WaveSpec& wave_spec() const { return view_.spec.waves[current()]; }
-  const WaveProgress& wave_progress() const { return progress_.waves[current()]; }
-
-  void take_counts() {
-    next_.total = static_cast<int64_t>(view_.nodes.size());
-    next_.by_state = progress_.by_state;
-    next_.by_reason = progress_.by_reason;
-    if (!spec_fits_) return;
-    for (size_t i = 0; i < next_.waves.size(); ++i) {
-      next_.waves[i].done = progress_.waves[i].done;
-      next_.waves[i].failed = progress_.waves[i].failed;
-      next_.waves[i].nodes = progress_.waves[i].nodes;
-    }
-  }
-
-  // Stays in its phase; only what is counted and said may change.
-  RolloutDecision rest(Reason reason, std::optional<Duration> look_again = {}) {
-    next_.reason = reason.name;
-    next_.message = reason.text;
-    if (is_written()) return hold(std::move(reason), look_again);
-    bool counts_only = next_.reason == view_.status.reason && next_.phase == view_.status.phase;
-    return {StatusWrite{next_, counts_only}, std::move(reason), look_again};
-  }
-
-  // Long texts are cut when they are written: what would be written anew is what counts.
-  bool is_written() const {
-    return next_ == view_.status ||
-           read_rollout_status(JsonObject{{"status", rollout_status_to_json(next_)}}) ==
-               view_.status;
-  }
-
-  RolloutDecision enter(Phase phase, Reason reason, std::string by = {}) {
-    next_.phase = phase;
-    next_.phase_since = now_;
-    next_.reason = reason.name;
-    next_.message = reason.text;
-    next_.history.push_back(
-        {now_, phase, next_.open_waves > 0 ? wave().name : "", reason.name, reason.text, by});
-    if (next_.history.size() > most_history) next_.history.erase(next_.history.begin());
-    return {StatusWrite{next_, false}, std::move(reason), {}};
-  }
-
-  RolloutDecision enter_held(Reason reason, std::string by = {}) {
-    next_.closed = true;
-    return enter(Phase::held, std::move(reason), std::move(by));
-  }
-
-  // Waves that have opened are counted by their place: a spec in which they have another place is
-  // not acted upon until it fits again. The way back needs no wave's rules, and is not held.
-  std::optional<RolloutDecision> check_spec() {
-    bool active = phase() != Phase::pending && !is_over(phase());
-    if (!active || phase() == Phase::rolling_back) return std::nullopt;
-    bool is_held = phase() == Phase::held && view_.status.reason == spec_changed;
-    if (!spec_fits_ && phase() == Phase::held && !is_held)
-      return rest({next_.reason, next_.message, ""});
-    if (!spec_fits_) {
-      Reason reason{std::string(spec_changed),
-                    fmt::format("spec.waves no longer begins with the waves that have opened ({})",
-                                name_opened_waves(view_.status)),
-                    "restore these waves in spec.waves; the rollout then continues by itself"};
-      if (is_held) return rest(std::move(reason));
-      next_.held_from = phase();
-      return enter_held(std::move(reason));
-    }
-    if (!is_held) return std::nullopt;
-    next_.closed = false;
-    return enter(view_.status.held_from.value_or(Phase::upgrading),
-                 {"SpecRestored", "spec.waves has the waves that have opened again", ""});
-  }
-
-  RolloutDecision decide_held() {
-    if (!is_short_of_nodes(view_.status.reason)) {
-      return rest({next_.reason, next_.message, "lockstep rollout promote, retry or rollback"});
-    }
-    if (!has_lost_nodes()) {
-      auto unopened = std::find_if(next_.waves.begin(), next_.waves.end(),
-                                   [](const WaveStatus& each) { return !each.opened.is_set(); });
-      if (unopened != next_.waves.end()) {
-        return open(static_cast<size_t>(unopened - next_.waves.begin()));
-      }
-      // The wave that did not open is no longer in the spec.
-      return enter(Phase::promoting, {"WavePassed", "no other wave has to open", ""});
-    }
-    if (wave_progress().pending == 0) {
-      if (auto missing = missing_evidence(view_, current(), progress_)) return rest(*missing);
-    }
-    next_.closed = false;
-    wave().verdict = Outcome::running;
-    wave().verdict_text.clear();
-    return enter(Phase::upgrading,
-                 {"NodesReturned", fmt::format("wave {} has nodes again", wave().name), ""});
-  }
-
-  // In Held for want of nodes: the current wave opened and lost them, or the next one never had
-  // them.
-  bool has_lost_nodes() const {
-    return current() < next_.waves.size() && next_.waves[current()].opened.is_set() &&
-           next_.waves[current()].verdict == Outcome::inconclusive;
-  }
-
-  std::string obstacle_on_the_way_back() const {
-    if (!next_.from.is_set()) return "the driver before is not known";
-    if (!view_.no_way_back.empty()) return view_.no_way_back;
-    // The version is all that we set.
-    const std::string& version = next_.from.version;
-    if (version.empty() || version != next_.to.version || next_.from.same_as(next_.to)) return {};
-    return fmt::format("the version was {} before, too; take back what else was changed", version);
-  }
-
-  RolloutDecision go_back(Reason reason, std::string by = {}) {
-    if (std::string obstacle = obstacle_on_the_way_back(); !obstacle.empty()) {
-      return enter_held(
-          {"NoWayBack", fmt::format("{}; it cannot go back: {}", reason.text, obstacle), ""},
-          std::move(by));
-    }
-    next_.closed = true;
-    next_.revert_commit.clear();
-    next_.waves_to_return = next_.open_waves;
-    return enter(Phase::rolling_back, std::move(reason), std::move(by));
-  }
-
-  RolloutDecision fail_wave(Reason reason) {
-    wave().verdict = Outcome::failed;
-    wave().verdict_text = reason.text;
-    if (view_.spec.on_failure == OnFailure::hold) return enter_held(std::move(reason));
-    return go_back(std::move(reason));
-  }
-
-  RolloutDecision hold_wave(Reason reason) {
-    wave().verdict = Outcome::inconclusive;
-    wave().verdict_text = reason.text;
-    return enter_held(std::move(reason));
-  }
-
-  // What a person asked for, if it has not been done yet.
-  std::optional<RolloutDecision> obey() {
-    if (!view_.command || view_.command->text == next_.last_command) return std::nullopt;
-    const Command& command = *view_.command;
-    bool active = phase() != Phase::pending && !is_over(phase());
-    auto ignored = [&](std::string_view why) {
-      next_.last_command = command.text;
-      next_.history.push_back({now_, next_.phase, "", "CommandIgnored",
-                               fmt::format("{}: {}", command.verb, why), command.by});
-      return RolloutDecision{StatusWrite{next_, false}, {next_.reason, next_.message, ""}, {}};
-    };
-    if (!active) return ignored("nothing is under way");
-    if (command.verb == "abort") {
-      next_.last_command = command.text;
-      return enter_held(
-          {"Aborted",
-           fmt::format("aborted by {}: the waves are closed, nodes stay as they are", command.by),
-           "lockstep rollout retry or rollback"},
-          command.by);
-    }
-    if (command.verb == "rollback") {
-      if (phase() == Phase::rolling_back) return ignored("it is going back already");
-      next_.last_command = command.text;
-      return go_back({"RollbackAsked", fmt::format("{} asked to go back", command.by), ""},
-                     command.by);
-    }
-    if (command.verb == "retry") return retry(command, ignored);
-    if (command.verb == "promote") return promote(command, ignored);
-    return ignored("is not known");
-  }
-
-  RolloutDecision retry(const Command& command, const auto& ignored) {
-    if (phase() != Phase::held) return ignored("only what is held is tried again");
-    if (!spec_fits_) return ignored("spec.waves must have the waves that have opened first");
-    bool has_begun = next_.waves.front().opened.is_set() || next_.waves_to_return > 0;
-    if (!has_begun || is_short_of_nodes(view_.status.reason)) return choose_again(command);
-    const auto& failed = wave_progress().failed_nodes;
-    if (!failed.empty()) {
-      return {RetryNodes{failed}, {"Retry", "failed nodes are sent back into the line", ""}, {}};
-    }
-    next_.last_command = command.text;
-    bool backwards = next_.waves_to_return > 0;
-    // On the way back nobody begins with the version that is to go.
-    next_.closed = backwards && !next_.open_for.same_as(next_.from);
-    wave().verdict = Outcome::running;
-    wave().verdict_text.clear();
-    wave().gates.clear();
-    ++wave().gate_round;
-    return enter(backwards ? Phase::rolling_back : Phase::upgrading,
-                 {"Retry", fmt::format("{} tries again", command.by), ""}, command.by);
-  }
-
-  // The wave that is short of nodes is chosen again, as if it had not opened.
-  RolloutDecision choose_again(const Command& command) {
-    next_.last_command = command.text;
-    if (has_lost_nodes()) {
-      const std::string name = wave().name;
-      wave() = {};
-      wave().name = name;
-    }
-    return enter_held({std::string(wave_empty),
-                       fmt::format("{} asked to choose the wave's nodes again", command.by), ""},
-                      command.by);
-  }
-
-  RolloutDecision promote(const Command& command, const auto& ignored) {
-    if (phase() != Phase::held && phase() != Phase::awaiting_approval) {
-      return ignored("nothing waits for an approval");
-    }
-    if (!command.wave.empty() && command.wave != wave().name) {
-      return ignored(fmt::format("the wave is {}, not {}", wave().name, command.wave));
-    }
-    if (next_.waves_to_return > 0) return ignored("it is on its way back");
-    if (!spec_fits_) return ignored("spec.waves must have the waves that have opened first");
-    if (!next_.waves.front().opened.is_set()) return ignored("no wave has opened");
-    if (wave_progress().pending > 0) {
-      return ignored("not all nodes of the wave are done");
-    }
-    next_.last_command = command.text;
-    next_.closed = false;
-    wave().approved_by = command.by;
-    wave().approved_at = now_;
-    if (wave().verdict != Outcome::passed) {
-      wave().verdict_text =
-          fmt::format("taken upon themselves by {}: {}", command.by, wave().verdict_text);
-      wave().verdict = Outcome::passed;
-    }
-    return enter(Phase::promoting,
-                 {"Approved", fmt::format("wave {} approved by {}", wave().name, command.by), ""},
-                 command.by);
-  }
-
-  RolloutDecision decide_idle() {
-    if (!view_.other.empty()) {
-      return rest({"AnotherRollout",
-                   fmt::format("rollout {} is under way for the same driver", view_.other), ""});
-    }
-    if (!next_.stable.is_set()) {
-      if (progress_.out_of_sync == 0) {
-        next_.stable = view_.target;
-      } else if (view_.previous.is_set()) {
-        next_.stable = view_.previous;
-      }
-    }
-    if (next_.stable.is_set() && view_.target.same_as(next_.stable)) {
-      next_.stable = view_.target;
-      bool was_about_to_begin = next_.reason == taking_baseline;
-      if (phase() != Phase::pending && !was_about_to_begin) {
-        return rest({next_.reason, next_.message, ""});
-      }
-      return rest(
-          {"NothingToDo",
-           fmt::format("every node is to run {}: waits for another version", view_.target.version),
-           ""});
-    }
-    if (!next_.stable.is_set() && view_.spec.on_failure == OnFailure::roll_back) {
-      return rest({"NoWayBack",
-                   "the driver before this one is not known, and onFailure is RollBack",
-                   "create the rollout before the version changes, or set onFailure: Hold"});
-    }
-    if (view_.spec.on_failure == OnFailure::roll_back && !view_.no_way_back.empty()) {
-      return rest({"NoWayBack", view_.no_way_back, "set onFailure: Hold to go without it"});
-    }
-    if (view_.spec.on_failure == OnFailure::roll_back && view_.spec.matrix) {
-      if (auto waits = check_matrix()) return std::move(*waits);
-    }
-    return start();
-  }
-
-  // Whether what the matrix says could be taken back. Nothing: it could.
-  std::optional<RolloutDecision> check_matrix() {
-    const GitOutcome* outcome = outcome_of_git(GitStep::check);
-    if (outcome == nullptr || outcome->version != view_.target.version) {
-      return RolloutDecision{GitCommit{GitStep::check, view_.target.version, {}},
-                             {"Starting", "the version matrix is looked at", ""},
-                             {}};
-    }
-    if (outcome->error.empty()) return std::nullopt;
-    return rest({"NoWayBack", outcome->error, "set onFailure: Hold to go without it"}, minutes(1));
-  }
-
-  // `changed`: another version than the one that was in progress.
-  RolloutDecision start(std::optional<HistoryEntry> changed = {}) {
-    if (progress_.unaware > 0) {
-      Reason starting{
-          "Starting",
-          fmt::format("waits until {} nodes know of the new revision", progress_.unaware), ""};
-      // Why it was held stays: it is held until then.
-      return phase() == Phase::held ? hold(std::move(starting)) : rest(std::move(starting));
-    }
-    if (changed) next_.history.push_back(std::move(*changed));
-    next_.from = next_.stable;
-    next_.to = view_.target;
-    next_.started = now_;
-    next_.promote_commit.clear();
-    next_.revert_commit.clear();
-    next_.waves_to_return = 0;
-    for (WaveStatus& each : next_.waves) {
-      std::string name = each.name;
-      each = {};
-      each.name = name;
-    }
-    return open(0);
-  }
-
-  // First the wave's nodes are written down, then it is opened.
-  RolloutDecision open(size_t index) {
-    const WaveSpec& spec = view_.spec.waves[index];
-    std::string revision = revision_id(view_.target);
-    const auto& recorded = view_.recorded[index];
-    if (!recorded || recorded->revision != revision ||
-        !has_nodes_for(view_, index, next_.started)) {
-      const std::vector<Candidate> free = free_nodes(view_, index, next_.started);
-      WaveChoice choice =
-          choose_wave(spec, view_.spec.group_by, free, static_cast<int64_t>(view_.nodes.size()));
-      if (auto few = too_few_to_open(view_, index, choice, free)) return hold_unopened(*few);
-      RecordedWave record{revision, std::move(choice.nodes)};
-      if (!recorded || *recorded != record) {
-        return {WaveWrite{index, std::move(record)},
-                {"Opening", fmt::format("the nodes of wave {} are written down", spec.name), ""},
-                {}};
-      }
-    }
-    if (auto waits = take_baseline(index)) return std::move(*waits);
-    next_.open_waves = static_cast<int64_t>(index) + 1;
-    next_.open_for = view_.target;
-    next_.closed = false;
-    WaveStatus& opened = next_.waves[index];
-    opened.opened = now_;
-    opened.nodes = static_cast<int64_t>(recorded->nodes.size());
-    opened.verdict = Outcome::running;
-    return enter(Phase::upgrading,
-                 {"WaveOpen",
-                  fmt::format("wave {} is open: {} ({})", spec.name,
-                              upgrade::counted(recorded->nodes.size(), "node"), spec.nodes.text()),
-                  ""});
-  }
-
-  // Nothing: it is kept, or there is nothing to compare. What is waited for is said first; all else
-  // of the status stays until the wave opens.
-  std::optional<RolloutDecision> take_baseline(size_t index) const {
-    const WaveSpec& spec = view_.spec.waves[index];
-    if (!has_compared_gates(spec)) return std::nullopt;
-    bool is_kept = index < view_.baselines.size() && view_.baselines[index] == baseline_id(view_);
-    if (is_kept) return std::nullopt;
-    Reason reason{std::string(taking_baseline),
-                  fmt::format("gates measure the nodes of wave {} before their upgrade", spec.name),
-                  ""};
-    if (view_.status.reason == reason.name && view_.status.message == reason.text) {
-      return RolloutDecision{TakeBaseline{index}, std::move(reason), minutes(1)};
-    }
-    RolloutStatus waiting = view_.status;
-    waiting.reason = reason.name;
-    waiting.message = reason.text;
-    return RolloutDecision{StatusWrite{std::move(waiting), false}, std::move(reason), {}};
-  }
-
-  // The wave stays closed; it opens by itself as soon as it has its nodes.
-  RolloutDecision hold_unopened(Reason reason) {
-    bool is_said = phase() == Phase::held && view_.status.reason == reason.name &&
-                   view_.target.same_as(view_.status.open_for);
-    if (is_said) return rest(std::move(reason));
-    next_.open_for = view_.target;
-    return enter_held(std::move(reason));
-  }
-
-  RolloutDecision on_new_target() {
-    if (view_.target.same_as(next_.from)) {
-      return go_back({"VersionTakenBack", "the version before was set again", ""});
-    }
-    return start(HistoryEntry{now_, phase(), "", "VersionChanged",
-                              fmt::format("{} instead of {}: starts at the first wave",
-                                          view_.target.version, next_.to.version),
-                              ""});
-  }
-
-  int64_t allowed_failures() const { return current() == 0 ? 0 : view_.max_failures - 1; }
-  bool is_too_many_failed() const {
-    return phase() == Phase::upgrading && progress_.failed_in_open > allowed_failures();
-  }
-
-  RolloutDecision decide_upgrading() {
-    const WaveProgress& progress = wave_progress();
-    int64_t allowed = allowed_failures();
-    if (is_too_many_failed()) {
-      return fail_wave({"NodesFailed",
-                        fmt::format("{} failed ({}), and {} allowed", progress_.failed_in_open,
-                                    upgrade_names(progress_.failed_names),
-                                    allowed == 0 ? "none is" : fmt::format("{} are", allowed)),
-                        ""});
-    }
-    if (progress.pending > 0) {
-      return rest(
-          {"Upgrading",
-           fmt::format("wave {}: {} of {} nodes done", wave().name, progress.done, progress.nodes),
-           ""});
-    }
-    if (is_left_empty(view_, current())) {
-      wave().verdict = Outcome::passed;
-      wave().verdict_text = "no node was left for this wave";
-      return enter(Phase::promoting,
-                   {"NoNodeLeft", fmt::format("no node is left for wave {}", wave().name), ""});
-    }
-    if (!wave_spec().gates.empty()) {
-      return enter(Phase::gating, {"Gating", fmt::format("the gates of wave {}", wave().name), ""});
-    }
-    return after_gates();
-  }
-
-  RolloutDecision after_gates() {
-    if (!wave_spec().bake) return after_bake("");
-    wave().bake_began = now_;
-    return enter(Phase::baking, {"Baking",
-                                 fmt::format("wave {} bakes for {}", wave().name,
-                                             format_duration(wave_spec().bake->duration)),
-                                 ""});
-  }
-
-  RolloutDecision after_bake(const std::string& text) {
-    if (wave_progress().pending > 0) {
-      return rest({"NodesNotReady",
-                   fmt::format("wave {} has passed its checks and waits until all its drivers are "
-                               "ready: {} of {}",
-                               wave().name, wave_progress().done, wave_progress().nodes),
-                   ""});
-    }
-    wave().verdict = Outcome::passed;
-    wave().verdict_text = text.empty() ? name_finished() : text;
-    if (wave_spec().needs_approval && wave().approved_by.empty()) {
-      return enter(Phase::awaiting_approval,
-                   {"AwaitingApproval",
-                    fmt::format("wave {} has passed, and its approval is required", wave().name),
-                    fmt::format("lockstep rollout promote {}", view_.name)});
-    }
-    return enter(Phase::promoting,
-                 {"WavePassed", fmt::format("wave {} has passed", wave().name), ""});
-  }
-
-  // That it is refused is said before it is tried again.
-  RolloutDecision start_gates(std::vector<std::string> missing, std::string reason) {
-    if (!view_.gate_refusal.empty()) {
-      Reason refused{
-          "GateRefused",
-          fmt::format("the gates of wave {} cannot start: {}; the controller tries again",
-                      wave().name, view_.gate_refusal),
-          "allow the Job: rights, quota or an admission webhook of the gates' namespace"};
-      RolloutDecision said = rest(std::move(refused));
-      if (said.as<StatusWrite>() != nullptr) return said;
-    }
-    return {StartGates{current(), std::move(missing)},
-            {std::move(reason), "gates are started", ""},
-            {}};
-  }
-
-  // "9 nodes done, 1 failed (gpu-4)".
-  std::string name_finished() const {
-    const WaveProgress& progress = wave_progress();
-    std::string text = upgrade::counted(static_cast<size_t>(progress.done), "node") + " done";
-    if (progress.failed == 0) return text;
-    return fmt::format("{}, {} failed ({})", text, progress.failed,
-                       upgrade_names(progress.failed_nodes));
-  }
-
-  RolloutDecision decide_gating() {
-    wave().gates = view_.gates;
-    GateSummary gates = summarize_gates(wave_spec(), view_.gates);
-    if (!gates.missing.empty()) return start_gates(std::move(gates.missing), "Gating");
-    if (gates.outcome == Outcome::failed) {
-      return fail_wave({"GateFailed", gates.text, ""});
-    }
-    if (gates.outcome == Outcome::running) return rest({"Gating", gates.text, ""});
-    if (gates.outcome != Outcome::passed) {
-      return hold_wave({"GateInconclusive", gates.text, "lockstep rollout promote or rollback"});
-    }
-    return after_gates();
-  }
-
-  RolloutDecision decide_baking() {
-    if (!view_.bake) return rest({"Baking", "the bake has not been looked at yet", ""});
-    wave().bake = view_.bake->text;
-    wave().detectable = view_.bake->detectable;
-    switch (view_.bake->outcome) {
-      case Outcome::running:
-        return rest({"Baking", view_.bake->text, ""});
-      case Outcome::passed:
-        return after_bake(view_.bake->text);
-      case Outcome::failed:
-        return view_.bake->hold ? hold_wave({"ControlFailsToo", view_.bake->text, ""})
-                                : fail_wave({"BakeFailed", view_.bake->text, ""});
-      default:
-        return hold_wave(
-            {"BakeInconclusive", view_.bake->text, "lockstep rollout promote, or rollback"});
-    }
-  }
-
-  RolloutDecision decide_promoting() {
-    if (wave().verdict != Outcome::passed) {
-      return hold_wave({"NotPassed", fmt::format("wave {} has not passed", wave().name), ""});
-    }
-    // Before the last wave the canary's versions become everybody's.
-    bool is_due = current() + 2 >= view_.spec.waves.size();
-    if (view_.spec.matrix && is_due && next_.promote_commit.empty()) return promote_in_git();
-    if (current() + 1 < view_.spec.waves.size()) return open(current() + 1);
-    next_.stable = next_.to;
-    if (progress_.failed_in_open > 0) {
-      return enter(
-          Phase::complete,
-          {"CompleteWithFailures",
-           fmt::format("all waves are complete for {}; {} failed and stay out of service: {}",
-                       next_.to.version,
-                       upgrade::counted(static_cast<size_t>(progress_.failed_in_open), "node"),
-                       upgrade_names(progress_.failed_names)),
-           "lockstep why NODE; lockstep retry NODE after the repair"});
-    }
-    return enter(Phase::complete,
-                 {"Complete", fmt::format("every wave has passed: {}", next_.to.version), ""});
-  }
-
-  const GitOutcome* outcome_of_git(GitStep step) const {
-    return view_.git && view_.git->step == step ? &*view_.git : nullptr;
-  }
-
-  RolloutDecision promote_in_git() {
-    const GitOutcome* outcome = outcome_of_git(GitStep::promote);
-    if (outcome == nullptr) {
-      return {GitCommit{GitStep::promote, next_.to.version, evidence_of(view_.name, next_)},
-              {"Promoting",
-               fmt::format("{} becomes everybody's version in the matrix", next_.to.version), ""},
-              {}};
-    }
-    if (outcome->again) return rest({"Promoting", outcome->error, ""}, minutes(1));
-    if (!outcome->error.empty()) {
-      return enter_held({"PromotionFailed",
-                         fmt::format("the commit to the matrix failed: {}", outcome->error),
-                         "lockstep rollout promote tries it again"});
-    }
-    next_.promote_commit = outcome->commit;
-    return enter(Phase::promoting, {"Promoted",
-                                    fmt::format("commit {} makes {} everybody's version",
-                                                outcome->commit, next_.to.version),
-                                    ""});
-  }
-
-  RolloutDecision take_back_in_git() {
-    if (!next_.revert_commit.empty()) {
-      return rest({"AwaitingSync",
-                   fmt::format("commit {} takes {} back: waits until it reaches the cluster",
-                               next_.revert_commit, next_.to.version),
-                   ""},
-                  minutes(1));
-    }
-    const GitOutcome* outcome = outcome_of_git(GitStep::take_back);
-    if (outcome == nullptr) {
-      Evidence evidence = evidence_of(view_.name, next_);
-      evidence.reason = next_.message;
-      return {GitCommit{GitStep::take_back, next_.to.version, std::move(evidence)},
-              {"Reverting", fmt::format("{} is taken back in the matrix", next_.to.version), ""},
-              {}};
-    }
-    // The reason for going back stays: it belongs into the commit.
-    if (outcome->again) return hold({"Reverting", outcome->error, ""}, minutes(1));
-    if (!outcome->error.empty()) {
-      return enter_held({"RevertFailed",
-                         fmt::format("{} could not be taken back in the matrix: {}",
-                                     next_.to.version, outcome->error),
-                         "take it back by hand, or lockstep rollout retry"});
-    }
-    return note_revert(*outcome);
-  }
-
-  RolloutDecision note_revert(const GitOutcome& outcome) {
-    next_.revert_commit = outcome.commit;
-    return enter(
-        Phase::rolling_back,
-        {"Reverted", fmt::format("commit {} takes {} back", outcome.commit, next_.to.version), ""});
-  }
-
-  RolloutDecision decide_rolling_back() {
-    // Noted even when the cluster was faster.
-    const GitOutcome* outcome = outcome_of_git(GitStep::take_back);
-    if (outcome != nullptr && !outcome->commit.empty() && next_.revert_commit.empty()) {
-      return note_revert(*outcome);
-    }
-    bool is_bad_still = view_.target.same_as(next_.to) && !next_.open_for.same_as(next_.from);
-    if (is_bad_still && view_.spec.matrix) return take_back_in_git();
-    if (is_bad_still) {
-      return {Revert{next_.to, next_.from},
-              {"Reverting", fmt::format("the driver goes back to {}", next_.from.version), ""},
-              minutes(1)};
-    }
-    bool is_back = view_.target.same_as(next_.from) || view_.target.version == next_.from.version;
-    if (!is_back) return on_new_target();
-    if (!view_.target.same_as(next_.open_for) || next_.closed) {
-      next_.open_for = view_.target;
-      next_.open_waves = std::min<int64_t>(1, next_.waves_to_return);
-      next_.closed = false;
-      return enter(Phase::rolling_back,
-                   {"ReturnOpen", fmt::format("nodes go back to {}", view_.target.version), ""});
-    }
-    if (next_.open_waves == 0) return returned();
-    const WaveProgress& progress = wave_progress();
-    if (progress.failed > 0) {
-      return enter_held({"RollbackFailed",
-                         fmt::format("{} failed on the way back: {}", progress.failed,
-                                     upgrade_names(progress.failed_nodes)),
-                         "repair them, then lockstep rollout retry"});
-    }
-    if (progress.pending > 0) {
-      return rest({"RollingBack",
-                   fmt::format("wave {}: {} of {} nodes are back", wave().name, progress.done,
-                               progress.nodes),
-                   ""});
-    }
-    GateSummary gates = summarize_gates(wave_spec(), view_.gates);
-    if (!gates.missing.empty()) return start_gates(std::move(gates.missing), "RollingBack");
-    if (gates.outcome == Outcome::running) return rest({"RollingBack", gates.text, ""});
-    if (gates.outcome != Outcome::passed) {
-      return enter_held({"RollbackFailed", "on the way back: " + gates.text, ""});
-    }
-    if (next_.open_waves < next_.waves_to_return) {
-      ++next_.open_waves;
-      return enter(Phase::rolling_back,
-                   {"ReturnOpen", fmt::format("wave {} goes back", wave().name), ""});
-    }
-    return returned();
-  }
-
-  RolloutDecision returned() {
-    next_.stable = view_.target;
-    next_.waves_to_return = 0;
-    next_.open_waves = 0;
-    return enter(Phase::rolled_back,
-                 {"RolledBack", fmt::format("every node runs {} again", view_.target.version), ""});
-  }
-
-  const RolloutView& view_;
-  Time now_;
-  RolloutStatus next_;
-  bool spec_fits_ = true;
-  Progress progress_;
-};
 
 }  // namespace
 
 RolloutDecision decide_rollout(const RolloutView& view, Time now) {
   return Look(view, now).decide();
+}
+
+Look::Look(const RolloutView& view, Time now) : view_(view), now_(now), next_(view.status) {
+  next_.generation = view.generation;
+  spec_fits_ = has_opened_waves(view.spec, view.status);
+  if (spec_fits_) {
+    next_.waves.resize(view.spec.waves.size());
+    for (size_t i = 0; i < next_.waves.size(); ++i) next_.waves[i].name = view.spec.waves[i].name;
+  }
+  learn_fields(view.target, next_);
+  progress_ = measure_progress(view);
+  take_counts();
+}
+
+RolloutDecision Look::decide() {
+  if (!view_.spec.problems.empty()) {
+    return rest({"InvalidSpec", join(view_.spec.problems, "; "), "correct the rollout's spec"});
+  }
+  if (auto commanded = obey()) return std::move(*commanded);
+  if (auto changed = check_spec()) return std::move(*changed);
+  if (!view_.target.is_set()) {
+    Reason unknown{"RevisionUnknown", "the driver's newest revision is not known at this moment",
+                   ""};
+    // In the middle of a rollout it passes: nothing is said of it.
+    return phase() == Phase::pending ? rest(std::move(unknown)) : hold(std::move(unknown));
+  }
+  switch (phase()) {
+    case Phase::pending:
+    case Phase::complete:
+    case Phase::rolled_back:
+      return decide_idle();
+    case Phase::rolling_back:
+      return decide_rolling_back();
+    default:
+      break;
+  }
+  if (is_held_as_rejected()) return decide_rejected();
+  if (!view_.target.same_as(next_.open_for)) return on_new_target();
+  if (auto held = check_nodes()) return std::move(*held);
+  switch (phase()) {
+    case Phase::upgrading:
+      return decide_upgrading();
+    case Phase::gating:
+      return decide_gating();
+    case Phase::baking:
+      return decide_baking();
+    case Phase::awaiting_approval:
+      return rest({"AwaitingApproval",
+                   fmt::format("wave {} has passed, and its approval is required", wave().name),
+                   fmt::format("lockstep rollout promote {}", view_.name)});
+    case Phase::promoting:
+      return decide_promoting();
+    default:
+      return decide_held();
+  }
+}
+
+// Nodes are deleted and skipped in every phase.
+std::optional<RolloutDecision> Look::check_nodes() {
+  bool is_checked =
+      phase() == Phase::upgrading || phase() == Phase::gating || phase() == Phase::baking;
+  if (!is_checked || wave_progress().pending > 0 || has_too_many_failed()) return std::nullopt;
+  auto missing = missing_evidence(view_, current(), progress_);
+  if (!missing) return std::nullopt;
+  return hold_wave(std::move(*missing));
+}
+
+bool Look::has_too_many_failed() const {
+  return phase() == Phase::upgrading && progress_.failed_in_open > allowed_failures();
+}
+
+void Look::take_counts() {
+  next_.total = static_cast<int64_t>(view_.nodes.size());
+  next_.by_state = progress_.by_state;
+  next_.by_reason = progress_.by_reason;
+  for (size_t i = 0; i < next_.waves.size(); ++i) {
+    next_.waves[i].done = progress_.waves[i].done;
+    next_.waves[i].failed = progress_.waves[i].failed;
+    next_.waves[i].pending = progress_.waves[i].pending;
+    next_.waves[i].nodes = progress_.waves[i].nodes;
+  }
+}
+
+// Stays in its phase; only what is counted and said may change.
+RolloutDecision Look::rest(Reason reason, std::optional<Duration> look_again) {
+  next_.reason = reason.name;
+  next_.message = reason.text;
+  if (is_written()) return hold(std::move(reason), look_again);
+  bool counts_only = next_.reason == view_.status.reason && next_.phase == view_.status.phase;
+  return {StatusWrite{next_, counts_only}, std::move(reason), look_again};
+}
+
+// Long texts are cut when they are written: what would be written anew is what counts.
+bool Look::is_written() const {
+  return next_ == view_.status ||
+         read_rollout_status(JsonObject{{"status", rollout_status_to_json(next_)}}) ==
+             view_.status;
+}
+
+RolloutDecision Look::enter(Phase phase, Reason reason, std::string by) {
+  next_.phase = phase;
+  next_.phase_since = now_;
+  next_.reason = reason.name;
+  next_.message = reason.text;
+  next_.history.push_back(
+      {now_, phase, next_.open_waves > 0 ? wave().name : "", reason.name, reason.text, by});
+  if (next_.history.size() > most_history) next_.history.erase(next_.history.begin());
+  return {StatusWrite{next_, false}, std::move(reason), {}};
+}
+
+RolloutDecision Look::enter_held(Reason reason, std::string by) {
+  next_.closed = true;
+  return enter(Phase::held, std::move(reason), std::move(by));
+}
+
+// Waves that have opened are counted by their place: a spec in which they have another place is
+// not acted upon until it fits again. The way back needs no wave's rules, and is not held.
+std::optional<RolloutDecision> Look::check_spec() {
+  bool active = phase() != Phase::pending && !is_over(phase());
+  if (!active || phase() == Phase::rolling_back) return std::nullopt;
+  bool is_held = phase() == Phase::held && view_.status.reason == spec_changed;
+  if (!spec_fits_ && phase() == Phase::held && !is_held)
+    return rest({next_.reason, next_.message, ""});
+  if (!spec_fits_) {
+    Reason reason{std::string(spec_changed),
+                  fmt::format("spec.waves no longer begins with the waves that have opened ({})",
+                              name_opened_waves(view_.status)),
+                  "restore these waves in spec.waves; the rollout then continues by itself"};
+    if (is_held) return rest(std::move(reason));
+    next_.held_from = phase();
+    return enter_held(std::move(reason));
+  }
+  if (!is_held) return std::nullopt;
+  next_.closed = false;
+  return enter(view_.status.held_from.value_or(Phase::upgrading),
+               {"SpecRestored", "spec.waves has the waves that have opened again", ""});
+}
+
+RolloutDecision Look::decide_held() {
+  if (!is_short_of_nodes(view_.status.reason)) {
+    return rest({next_.reason, next_.message, "lockstep rollout promote, retry or rollback"});
+  }
+  if (!has_lost_nodes()) {
+    auto unopened = std::find_if(next_.waves.begin(), next_.waves.end(),
+                                 [](const WaveStatus& each) { return !each.opened.is_set(); });
+    if (unopened != next_.waves.end()) {
+      return open(static_cast<size_t>(unopened - next_.waves.begin()));
+    }
+    // The wave that did not open is no longer in the spec.
+    return enter(Phase::promoting, {"WavePassed", "no other wave has to open", ""});
+  }
+  if (wave_progress().pending == 0) {
+    if (auto missing = missing_evidence(view_, current(), progress_)) return rest(*missing);
+  }
+  next_.closed = false;
+  wave().verdict = Outcome::running;
+  wave().verdict_text.clear();
+  return enter(Phase::upgrading,
+               {"NodesReturned", fmt::format("wave {} has nodes again", wave().name), ""});
+}
+
+// In Held for want of nodes: the current wave opened and lost them, or the next one never had
+// them.
+bool Look::has_lost_nodes() const {
+  return current() < next_.waves.size() && next_.waves[current()].opened.is_set() &&
+         next_.waves[current()].verdict == Outcome::inconclusive;
+}
+
+RolloutDecision Look::fail_wave(Reason reason) {
+  wave().verdict = Outcome::failed;
+  wave().verdict_text = reason.text;
+  if (view_.spec.on_failure == OnFailure::hold) return enter_held(std::move(reason));
+  return go_back(std::move(reason));
+}
+
+RolloutDecision Look::hold_wave(Reason reason) {
+  wave().verdict = Outcome::inconclusive;
+  wave().verdict_text = reason.text;
+  return enter_held(std::move(reason));
+}
+
+RolloutDecision Look::decide_idle() {
+  if (!view_.other.empty()) {
+    return rest({"AnotherRollout",
+                 fmt::format("rollout {} is under way for the same driver", view_.other), ""});
+  }
+  if (!next_.stable.is_set()) {
+    if (progress_.out_of_sync == 0) {
+      next_.stable = view_.target;
+    } else if (view_.previous.is_set()) {
+      next_.stable = view_.previous;
+    }
+  }
+  if (next_.stable.is_set() && view_.target.same_as(next_.stable)) {
+    record_stable(view_.target, next_);
+    bool was_about_to_begin = next_.reason == taking_baseline;
+    if (phase() != Phase::pending && !was_about_to_begin) {
+      return rest({next_.reason, next_.message, ""});
+    }
+    return rest(
+        {"NothingToDo",
+         fmt::format("every node is to run {}: waits for another version", view_.target.version),
+         ""});
+  }
+  // No bake for what the whole fleet ran until this rollout.
+  if (phase() == Phase::complete && is_previous()) return go_back_to_previous();
+  if (const RejectedDriver* rejected = rejection_of(next_, view_.target)) {
+    next_.open_waves = next_.waves_to_return = 0;
+    return enter_held(rejection_reason(*rejected, next_, view_.name));
+  }
+  if (view_.spec.on_failure == OnFailure::roll_back) {
+    if (auto obstacle = obstacle_to_start(view_, next_)) return rest(std::move(*obstacle));
+  }
+  if (view_.spec.on_failure == OnFailure::roll_back && view_.spec.matrix) {
+    if (auto waits = check_matrix()) return std::move(*waits);
+  }
+  return start();
+}
+
+// Whether what the matrix says could be taken back. Nothing: it could.
+std::optional<RolloutDecision> Look::check_matrix() {
+  const GitOutcome* outcome = outcome_of_git(GitStep::check);
+  if (outcome == nullptr || outcome->version != view_.target.version) {
+    return RolloutDecision{GitCommit{GitStep::check, view_.target.version, {}},
+                           {"Starting", "the version matrix is looked at", ""},
+                           {}};
+  }
+  if (outcome->error.empty()) return std::nullopt;
+  return rest(
+      {std::string(rollback_unavailable), outcome->error, "set onFailure: Hold to go without it"},
+      minutes(1));
+}
+
+// `changed`: another version than the one that was in progress.
+RolloutDecision Look::start(std::optional<HistoryEntry> changed) {
+  if (progress_.unaware > 0) {
+    Reason starting{
+        "Starting",
+        fmt::format("waits until {} nodes know of the new revision", progress_.unaware), ""};
+    // Why it was held stays: it is held until then.
+    return phase() == Phase::held ? hold(std::move(starting)) : rest(std::move(starting));
+  }
+  if (changed) next_.history.push_back(std::move(*changed));
+  next_.from = next_.stable;
+  next_.to = view_.target;
+  next_.started = now_;
+  next_.promote_commit.clear();
+  next_.revert_commit.clear();
+  next_.restored = false;
+  next_.waves_to_return = 0;
+  for (WaveStatus& each : next_.waves) {
+    std::string name = each.name;
+    each = {};
+    each.name = name;
+  }
+  return open(0);
+}
+
+// First the wave's nodes are written down, then it is opened.
+RolloutDecision Look::open(size_t index) {
+  const WaveSpec& spec = view_.spec.waves[index];
+  std::string revision = revision_id(view_.target);
+  const auto& recorded = view_.recorded[index];
+  if (!recorded || recorded->revision != revision ||
+      !has_nodes_for(view_, index, next_.started)) {
+    const std::vector<Candidate> free = free_nodes(view_, index, next_.started);
+    WaveChoice choice =
+        choose_wave(spec, view_.spec.group_by, free, static_cast<int64_t>(view_.nodes.size()));
+    if (auto few = too_few_to_open(view_, index, choice, free)) return hold_unopened(*few);
+    RecordedWave record{revision, std::move(choice.nodes)};
+    if (!recorded || *recorded != record) {
+      return {WaveWrite{index, std::move(record)},
+              {"Opening", fmt::format("the nodes of wave {} are written down", spec.name), ""},
+              {}};
+    }
+  }
+  if (auto waits = take_baseline(index)) return std::move(*waits);
+  next_.open_waves = static_cast<int64_t>(index) + 1;
+  next_.open_for = view_.target;
+  next_.closed = false;
+  WaveStatus& opened = next_.waves[index];
+  opened.opened = now_;
+  opened.nodes = static_cast<int64_t>(recorded->nodes.size());
+  opened.verdict = Outcome::running;
+  return enter(Phase::upgrading,
+               {"WaveOpen",
+                fmt::format("wave {} is open: {} ({})", spec.name,
+                            upgrade::counted(recorded->nodes.size(), "node"), spec.nodes.text()),
+                ""});
+}
+
+// Nothing: it is kept, or there is nothing to compare. What is waited for is said first; all else
+// of the status stays until the wave opens.
+std::optional<RolloutDecision> Look::take_baseline(size_t index) const {
+  const WaveSpec& spec = view_.spec.waves[index];
+  if (!has_compared_gates(spec)) return std::nullopt;
+  bool is_kept = index < view_.baselines.size() && view_.baselines[index] == baseline_id(view_);
+  if (is_kept) return std::nullopt;
+  Reason reason{std::string(taking_baseline),
+                fmt::format("gates measure the nodes of wave {} before their upgrade", spec.name),
+                ""};
+  if (view_.status.reason == reason.name && view_.status.message == reason.text) {
+    return RolloutDecision{TakeBaseline{index}, std::move(reason), minutes(1)};
+  }
+  RolloutStatus waiting = view_.status;
+  waiting.reason = reason.name;
+  waiting.message = reason.text;
+  return RolloutDecision{StatusWrite{std::move(waiting), false}, std::move(reason), {}};
+}
+
+// The wave stays closed; it opens by itself as soon as it has its nodes.
+RolloutDecision Look::hold_unopened(Reason reason) {
+  bool is_said = phase() == Phase::held && view_.status.reason == reason.name &&
+                 view_.target.same_as(view_.status.open_for);
+  if (is_said) return rest(std::move(reason));
+  next_.open_for = view_.target;
+  return enter_held(std::move(reason));
+}
+
+RolloutDecision Look::on_new_target() {
+  if (is_previous()) return go_back_to_previous();
+  if (const RejectedDriver* rejected = rejection_of(next_, view_.target)) {
+    return enter_held(rejection_reason(*rejected, next_, view_.name));
+  }
+  return start(HistoryEntry{now_, phase(), "", "VersionChanged",
+                            fmt::format("{} instead of {}: starts at the first wave",
+                                        view_.target.version, next_.to.version),
+                            ""});
+}
+
+RolloutDecision Look::decide_upgrading() {
+  const WaveProgress& progress = wave_progress();
+  int64_t allowed = allowed_failures();
+  if (has_too_many_failed()) {
+    return fail_wave({"NodesFailed",
+                      fmt::format("{} failed ({}), and {} allowed", progress_.failed_in_open,
+                                  upgrade_names(progress_.failed_names),
+                                  allowed == 0 ? "none is" : fmt::format("{} are", allowed)),
+                      ""});
+  }
+  if (progress.pending > 0) {
+    return rest(
+        {"Upgrading",
+         fmt::format("wave {}: {} of {} nodes done", wave().name, progress.done, progress.nodes),
+         ""});
+  }
+  if (is_left_empty(view_, current())) {
+    wave().verdict = Outcome::passed;
+    wave().verdict_text = "no node was left for this wave";
+    return enter(Phase::promoting,
+                 {"NoNodeLeft", fmt::format("no node is left for wave {}", wave().name), ""});
+  }
+  if (!wave_spec().gates.empty()) {
+    return enter(Phase::gating, {"Gating", fmt::format("the gates of wave {}", wave().name), ""});
+  }
+  return after_gates();
+}
+
+RolloutDecision Look::after_gates() {
+  if (!wave_spec().bake) return after_bake("");
+  wave().bake_began = now_;
+  return enter(Phase::baking, {"Baking",
+                               fmt::format("wave {} bakes for {}", wave().name,
+                                           format_duration(wave_spec().bake->duration)),
+                               ""});
+}
+
+RolloutDecision Look::after_bake(const std::string& text) {
+  if (wave_progress().pending > 0) {
+    return rest({"NodesNotReady",
+                 fmt::format("wave {} has passed its checks and waits until all its drivers are "
+                             "ready: {} of {}",
+                             wave().name, wave_progress().done, wave_progress().nodes),
+                 ""});
+  }
+  wave().verdict = Outcome::passed;
+  wave().verdict_text = text.empty() ? name_finished() : text;
+  if (wave_spec().needs_approval && wave().approved_by.empty()) {
+    return enter(Phase::awaiting_approval,
+                 {"AwaitingApproval",
+                  fmt::format("wave {} has passed, and its approval is required", wave().name),
+                  fmt::format("lockstep rollout promote {}", view_.name)});
+  }
+  return enter(Phase::promoting,
+               {"WavePassed", fmt::format("wave {} has passed", wave().name), ""});
+}
+
+// That it is refused is said before it is tried again.
+RolloutDecision Look::start_gates(std::vector<std::string> missing, std::string reason) {
+  if (!view_.gate_refusal.empty()) {
+    Reason refused{
+        "GateRefused",
+        fmt::format("the gates of wave {} cannot start: {}; the controller tries again",
+                    wave().name, view_.gate_refusal),
+        "allow the Job: rights, quota or an admission webhook of the gates' namespace"};
+    RolloutDecision said = rest(std::move(refused));
+    if (said.as<StatusWrite>() != nullptr) return said;
+  }
+  return {StartGates{current(), std::move(missing)},
+          {std::move(reason), "gates are started", ""},
+          {}};
+}
+
+// "9 nodes done, 1 failed (gpu-4)".
+std::string Look::name_finished() const {
+  const WaveProgress& progress = wave_progress();
+  std::string text = upgrade::counted(static_cast<size_t>(progress.done), "node") + " done";
+  if (progress.failed == 0) return text;
+  return fmt::format("{}, {} failed ({})", text, progress.failed,
+                     upgrade_names(progress.failed_nodes));
+}
+
+RolloutDecision Look::decide_gating() {
+  wave().gates = view_.gates;
+  GateSummary gates = summarize_gates(wave_spec(), view_.gates);
+  if (!gates.missing.empty()) return start_gates(std::move(gates.missing), "Gating");
+  if (gates.outcome == Outcome::failed) {
+    return fail_wave({"GateFailed", gates.text, ""});
+  }
+  if (gates.outcome == Outcome::running) return rest({"Gating", gates.text, ""});
+  if (gates.outcome != Outcome::passed) {
+    return hold_wave({"GateInconclusive", gates.text, "lockstep rollout promote or rollback"});
+  }
+  return after_gates();
+}
+
+RolloutDecision Look::decide_baking() {
+  if (!view_.bake) return rest({"Baking", "the bake has not been looked at yet", ""});
+  wave().bake = view_.bake->text;
+  wave().detectable = view_.bake->detectable;
+  switch (view_.bake->outcome) {
+    case Outcome::running:
+      return rest({"Baking", view_.bake->text, ""});
+    case Outcome::passed:
+      return after_bake(view_.bake->text);
+    case Outcome::failed:
+      return view_.bake->hold ? hold_wave({"ControlFailsToo", view_.bake->text, ""})
+                              : fail_wave({"BakeFailed", view_.bake->text, ""});
+    default:
+      return hold_wave(
+          {"BakeInconclusive", view_.bake->text, "lockstep rollout promote, or rollback"});
+  }
+}
+
+RolloutDecision Look::decide_promoting() {
+  if (wave().verdict != Outcome::passed) {
+    return hold_wave({"NotPassed", fmt::format("wave {} has not passed", wave().name), ""});
+  }
+  // Before the last wave the canary's versions become everybody's.
+  bool is_due = current() + 2 >= view_.spec.waves.size();
+  if (view_.spec.matrix && is_due && next_.promote_commit.empty()) return promote_in_git();
+  if (current() + 1 < view_.spec.waves.size()) return open(current() + 1);
+  next_.stable = next_.to;
+  allow(next_, next_.to);
+  if (progress_.failed_in_open > 0) {
+    return enter(
+        Phase::complete,
+        {"CompleteWithFailures",
+         fmt::format("all waves are complete for {}; {} failed and stay out of service: {}",
+                     next_.to.version,
+                     upgrade::counted(static_cast<size_t>(progress_.failed_in_open), "node"),
+                     upgrade_names(progress_.failed_names)),
+         "lockstep why NODE; lockstep retry NODE after the repair"});
+  }
+  return enter(Phase::complete,
+               {"Complete", fmt::format("every wave has passed: {}", next_.to.version), ""});
+}
+
+RolloutDecision Look::promote_in_git() {
+  const GitOutcome* outcome = outcome_of_git(GitStep::promote);
+  if (outcome == nullptr) {
+    return {GitCommit{GitStep::promote, next_.to.version, evidence_of(view_.name, next_)},
+            {"Promoting",
+             fmt::format("{} becomes everybody's version in the matrix", next_.to.version), ""},
+            {}};
+  }
+  if (outcome->again) return rest({"Promoting", outcome->error, ""}, minutes(1));
+  if (!outcome->error.empty()) {
+    return enter_held({"PromotionFailed",
+                       fmt::format("the commit to the matrix failed: {}", outcome->error),
+                       "lockstep rollout promote tries it again"});
+  }
+  next_.promote_commit = outcome->commit;
+  return enter(Phase::promoting, {"Promoted",
+                                  fmt::format("commit {} makes {} everybody's version",
+                                              outcome->commit, next_.to.version),
+                                  ""});
 }
 
 }  // namespace lockstep::rollout

@@ -218,6 +218,15 @@ Result<MatrixEdit> set_versions(std::string_view text, std::string_view name, Sl
   return finish(before, editor, name);
 }
 
+Result<MatrixEdit> empty_canary(std::string_view text, std::string_view name) {
+  LOCKSTEP_TRY(const Matrix before, parse_matrix(text, name));
+  Editor editor(text, name);
+  for (const auto& [key, value] : before.canary) {
+    LOCKSTEP_CHECK(editor.write(Slot::canary, key, ""));
+  }
+  return finish(before, editor, name);
+}
+
 Result<MatrixEdit> promote_canary(std::string_view text, std::string_view name) {
   LOCKSTEP_TRY(const Matrix before, parse_matrix(text, name));
   auto refuse = [&](std::string why) {
@@ -237,10 +246,9 @@ Result<MatrixEdit> promote_canary(std::string_view text, std::string_view name) 
     LOCKSTEP_CHECK(editor.write(Slot::current, key, value));
   }
   LOCKSTEP_CHECK(editor.write(Slot::current, std::string(status_key), "production"));
-  for (const auto& [key, value] : before.canary) {
-    LOCKSTEP_CHECK(editor.write(Slot::canary, key, ""));
-  }
-  return finish(before, editor, name);
+  LOCKSTEP_TRY(const MatrixEdit promoted, empty_canary(editor.text(), name));
+  LOCKSTEP_TRY(const Matrix after, parse_matrix(promoted.text, name));
+  return MatrixEdit{promoted.text, changes_between(before, after)};
 }
 
 }  // namespace lockstep::rollout

@@ -26,6 +26,9 @@ Result<MatrixEdit> set_versions(std::string_view text, std::string_view name, Sl
 // empty stays as it is in current.
 Result<MatrixEdit> promote_canary(std::string_view text, std::string_view name);
 
+// Nothing is being tried any more: the manifest that follows the canary falls back to current.
+Result<MatrixEdit> empty_canary(std::string_view text, std::string_view name);
+
 // KEY=VALUE, as a person writes it on the command line.
 Result<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 

@@ -1,9 +1,11 @@
 #include "rollout/matrix_history.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "rollout/matrix_edit.h"
 #include "rollout/matrix_message.h"
 
 namespace lockstep::rollout {
@@ -40,8 +42,8 @@ Result<BringingCommit> find_bringing_commit(const std::vector<MatrixCommit>& com
     const std::string taken_back = reverted_commit(commit.message);
     if (version.empty() && !taken_back.empty()) {
       return fail(ErrorKind::conflict,
-                  fmt::format("the last change is a revert already, of {}; name what else to take "
-                              "back by --version or --commit",
+                  fmt::format("the newest change is a revert already, of {}: nothing is left to "
+                              "revert. To take out another version: --version or --commit",
                               taken_back.substr(0, short_id)),
                   fmt::format("commit {}", commit.id.substr(0, short_id)));
     }
@@ -51,6 +53,63 @@ Result<BringingCommit> find_bringing_commit(const std::vector<MatrixCommit>& com
     return fail(ErrorKind::not_found, "no commit of the branch changed a version");
   }
   return failf(ErrorKind::not_found, "no commit of the branch brought the version {}", version);
+}
+
+std::optional<KeyVersion> find_version(const Matrix& matrix, std::string_view version) {
+  std::vector<std::string> keys = matrix.keys();
+  std::stable_partition(keys.begin(), keys.end(),
+                        [](const std::string& key) { return key == "driver"; });
+  for (const std::string& key : keys) {
+    KeyVersion found{key, std::string(version)};
+    if (key != "status" && found.is_in(matrix)) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<KeyVersion> promoted_version(const std::vector<MatrixChange>& changes) {
+  std::optional<KeyVersion> found;
+  for (const MatrixChange& change : changes) {
+    const bool brought =
+        change.slot == Slot::current && is_version(change) && !change.after.empty();
+    if (brought && (!found || change.key == "driver")) found = {change.key, change.after};
+  }
+  return found;
+}
+
+Result<BringingCommit> find_commit_to_revert(const Matrix& matrix,
+                                             const std::vector<MatrixCommit>& commits,
+                                             const ReadTexts& read, const KeyVersion& rejected) {
+  const Slot slot = rejected.is_in(matrix, Slot::current) ? Slot::current : Slot::canary;
+  std::set<std::string> undone;
+  for (const MatrixCommit& commit : commits) {
+    if (undone.contains(commit.id)) continue;
+    const std::vector<std::string> reverted = reverted_commits(commit.message);
+    undone.insert(reverted.begin(), reverted.end());
+    if (!reverted.empty()) continue;
+    LOCKSTEP_TRY(const MatrixTexts texts, read(commit));
+    std::vector<MatrixChange> changes = changes_of(texts);
+    const bool found = std::any_of(changes.begin(), changes.end(), [&](const MatrixChange& change) {
+      return change.slot == slot && change.key == rejected.key && change.after == rejected.version;
+    });
+    if (found) return BringingCommit{commit, std::move(changes)};
+  }
+  return failf(ErrorKind::not_found,
+               "{} is {} {}, and no commit of the branch brought it there: edit the file by hand",
+               rejected.version, to_string(slot), rejected.key);
+}
+
+Result<std::string> take_out(std::string_view text, std::string_view name,
+                             const KeyVersion& rejected) {
+  LOCKSTEP_TRY(const Matrix matrix, parse_matrix(text, name));
+  if (rejected.is_in(matrix, Slot::current)) {
+    return fail(ErrorKind::conflict,
+                fmt::format("{} {} would still be current after the revert: edit the file by hand",
+                            rejected.key, rejected.version),
+                std::string(name));
+  }
+  if (!rejected.is_in(matrix, Slot::canary)) return std::string(text);
+  LOCKSTEP_TRY(MatrixEdit edit, empty_canary(text, name));
+  return std::move(edit.text);
 }
 
 }  // namespace lockstep::rollout

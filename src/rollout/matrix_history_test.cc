@@ -72,6 +72,27 @@ TEST(MatrixHistory, ARevertIsNotRevertedUnlessAPersonNamesTheVersion) {
   EXPECT_EQ(history.find("570").value().commit.id, "a6") << "which brought it back to the canary";
 }
 
+TEST(MatrixHistory, AVersionIsFoundInTheKeyThatHasIt) {
+  auto read = [](const char* text) { return parse_matrix(text, "matrix").value(); };
+  const Matrix both = read(
+      "versions:\n  current: {cuda: \"13\", driver: \"580\", status: \"99\"}\n"
+      "  canary: {firmware: \"13\"}\n");
+  EXPECT_EQ(find_version(both, "580")->key, "driver");
+  EXPECT_EQ(find_version(both, "13")->key, "cuda");
+  EXPECT_FALSE(find_version(both, "99")) << "a status is no version";
+  EXPECT_FALSE(find_version(both, "570"));
+}
+
+TEST(MatrixHistory, OnlyAPromotionBringsAVersionToCurrent) {
+  using Changes = std::vector<MatrixChange>;
+  const Changes promotion = {{Slot::current, "cuda", "12", "13"},
+                             {Slot::current, "driver", "570", "580"},
+                             {Slot::canary, "driver", "580", ""}};
+  EXPECT_EQ(promoted_version(promotion)->version, "580");
+  EXPECT_FALSE(promoted_version(Changes{{Slot::canary, "driver", "", "580"}}));
+  EXPECT_FALSE(promoted_version(Changes{{Slot::current, "status", "", "production"}}));
+}
+
 TEST(MatrixHistory, AFileThatWasNoMatrixCountsAsEmpty) {
   History history;
   history.add("b1", "broken", "versions: [\n");

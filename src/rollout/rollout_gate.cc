@@ -58,7 +58,8 @@ std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::st
         "RolloutPaused", fmt::format("rollout {} is paused; nodes in flight finish", gate.rollout),
         fmt::format("lockstep rollout resume {}", gate.rollout)};
   }
-  if (gate.window.open) return std::nullopt;
+  // Windows do not hold a rollback: nodes may run a version that has failed.
+  if (gate.window.open || gate.status.phase == Phase::rolling_back) return std::nullopt;
   if (gate.window.error) {
     return fleet::RolloutHold{"OutsideWindow", gate.window.error->text(),
                               "correct the time zone of the rollout's windows"};

@@ -79,5 +79,14 @@ TEST(RolloutGate, NothingBeginsOutsideAWindow) {
   EXPECT_NE(held->text.find("2027-01-15T08:00:00Z"), std::string::npos) << held->text;
 }
 
+// A canary must not serve over a weekend on a driver that has failed.
+TEST(RolloutGate, WindowsDoNotHoldARollback) {
+  RolloutGate gate = gate_in(Phase::rolling_back);
+  gate.window.open = false;
+  EXPECT_FALSE(hold_of(gate, "gpu-1", set, "new"));
+  gate.paused = true;
+  EXPECT_TRUE(hold_of(gate, "gpu-1", set, "new")) << "a user's pause does";
+}
+
 }  // namespace
 }  // namespace lockstep::rollout::rollout_gate_test

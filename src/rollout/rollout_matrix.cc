@@ -1,8 +1,6 @@
 #include "rollout/rollout_matrix.h"
 
 #include <algorithm>
-#include <array>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -15,24 +13,7 @@ namespace {
 
 constexpr std::string_view driver_key = "driver";
 
-// What each slot says, while commits are taken back one after the other.
-struct Drivers {
-  std::array<std::string, 2> of;  // by Slot
-
-  explicit Drivers(const Matrix& matrix) {
-    for (Slot slot : {Slot::current, Slot::canary}) at(slot) = matrix.value(slot, driver_key);
-  }
-  std::string& at(Slot slot) { return of.at(static_cast<size_t>(slot)); }
-  bool say(std::string_view version) const {
-    return std::find(of.begin(), of.end(), version) != of.end();
-  }
-};
-
 }  // namespace
-
-bool says_driver(const Matrix& matrix, std::string_view version) {
-  return Drivers(matrix).say(version);
-}
 
 std::string one_way_step(const Matrix& matrix, std::string_view version) {
   if (matrix.value(Slot::canary, "driver") != version) return {};
@@ -63,36 +44,17 @@ Result<MatrixEdit> promote_driver(std::string_view text, std::string_view name,
               std::string(name));
 }
 
-Result<std::vector<MatrixCommit>> find_commits_to_take_back(
-    std::string_view text, const std::vector<MatrixCommit>& commits, const ReadTexts& read,
-    std::string_view version) {
-  LOCKSTEP_TRY(const Matrix matrix, parse_matrix(text, "the matrix"));
-  std::vector<MatrixCommit> found;
-  Drivers drivers(matrix);
-  std::set<std::string> undone;
-  for (const MatrixCommit& commit : commits) {
-    if (!drivers.say(version)) break;
-    if (undone.contains(commit.id)) continue;
-    const std::vector<std::string> taken_back = reverted_commits(commit.message);
-    undone.insert(taken_back.begin(), taken_back.end());
-    if (!taken_back.empty()) continue;
-    LOCKSTEP_TRY(const MatrixTexts texts, read(commit));
-    const std::vector<MatrixChange> changes = changes_of(texts);
-    const bool brings =
-        std::any_of(changes.begin(), changes.end(), [&](const MatrixChange& change) {
-          return change.key == driver_key && change.after == version;
-        });
-    if (!brings) continue;
-    for (const MatrixChange& change : changes) {
-      if (change.key == driver_key) drivers.at(change.slot) = change.before;
-    }
-    found.push_back(commit);
-  }
-  if (!drivers.say(version)) return found;
-  return failf(ErrorKind::not_found,
-               "the matrix says driver {}, and no commit of the branch brought it by itself: take "
-               "it back by hand",
-               version);
+KeyVersion driver_version(std::string_view version) {
+  return {std::string(driver_key), std::string(version)};
+}
+
+Result<std::string> take_out_driver(std::string_view text, std::string_view name,
+                                    std::string_view version) {
+  LOCKSTEP_TRY(std::string out, take_out(text, name, driver_version(version)));
+  LOCKSTEP_TRY(const Matrix matrix, parse_matrix(out, name));
+  if (matrix.value(Slot::canary, driver_key).empty()) return out;
+  LOCKSTEP_TRY(MatrixEdit edit, empty_canary(out, name));
+  return std::move(edit.text);
 }
 
 Evidence evidence_of(const std::string& rollout, const RolloutStatus& status) {

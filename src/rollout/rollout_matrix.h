@@ -15,9 +15,6 @@
 
 namespace lockstep::rollout {
 
-// Which slots say this driver: nothing is to be taken back when none does.
-bool says_driver(const Matrix& matrix, std::string_view version);
-
 // Why this driver, once it runs, could not be taken back together with what else its slot says;
 // empty: it could. A slot says of its firmware that nothing leads back from it: firmware_one_way.
 std::string one_way_step(const Matrix& matrix, std::string_view version);
@@ -27,12 +24,11 @@ std::string one_way_step(const Matrix& matrix, std::string_view version);
 Result<MatrixEdit> promote_driver(std::string_view text, std::string_view name,
                                   std::string_view version);
 
-// The commits to take back, the newest first, so that no slot of `text` says this driver any more:
-// a promotion, and the commit that brought the version to the canary. Those that were taken back
-// already are left out. None: it is nowhere.
-Result<std::vector<MatrixCommit>> find_commits_to_take_back(
-    std::string_view text, const std::vector<MatrixCommit>& commits, const ReadTexts& read,
-    std::string_view version);
+// What takes a driver out of the matrix: the commit to revert, and the file after the revert.
+KeyVersion driver_version(std::string_view version);
+// The canary is empty then, whatever it had before: the fleet runs current again.
+Result<std::string> take_out_driver(std::string_view text, std::string_view name,
+                                    std::string_view version);
 
 // What the waves so far came to, for a commit's message.
 Evidence evidence_of(const std::string& rollout, const RolloutStatus& status);

@@ -1,7 +1,5 @@
 #include "rollout/rollout_matrix.h"
 
-#include <map>
-
 #include <gtest/gtest.h>
 
 #include "rollout/matrix_test_util.h"
@@ -18,7 +16,8 @@ struct Branch {
     texts.push_back(std::move(text));
     log.insert(log.begin(), {fmt::format("{:040x}", texts.size()), std::move(message)});
   }
-  Result<std::vector<std::string>> take_back(std::string_view version) const {
+  // The subject of the commit to revert.
+  Result<std::string> revert(std::string_view version) const {
     auto read = [&](const MatrixCommit& commit) -> Result<MatrixTexts> {
       for (size_t i = 0; i < texts.size(); ++i) {
         if (commit.id != fmt::format("{:040x}", i + 1)) continue;
@@ -26,10 +25,10 @@ struct Branch {
       }
       return fail(ErrorKind::not_found, "no such commit");
     };
-    LOCKSTEP_TRY(const auto found, find_commits_to_take_back(texts.back(), log, read, version));
-    std::vector<std::string> subjects;
-    for (const MatrixCommit& commit : found) subjects.emplace_back(subject_of(commit.message));
-    return subjects;
+    LOCKSTEP_TRY(const Matrix matrix, parse_matrix(texts.back(), "matrix"));
+    LOCKSTEP_TRY(const BringingCommit found,
+                 find_commit_to_revert(matrix, log, read, driver_version(version)));
+    return std::string(subject_of(found.commit.message));
   }
 };
 
@@ -37,8 +36,6 @@ std::string matrix(const std::string& current, const std::string& canary) {
   return fmt::format("versions:\n  current: {{driver: \"{}\"}}\n  canary: {{driver: \"{}\"}}\n",
                      current, canary);
 }
-
-using Subjects = std::vector<std::string>;
 
 TEST(RolloutMatrix, PromotesTheCanaryThatRunsAndNothingElse) {
   const auto edit = promote_driver(seed_matrix, "matrix", "565.57.01").value();
@@ -55,53 +52,49 @@ TEST(RolloutMatrix, PromotesTheCanaryThatRunsAndNothingElse) {
             std::string::npos);
 }
 
-TEST(RolloutMatrix, TakesBackWhatBroughtTheVersion) {
+TEST(RolloutMatrix, TheCommitThatBroughtTheVersionIsReverted) {
   Branch branch;
   branch.commit(matrix("560", ""), "first");
   branch.commit(matrix("560", "570"), "canary");
   branch.commit(matrix("560", "570") + "owner: me\n", "another line");
-  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"canary"}));
-  EXPECT_EQ(branch.take_back("580").value(), Subjects{}) << "it is nowhere";
-}
-
-TEST(RolloutMatrix, APromotionIsTakenBackWithTheCanaryThatItPromoted) {
-  Branch branch;
-  branch.commit(matrix("560", ""), "first");
-  branch.commit(matrix("560", "570"), "canary");
+  EXPECT_EQ(branch.revert("570").value(), "canary");
   branch.commit(matrix("570", ""), "promotion");
-  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"promotion", "canary"}));
+  EXPECT_EQ(branch.revert("570").value(), "promotion");
 }
 
-TEST(RolloutMatrix, WhatWasTakenBackAlreadyIsLeftOut) {
+TEST(RolloutMatrix, NeitherARevertNorWhatItRevertedIsReverted) {
   Branch branch;
   branch.commit(matrix("560", ""), "first");
   branch.commit(matrix("560", "570"), "canary");
   const std::string set = branch.log.front().id;
   branch.commit(matrix("560", ""), "Revert\n\nThis reverts commit " + set + ".\n");
   branch.commit(matrix("560", "570"), "again");
-  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"again"}));
-  const std::string again = branch.log.front().id;
+  EXPECT_EQ(branch.revert("570").value(), "again");
   branch.commit(matrix("570", ""), "promotion");
-  const std::string promotion = branch.log.front().id;
-  branch.commit(matrix("560", ""), fmt::format("Revert\n\nThis reverts commit {}.\nThis reverts "
-                                               "commit {}.\n",
-                                               promotion, again));
-  EXPECT_EQ(branch.take_back("570").value(), Subjects{});
-  // Somebody takes back the taking back: it is there again, by the commit that set it.
+  // As `git revert` would do it: the canary has the version again.
+  branch.commit(matrix("560", "570"),
+                "Revert\n\nThis reverts commit " + branch.log.front().id + ".");
+  EXPECT_EQ(branch.revert("570").value(), "again")
+      << "never the revert: 570 would be current again";
+  // A user reverts the revert: 570 is current again, by the commit that promoted it.
   branch.commit(matrix("570", ""), "Revert\n\nThis reverts commit " + branch.log.front().id + ".");
-  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"promotion", "again"}));
+  EXPECT_EQ(branch.revert("570").value(), "promotion");
 }
 
-TEST(RolloutMatrix, AVersionThatWasThereFromTheBeginningCannotBeTakenBack) {
+TEST(RolloutMatrix, AVersionThatNoCommitBroughtCannotBeReverted) {
   Branch branch;
-  branch.commit("", "nothing yet");
-  branch.commit(matrix("560", "570"), "both at once");
-  EXPECT_EQ(branch.take_back("570").value(), (Subjects{"both at once"}));
-  branch.log.pop_back();
-  branch.log.front().message = "Merge\n\nThis reverts commit 1234567.";
-  const auto nothing = branch.take_back("570");
+  branch.commit(matrix("560", "570"), "Merge\n\nThis reverts commit 1234567.");
+  const auto nothing = branch.revert("570");
   ASSERT_FALSE(nothing);
   EXPECT_EQ(nothing.error().kind, ErrorKind::not_found);
+}
+
+TEST(RolloutMatrix, ARejectedDriverIsTakenOutOfBothSlots) {
+  EXPECT_EQ(take_out_driver(matrix("560", "570"), "matrix", "570").value(), matrix("560", ""));
+  EXPECT_EQ(take_out_driver(matrix("560", ""), "matrix", "570").value(), matrix("560", ""));
+  // 565 was tried before 570: the fleet goes back to what it ran, not to that.
+  EXPECT_EQ(take_out_driver(matrix("560", "565"), "matrix", "570").value(), matrix("560", ""));
+  EXPECT_EQ(take_out_driver(matrix("570", ""), "matrix", "570").error().kind, ErrorKind::conflict);
 }
 
 TEST(RolloutMatrix, TheEvidenceSaysWavesGatesBakesAndWhoApproved) {

@@ -17,10 +17,14 @@ std::string revision_id(const DriverRevision& revision) {
   return join(parts, ",");
 }
 
+bool is_of_rollout(const RecordedWave& record, const RolloutStatus& status) {
+  return record.revision == revision_id(status.to);
+}
+
 WaveIndex waves_of(const RolloutView& view) {
   WaveIndex waves;
   for (size_t i = 0; i < view.recorded.size(); ++i) {
-    if (!view.recorded[i]) continue;
+    if (!view.recorded[i] || !is_of_rollout(*view.recorded[i], view.status)) continue;
     for (const std::string& name : view.recorded[i]->nodes) waves.try_emplace(name, i);
   }
   return waves;
@@ -37,6 +41,9 @@ Progress measure_progress(const RolloutView& view) {
     ++by_state.at(static_cast<size_t>(node.state));
     if (!node.reason.empty()) ++progress.by_reason[node.reason];
     if (node.out_of_sync) ++progress.out_of_sync;
+    bool moves = node.out_of_sync || fleet::is_active(node.state);
+    if (moves && !node.skipped) ++progress.to_upgrade;
+    if (node.out_of_sync && node.skipped) ++progress.left_out;
     bool idle = node.state == State::done || node.state == State::unknown;
     if (node.out_of_sync && idle && !node.skipped) ++progress.unaware;
     auto at = waves.find(name);
@@ -122,6 +129,7 @@ std::optional<Command> Command::parse(std::string_view annotation) {
   command.verb = std::string(text_at(*json, "verb"));
   command.wave = std::string(text_at(*json, "wave"));
   command.by = std::string(text_at(*json, "by"));
+  command.force = as_bool(find(*json, "force"));
   if (auto at = parse_rfc3339(text_at(*json, "at"))) command.at = *at;
   // It is remembered in the status as a whole.
   constexpr size_t longest = 300;
@@ -133,6 +141,7 @@ std::optional<Command> Command::parse(std::string_view annotation) {
 Json Command::to_json() const {
   JsonObject json{{"verb", verb}, {"by", by}, {"at", format_rfc3339(at)}};
   if (!wave.empty()) json["wave"] = wave;
+  if (force) json["force"] = true;
   return json;
 }
 

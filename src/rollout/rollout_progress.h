@@ -25,6 +25,9 @@ struct Progress {
   std::map<std::string, int64_t> by_state;
   std::map<std::string, int64_t> by_reason;
   int64_t out_of_sync = 0;
+  // Of another revision or in flight, whatever their wave; and what a user's skip leaves out.
+  int64_t to_upgrade = 0;
+  int64_t left_out = 0;
   // Of another revision, and their label does not say so yet.
   int64_t unaware = 0;
   int64_t failed_in_open = 0;

@@ -10,7 +10,9 @@ namespace {
 TEST(Progress, CountsEveryNodeOnceInItsWave) {
   TestRollout rollout(
       5, "  waves: [{name: one, nodes: {count: 2}}, {name: rest, nodes: {rest: true}}]\n");
-  rollout.view.recorded[0] = RecordedWave{"x", {"gpu-1", "gpu-2", "gone"}};
+  rollout.view.status.to = revision("new", "580");
+  rollout.view.recorded[0] =
+      RecordedWave{revision_id(rollout.view.status.to), {"gpu-1", "gpu-2", "gone"}};
   rollout.view.status.open_waves = 1;
   rollout.set_version("new", "580");
   rollout.finish(1);
@@ -31,6 +33,20 @@ TEST(Progress, CountsEveryNodeOnceInItsWave) {
   rollout.node(2).old_failure = true;
   EXPECT_EQ(measure_progress(rollout.view).waves[0].pending, 1);
   EXPECT_EQ(measure_progress(rollout.view).failed_in_open, 0);
+}
+
+// Of a rollout to 580, or to 570 long ago: who was in a wave of the second says nothing now.
+TEST(Progress, ARecordOfAnotherRolloutPutsNoNodeIntoAWave) {
+  TestRollout rollout(
+      3, "  waves: [{name: one, nodes: {count: 1}}, {name: rest, nodes: {rest: true}}]\n");
+  rollout.view.status.to = revision("new", "580");
+  rollout.view.recorded[0] = RecordedWave{revision_id(revision("old", "570")), {"gpu-1"}};
+  EXPECT_TRUE(waves_of(rollout.view).empty());
+  rollout.view.recorded[0]->revision = revision_id(rollout.view.status.to);
+  EXPECT_EQ(waves_of(rollout.view).at("gpu-1"), 0U);
+  // During a rollback these are the waves that return.
+  rollout.view.status.open_for = revision("old", "570");
+  EXPECT_EQ(waves_of(rollout.view).at("gpu-1"), 0U);
 }
 
 TEST(Progress, NamesAFew) {

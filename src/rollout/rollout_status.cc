@@ -97,6 +97,7 @@ Json wave_to_json(const WaveStatus& wave, size_t most, bool with_gates) {
                   {"done", wave.done},
                   {"failed", wave.failed},
                   {"verdict", to_string(wave.verdict)}};
+  if (wave.pending > 0) json["pending"] = wave.pending;
   put(json, "verdictText", wave.verdict_text, most);
   put(json, "opened", wave.opened);
   put(json, "bakeBegan", wave.bake_began);
@@ -122,6 +123,7 @@ WaveStatus read_wave(const Json& json) {
   wave.nodes = as_integer(find(json, "nodes"));
   wave.done = as_integer(find(json, "done"));
   wave.failed = as_integer(find(json, "failed"));
+  wave.pending = as_integer(find(json, "pending"));
   wave.verdict = outcome_of(text_at(json, "verdict"));
   wave.verdict_text = string_at(json, "verdictText");
   wave.opened = time_at(json, "opened");

@@ -63,6 +63,7 @@ struct WaveStatus {
   int64_t nodes = 0;
   int64_t done = 0;
   int64_t failed = 0;
+  int64_t pending = 0;  // not upgraded, failed or skipped
   Time opened;
   Time bake_began;
   // Nothing passes on but Passed: by itself, or by a person who took it upon themselves.

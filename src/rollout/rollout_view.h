@@ -42,13 +42,18 @@ struct RecordedWave {
 // One text for a set of revisions.
 std::string revision_id(const DriverRevision& revision);
 
+// The record is of the rollout that `status` tells of. During a rollback these are the waves of the
+// version that is rolled back; records of an earlier rollout say nothing.
+bool is_of_rollout(const RecordedWave& record, const RolloutStatus& status);
+
 // What a person asks for: lockstep.dev/command on the rollout.
 struct Command {
-  std::string verb;  // "promote", "abort", "retry", "rollback"
+  std::string verb;  // "promote", "abort", "retry", "rollback"; see command_rules.h
   std::string wave;  // of promote: which one is meant; empty: the current one
   std::string by;
   Time at;
-  std::string text;  // as it was written, or its digest: what tells one command from the next
+  std::string text;    // as it was written, or its digest: what tells one command from the next
+  bool force = false;  // of promote: ends a bake
 
   static std::optional<Command> parse(std::string_view annotation);
   Json to_json() const;

@@ -174,18 +174,22 @@ bool RollbackEndsBack::has_newest_driver(const std::string& node) const {
 void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
                                      const rollout::RolloutStatus& status) {
   Cluster& cluster = truth().cluster();
-  const auto waves = recorded_waves(object->key().name, status.waves.size(), cluster.backend.store);
+  const auto waves = recorded_waves(object, status.waves.size(), cluster.backend.store);
   const fleet::Keys keys;
   for (const std::string& name : cluster.kubelets().node_names()) {
     auto wave = waves.find(name);
     bool was_open = wave != waves.end() && wave->second < status.waves.size() &&
                     status.waves[wave->second].opened.is_set();
-    if (!was_open || !cluster.kubelets().is_there(name)) continue;
+    if (!cluster.kubelets().is_there(name)) continue;
+    const PodTruth* pod = truth().driver_pod(name);
+    if (pod != nullptr && !status.to.revisions.contains(daemon_set_of(*pod->object))) continue;
     Document node = cluster.get(resource::nodes, {"", name});
-    // Whom a person leaves out stays as they are.
+    // A node that a user skips stays as it is.
     if (!node || text_at(*node, "metadata", "labels", keys.skip) == "true") continue;
     const Machine& machine = cluster.kubelets().machine(name);
     if (machine.loaded() && machine.version() == status.from.version) continue;
+    // Outside the waves no driver is required, and none but the previous version is allowed.
+    if (!machine.loaded() && !was_open) continue;
     // It was there, and the machine starts anew: what it will load is what it had.
     if (!machine.loaded() && has_newest_driver(name)) continue;
     accuse(fmt::format("rollout {} is rolled back to {}, and {} runs {}", object->key().name,

@@ -44,8 +44,8 @@ class NoPassWithoutUpgradedNode : public Invariant {
   std::map<std::string, Duration> deleted_;  // nodes
 };
 
-// A rollback ends with every node of the waves that were open on the version before, or it is held,
-// and says why.
+// A rollback ends when no node of the pool runs another version than the previous one, in whichever
+// wave it is or in none, or it is held, and says why.
 class RollbackEndsBack : public Invariant {
  public:
   using Invariant::Invariant;

@@ -56,25 +56,22 @@ Result<std::string> MemoryMatrix::take_back(const controller::MatrixCommit& comm
                                             const std::string& text) {
   const std::string& path = commit.place.path;
   auto read = [&](const rollout::MatrixCommit& each) { return texts_of(each.id, path); };
-  LOCKSTEP_TRY(const auto found,
-               rollout::find_commits_to_take_back(text, log(), read, commit.version));
-  if (found.empty()) return std::string(controller::no_commit);
-  // One after the other, on a copy: either all or none.
-  std::string now = text;
-  std::vector<rollout::TakenBack> taken_back;
-  for (const rollout::MatrixCommit& each : found) {
-    LOCKSTEP_TRY(const rollout::MatrixTexts texts, texts_of(each.id, path));
-    if (texts.after != now) {
-      return failf(ErrorKind::conflict, "{} was changed since {}", path, each.id);
-    }
-    now = texts.before;
-    taken_back.push_back({each.id, std::string(rollout::subject_of(each.message))});
-  }
   LOCKSTEP_TRY(const rollout::Matrix before, rollout::parse_matrix(text, path));
-  LOCKSTEP_TRY(const rollout::Matrix after, rollout::parse_matrix(now, path));
+  const rollout::KeyVersion rejected = rollout::driver_version(commit.version);
+  if (!rejected.is_in(before)) return std::string(controller::no_commit);
+  LOCKSTEP_TRY(const rollout::BringingCommit target,
+               rollout::find_commit_to_revert(before, log(), read, rejected));
+  LOCKSTEP_TRY(const rollout::MatrixTexts texts, texts_of(target.commit.id, path));
+  if (texts.after != text) {
+    return failf(ErrorKind::conflict, "{} was changed since {}", path, target.commit.id);
+  }
+  LOCKSTEP_TRY(std::string text_after,
+               rollout::take_out_driver(texts.before, path, commit.version));
+  LOCKSTEP_TRY(const rollout::Matrix after, rollout::parse_matrix(text_after, path));
   return repository_.commit(
-      {{path, now}}, rollout::revert_message(taken_back, rollout::changes_between(before, after),
-                                             commit.evidence));
+      {{path, std::move(text_after)}},
+      rollout::revert_message(target.commit.id, rollout::subject_of(target.commit.message),
+                              rollout::changes_between(before, after), commit.evidence));
 }
 
 Result<std::string> MemoryMatrix::commit_now(const controller::MatrixCommit& commit) {

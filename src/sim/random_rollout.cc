@@ -108,15 +108,15 @@ class RolloutDrawer {
   }
 
   void draw_people() {
-    static constexpr std::array<std::string_view, 4> verbs = {"promote", "retry", "rollback",
-                                                              "abort"};
+    static constexpr std::array<std::string_view, 5> verbs = {"promote", "retry", "rollback",
+                                                              "abort", "promote --force"};
     // What is appended below stands behind what the base drew for its end.
     Duration end = scenario_.steps.empty() ? Duration() : scenario_.steps.back().at;
     auto when = [&] { return seconds(number(static_cast<int>(in_seconds(end)))); };
     std::vector<Interference> steps;
     for (int i = number(4); i > 0; --i) {
       steps.push_back(
-          at(when(), "rollout", Json(verbs[static_cast<size_t>(number(chance(0.7) ? 2 : 4))])));
+          at(when(), "rollout", Json(verbs[static_cast<size_t>(number(chance(0.7) ? 2 : 5))])));
     }
     if (chance(0.15)) steps.push_back(at(when(), "setRollout", JsonObject{{"paused", true}}));
     for (auto& step : steps) scenario_.steps.push_back(std::move(step));
@@ -135,6 +135,14 @@ class RolloutDrawer {
         step.rest = true;
         scenario_.steps.push_back(std::move(step));
       }
+    }
+    // It has ended, and the version turns out to be bad: by a command, or set back by hand.
+    if (chance(0.3)) {
+      bool by_hand = chance(0.4);
+      Interference step = by_hand ? at(end, "setVersion", Json(scenario_.fleet.driver_version))
+                                  : at(end, "rollout", Json("rollback"));
+      step.rest = true;
+      scenario_.steps.push_back(std::move(step));
     }
     bool can_end = scenario_.expect.done == "all";
     scenario_.expect = {};

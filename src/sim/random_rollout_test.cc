@@ -49,6 +49,9 @@ TEST(RandomRollout, HasAllThatARolloutCanHave) {
       if (step.action == "rollout") seen.emplace(as_text(&step.value));
       if (step.action == "setRollout" && as_bool(find(step.value, "paused"))) seen.emplace("pause");
     }
+    const Interference& last = scenario.steps.back();
+    if (as_text(&last.value) == "rollback") seen.emplace("rollback after the end");
+    if (last.action == "setVersion") seen.emplace("previous version after the end");
     for (const auto& [whom, machine] : scenario.machines) {
       if (!machine.gate_fails.empty()) seen.emplace("a gate that fails");
     }
@@ -56,7 +59,9 @@ TEST(RandomRollout, HasAllThatARolloutCanHave) {
   EXPECT_EQ(seen, (std::set<std::string>{"gates", "bake", "approval", "Hold", "percent", "count",
                                          "maxParallelUpgrades", "\"training\"", "waves of its own",
                                          "no health", "promote", "retry", "rollback", "abort",
-                                         "pause", "a gate that fails"}));
+                                         "pause", "a gate that fails", "promote --force",
+                                         "rollback after the end",
+                                         "previous version after the end"}));
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ constexpr auto names = std::to_array<std::string_view>({
     "Orphan",
     "OutOfSync",
     "OutsideWindow",
+    "Override",
     "ParallelLimit",
     "Passed",
     "Paused",

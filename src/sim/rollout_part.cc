@@ -7,9 +7,9 @@
 #include "data/yaml.h"
 #include "deploy/chart.h"
 #include "fleet/keys.h"
+#include "rollout/command_rules.h"
 #include "rollout/matrix_edit.h"
 #include "rollout/matrix_message.h"
-#include "rollout/rollout_view.h"
 #include "sim/writer.h"
 
 namespace lockstep::sim {
@@ -138,12 +138,14 @@ bool RolloutPart::at_rest() const {
 
 Result<void> RolloutPart::command(const std::string& verb) {
   rollout::Command command;
-  command.verb = verb;
+  constexpr std::string_view forced = " --force";
+  command.force = verb.ends_with(forced);
+  command.verb = command.force ? verb.substr(0, verb.size() - forced.size()) : verb;
   command.by = "ops";
   command.at = cluster_.loop.now() + nanoseconds(++commands_);
-  Json patch = JsonObject{
-      {"metadata", JsonObject{{"annotations", JsonObject{{rollout::command_annotation,
-                                                          print_json(command.to_json())}}}}}};
+  Document object = cluster_.get(fleet::driver_rollouts, {"", std::string(rollout_name)});
+  if (!object) return fail(ErrorKind::not_found, "there is no rollout");
+  Json patch = rollout::patch_of(command, rollout::read_rollout_spec(*object));
   LOCKSTEP_TRY(Document written,
                cluster_.call(merge_patch(fleet::driver_rollouts, {"", std::string(rollout_name)},
                                          std::move(patch))));

@@ -33,7 +33,7 @@ class RolloutPart {
   const rollout::RolloutStatus& status() const;
   // It waits for nothing but people.
   bool at_rest() const;
-  // "promote", "abort", …
+  // "promote", "promote --force", "abort", …
   Result<void> command(const std::string& verb);
   Result<void> change_spec(const Json& patch);
   // The version comes from a matrix in Git, over a GitOps tool.

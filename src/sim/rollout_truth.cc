@@ -18,12 +18,28 @@ bool speaks_of(const Json& status, std::string_view which, const std::string& se
   return revisions != nullptr && !revision.empty() && text_at(*revisions, set) == revision;
 }
 
-std::string_view recorded_nodes(const std::string& rollout, size_t wave,
+// The version that is rolled out or back, as its waves were written down for it: "set=revision,…".
+std::string version_of_waves(const apiserver::StoredPtr& rollout) {
+  std::string text;
+  const Json* revisions = find(rollout->json(), "status", "to", "revisions");
+  if (revisions == nullptr) return text;
+  for (const auto& [set, hash] : revisions->get_object()) {
+    if (!text.empty()) text += ',';
+    text += fmt::format("{}={}", std::string_view(set), as_text(&hash));
+  }
+  return text;
+}
+
+// What was written down for an earlier version's waves says nothing of this one's.
+std::string_view recorded_nodes(const apiserver::StoredPtr& rollout, size_t wave,
                                 const apiserver::Store& store) {
-  auto map =
-      store.shelf("configmaps").find({"lockstep-system", controller::wave_name(rollout, wave)});
+  auto map = store.shelf("configmaps")
+                 .find({"lockstep-system", controller::wave_name(rollout->key().name, wave)});
+  if (!map) return {};
+  const bool is_of_it = text_at(map->json(), "metadata", "annotations", "lockstep.dev/revision") ==
+                        version_of_waves(rollout);
   // The store holds it.
-  return map ? text_at(map->json(), "data", "nodes") : std::string_view();
+  return is_of_it ? text_at(map->json(), "data", "nodes") : std::string_view();
 }
 
 bool has_line(std::string_view text, std::string_view line) {
@@ -36,8 +52,8 @@ bool has_line(std::string_view text, std::string_view line) {
 
 // The wave for which the node was written down; whoever was for none is in the last. Asked for each
 // of a thousand nodes that wait.
-size_t recorded_wave(const std::string& rollout, size_t waves, const apiserver::Store& store,
-                     const std::string& node) {
+size_t recorded_wave(const apiserver::StoredPtr& rollout, size_t waves,
+                     const apiserver::Store& store, const std::string& node) {
   size_t wave = 0;
   while (wave + 1 < waves && !has_line(recorded_nodes(rollout, wave, store), node)) ++wave;
   return wave;
@@ -59,15 +75,14 @@ std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const 
     return held("the waves are open for another version");
   }
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
-  const auto wave =
-      static_cast<int64_t>(recorded_wave(rollout->key().name, spec.waves.size(), store, node));
+  const auto wave = static_cast<int64_t>(recorded_wave(rollout, spec.waves.size(), store, node));
   if (wave < as_integer(find(status, "openWaves"))) return std::nullopt;
   return held(fmt::format("its wave ({}) is not open", wave + 1));
 }
 
 }  // namespace
 
-std::map<std::string, size_t> recorded_waves(const std::string& rollout, size_t waves,
+std::map<std::string, size_t> recorded_waves(const apiserver::StoredPtr& rollout, size_t waves,
                                              const apiserver::Store& store) {
   std::map<std::string, size_t> recorded;
   for (size_t i = 0; i < waves; ++i) {
@@ -90,6 +105,8 @@ std::optional<TrueHold> true_hold(const apiserver::StoredPtr& rollout,
   if (as_bool(find(rollout->json(), "spec", "paused"))) {
     return TrueHold{"RolloutPaused", "the rollout is paused"};
   }
+  // A rollback waits for no window.
+  if (text_at(rollout->json(), "status", "phase") == "RollingBack") return std::nullopt;
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
   if (rollout::look_at_windows(spec.windows, rollout_time_zones(), now).open) return std::nullopt;
   return TrueHold{"OutsideWindow", "no window is open"};

@@ -25,7 +25,7 @@ std::optional<TrueHold> true_hold(const apiserver::StoredPtr& rollout,
                                   const std::string& set, const std::string& revision, Time now);
 
 // Which wave each node was written down for, from 0 on.
-std::map<std::string, size_t> recorded_waves(const std::string& rollout, size_t waves,
+std::map<std::string, size_t> recorded_waves(const apiserver::StoredPtr& rollout, size_t waves,
                                              const apiserver::Store& store);
 
 // "namespace/name" of the DaemonSet that made the pod.

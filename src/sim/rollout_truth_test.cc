@@ -1,5 +1,6 @@
 #include "sim/rollout_truth.h"
 
+#include "controller/rollout_watch.h"
 #include "sim/invariant_test_util.h"
 #include "sim/rollout_part.h"
 
@@ -51,6 +52,39 @@ TEST_F(RolloutTruthTest, AnOpenWaveIsHeldByAPause) {
   EXPECT_EQ(hold_of("newer"), "WaveNotOpen");
   ASSERT_TRUE(part->change_spec(JsonObject{{"paused", true}}));
   EXPECT_EQ(hold_of("new"), "RolloutPaused");
+}
+
+TEST_F(RolloutTruthTest, WindowsHoldNoRollback) {
+  Json windows = JsonArray{JsonObject{{"from", "00:00"}, {"to", "00:01"}}};
+  for (const char* phase : {"Upgrading", "RollingBack"}) {
+    start_rollout(JsonObject{{"driver", driver}, {"waves", one_wave}, {"windows", windows}},
+                  JsonObject{{"phase", phase},
+                             {"openWaves", 1},
+                             {"openFor", JsonObject{{"revisions", JsonObject{{set, "new"}}}}}});
+    EXPECT_EQ(hold_of("new"), std::string(phase) == "Upgrading" ? "OutsideWindow" : "");
+  }
+}
+
+TEST_F(RolloutTruthTest, OnlyTheWavesOfThisVersionCount) {
+  const Json two_waves =
+      JsonArray{JsonObject{{"name", "canary"}, {"nodes", JsonObject{{"count", 1}}}},
+                JsonObject{{"name", "rest"}, {"nodes", JsonObject{{"rest", true}}}}};
+  Json revisions = JsonObject{{"revisions", JsonObject{{set, "new"}}}};
+  start_rollout(
+      JsonObject{{"driver", driver}, {"waves", two_waves}},
+      JsonObject{
+          {"phase", "Upgrading"}, {"openWaves", 1}, {"to", revisions}, {"openFor", revisions}});
+  ObjectKey key{"lockstep-system", controller::wave_name(std::string(rollout_name), 0)};
+  auto write = [&](const std::string& revision, bool exists) {
+    Json map =
+        controller::wave_to_json(key, std::string(rollout_name), 0, {revision, {"gpu-1"}}, "");
+    return act(exists ? kube::update(resource::config_maps, key, std::move(map))
+                      : kube::create(resource::config_maps, key.ns, std::move(map)));
+  };
+  EXPECT_EQ(write(std::string(set) + "=older", false), 201);
+  EXPECT_EQ(hold_of("new"), "WaveNotOpen");
+  EXPECT_EQ(write(std::string(set) + "=new", true), 200);
+  EXPECT_EQ(hold_of("new"), "");
 }
 
 TEST_F(RolloutTruthTest, NamesTheDaemonSetOfAPod) {

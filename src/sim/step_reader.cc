@@ -134,7 +134,8 @@ constexpr std::array<Action, 46> known_actions = {{
 }};
 
 // As decide_rollout() obeys them.
-const std::vector<std::string> commands = {"abort", "promote", "retry", "rollback"};
+const std::vector<std::string> commands = {"abort", "promote", "promote --force", "retry",
+                                           "rollback"};
 
 void read_action(StrictReader& reader, const std::string& key, const Action& action,
                  Interference& step, bool has_nodes) {

@@ -183,7 +183,7 @@ TEST(MatrixCommand, SetCommitsOneLineAndRefusesWhatDoesNotGoTogether) {
   EXPECT_EQ(folder.count(), "3\n");
 }
 
-TEST(MatrixCommand, RevertTakesBackTheCommitThatBroughtTheVersion) {
+TEST(MatrixCommand, ARevertTakesTheVersionOutOfBothSlotsInOneCommit) {
   const MatrixFolder folder;
   ASSERT_EQ(folder.matrix({"promote"}).exit_code, 0);
   folder.sh(
@@ -191,7 +191,11 @@ TEST(MatrixCommand, RevertTakesBackTheCommitThatBroughtTheVersion) {
       "git reset -q --hard HEAD~2");
   const ProcessOutput run = folder.matrix({"revert", "--reason", "XID 79 on the canary"});
   EXPECT_EQ(run.exit_code, 0) << run.error;
-  EXPECT_EQ(folder.committed(), first_matrix);
+  // The manifest follows the canary: with 570 left there, nothing would change on the fleet.
+  const std::string reverted = folder.committed();
+  EXPECT_TRUE(has(reverted, "driver: \"560.35.03\"  # since January")) << reverted;
+  EXPECT_FALSE(has(reverted, "570.172.08")) << reverted;
+  EXPECT_FALSE(has(reverted, "testing")) << reverted;
   EXPECT_EQ(folder.sh("git -C remote.git cat-file blob main:README"), "later\n");
   EXPECT_EQ(folder.count(), "4\n") << "no history is rewritten";
   const std::string message = folder.sh("git -C remote.git log -1 --format=%B main");
@@ -202,8 +206,29 @@ TEST(MatrixCommand, RevertTakesBackTheCommitThatBroughtTheVersion) {
   const ProcessOutput again = folder.matrix({"revert"});
   EXPECT_EQ(again.exit_code, 1);
   EXPECT_TRUE(has(again.error, "is a revert already")) << again.error;
+  // It must never be current again by a revert.
+  const ProcessOutput named = folder.matrix({"revert", "--version", "570.172.08"});
+  EXPECT_EQ(named.exit_code, 3) << named.output;
+  EXPECT_TRUE(has(named.error, "neither current nor canary has 570.172.08")) << named.error;
+  EXPECT_EQ(folder.committed(), reverted);
   const ProcessOutput absent = folder.matrix({"revert", "--version", "999.1"});
   EXPECT_EQ(absent.exit_code, 3) << absent.error;
+  folder.expect_untouched();
+}
+
+// As a plain `git revert` of a promotion leaves it: the rejected version is in the canary again.
+TEST(MatrixCommand, ARevertByVersionTakesItOutOfTheCanaryThatARevertByHandRestored) {
+  const MatrixFolder folder;
+  ASSERT_EQ(folder.matrix({"set", "driver=575.57.08"}).exit_code, 0);
+  ASSERT_EQ(folder.matrix({"promote", "--skip-check"}).exit_code, 0);
+  folder.sh(
+      "cd work; git pull -q; git revert --no-edit HEAD >/dev/null; git push -q;"
+      "git reset -q --hard HEAD~3");
+  ASSERT_TRUE(has(folder.committed(), "driver: \"575.57.08\""));
+  const ProcessOutput run = folder.matrix({"revert", "--version", "575.57.08"});
+  EXPECT_EQ(run.exit_code, 0) << run.error;
+  EXPECT_FALSE(has(folder.committed(), "575.57.08")) << folder.committed();
+  EXPECT_TRUE(has(folder.committed(), "driver: \"560.35.03\"  # since January"));
   folder.expect_untouched();
 }
 

@@ -102,6 +102,22 @@ TEST_F(Rollouts, FromTheFileToTheLastWaveWithAnApprovalInBetween) {
   EXPECT_TRUE(says(history, "Approved: wave canary approved by"));
   EXPECT_TRUE(says(history, "every wave has passed: 580.126.20"));
   EXPECT_EQ(lockstep("why nobody").exit_code, 3);
+
+  // What would be ignored fails and names what works.
+  ProcessOutput refused = lockstep("rollout promote driver");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(says(refused, "Next: lockstep rollout rollback | pause driver"));
+  EXPECT_EQ(lockstep("rollout resume driver").exit_code, 1);
+  EXPECT_EQ(lockstep("unskip gpu-1").exit_code, 1);
+  EXPECT_EQ(lockstep("skip gpu-1").exit_code, 0);
+  EXPECT_EQ(lockstep("skip gpu-1").exit_code, 1) << "it is skipped already";
+  EXPECT_EQ(lockstep("unskip gpu-1").exit_code, 0);
+  // docs/ROLLBACK.md as printed, after Complete: a pause, and then the rollback ends it.
+  EXPECT_TRUE(says(lockstep("rollout pause"), "is paused"));
+  EXPECT_TRUE(says(lockstep("rollout rollback"), "its pause has ended"));
+  ASSERT_TRUE(cluster.wait([&] { return phase() == "RolledBack"; })) << phase();
+  EXPECT_TRUE(cluster.is_everyone("upgrade-done", "580.105.08"));
+  EXPECT_EQ(lockstep("rollout rollback driver").exit_code, 1);
 }
 
 // Of the way back: a step of the matrix that leads only forward is said before anything begins.
