@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rollout/rollout_view.h"
+#include "sim/driver_image.h"
 #include "sim/rollout_truth.h"
 
 namespace lockstep::sim {
@@ -111,7 +112,7 @@ void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
     // Whom a person leaves out stays as they are.
     if (!node || text_at(*node, "metadata", "labels", keys.skip) == "true") continue;
     const Machine& machine = cluster.kubelets().machine(name);
-    if (machine.loaded() && machine.version() == status.from.version) continue;
+    if (machine.loaded() && machine.version() == loaded_version(status.from.version)) continue;
     // It was there, and the machine starts anew: what it will load is what it had.
     if (!machine.loaded() && has_newest_driver(name)) continue;
     accuse(fmt::format("rollout {} is rolled back to {}, and {} runs {}", object->key().name,
