@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "rollout/baseline.h"
 #include "rollout/membership.h"
+#include "rollout/restoring.h"
 #include "rollout/rollout_matrix.h"
 #include "rollout/rollout_progress.h"
 #include "upgrade/pod_names.h"
@@ -30,6 +31,10 @@ class Look {
     next_.generation = view.generation;
     next_.waves.resize(view.spec.waves.size());
     for (size_t i = 0; i < next_.waves.size(); ++i) next_.waves[i].name = view.spec.waves[i].name;
+    // Known a moment later, where the object's watch is behind.
+    if (view.target.fields && !next_.to.fields && view.target.same_as(next_.to)) {
+      next_.to.fields = view.target.fields;
+    }
     progress_ = measure_progress(view);
     take_counts();
   }
@@ -55,6 +60,7 @@ class Look {
       default:
         break;
     }
+    if (is_held_as_rejected()) return decide_rejected();
     if (!view_.target.same_as(next_.open_for)) return on_new_target();
     switch (phase()) {
       case Phase::upgrading:
@@ -81,6 +87,8 @@ class Look {
   const WaveSpec& wave_spec() const {
     return view_.spec.waves[std::min(current(), view_.spec.waves.size() - 1)];
   }
+
+  int64_t all_waves() const { return static_cast<int64_t>(next_.waves.size()); }
 
   void take_counts() {
     next_.total = static_cast<int64_t>(view_.nodes.size());
@@ -125,25 +133,52 @@ class Look {
     return enter(Phase::held, std::move(reason), std::move(by));
   }
 
-  std::string obstacle_on_the_way_back() const {
-    if (!next_.from.is_set()) return "the driver before is not known";
-    if (!view_.no_way_back.empty()) return view_.no_way_back;
-    // The version is all that we set.
-    const std::string& version = next_.from.version;
-    if (version.empty() || version != next_.to.version || next_.from.same_as(next_.to)) return {};
-    return fmt::format("the version was {} before, too; take back what else was changed", version);
-  }
-
   RolloutDecision go_back(Reason reason, std::string by = {}) {
-    if (std::string obstacle = obstacle_on_the_way_back(); !obstacle.empty()) {
+    if (is_held_as_rejected()) {
+      next_.from = next_.stable;
+      next_.to = view_.target;
+      if (next_.open_waves == 0) next_.open_waves = all_waves();
+    }
+    // A user who has set the version before by hand rejects nothing, and needs nothing restored.
+    const bool is_set_back = view_.target.same_as(next_.from);
+    std::string obstacle = is_set_back ? "" : obstacle_to_rollback(view_, next_);
+    if (!obstacle.empty()) {
       return enter_held(
-          {"NoWayBack", fmt::format("{}; it cannot go back: {}", reason.text, obstacle), ""},
+          {std::string(rollback_unavailable),
+           fmt::format("{}. It cannot be rolled back: {}", reason.text, obstacle), ""},
           std::move(by));
     }
+    if (!is_set_back) reject(next_, next_.to, now_, reason.name);
     next_.closed = true;
     next_.revert_commit.clear();
-    next_.waves_to_return = next_.open_waves;
+    next_.restored = false;
+    next_.open_for = next_.to;
+    next_.waves_to_return = std::max(next_.open_waves, next_.waves_to_return);
     return enter(Phase::rolling_back, std::move(reason), std::move(by));
+  }
+
+  bool is_held_as_rejected() const {
+    return phase() == Phase::held && view_.status.reason == rejected_version;
+  }
+
+  // A tool sets again what was rolled back: nodes keep what they run until a user decides.
+  RolloutDecision decide_rejected() {
+    if (const RejectedDriver* rejected = rejection_of(next_, view_.target)) {
+      return rest(rejection_reason(*rejected, next_, view_.name));
+    }
+    if (!view_.target.is_same_driver(next_.stable)) return start();
+    // Whatever got it meanwhile returns, wave by wave.
+    next_.waves_to_return = std::max(next_.waves_to_return, next_.open_waves);
+    if (progress_.out_of_sync > 0 && next_.waves_to_return == 0) {
+      next_.waves_to_return = all_waves();
+    }
+    next_.from = next_.stable;
+    return enter(Phase::rolling_back,
+                 {"Reverted", fmt::format("{} is set again", view_.target.version), ""});
+  }
+
+  RolloutDecision hold_rejected(const RejectedDriver& rejected) {
+    return enter_held(rejection_reason(rejected, next_, view_.name));
   }
 
   RolloutDecision fail_wave(Reason reason) {
@@ -192,6 +227,7 @@ class Look {
 
   RolloutDecision retry(const Command& command, const auto& ignored) {
     if (phase() != Phase::held) return ignored("only what is held is tried again");
+    if (is_held_as_rejected()) return allow_rejected(command);
     const auto& failed = progress_.waves[current()].failed_nodes;
     if (!failed.empty()) {
       return {RetryNodes{failed}, {"Retry", "failed nodes are sent back into the line", ""}, {}};
@@ -208,10 +244,24 @@ class Look {
                  {"Retry", fmt::format("{} tries again", command.by), ""}, command.by);
   }
 
+  // It begins as any version does, at the first wave.
+  RolloutDecision allow_rejected(const Command& command) {
+    next_.last_command = command.text;
+    next_.open_waves = next_.waves_to_return = 0;
+    allow(next_, view_.target);
+    return enter(
+        Phase::pending,
+        {"Retry",
+         fmt::format("{} allows {} again, which was rolled back", command.by, view_.target.version),
+         ""},
+        command.by);
+  }
+
   RolloutDecision promote(const Command& command, const auto& ignored) {
     if (phase() != Phase::held && phase() != Phase::awaiting_approval) {
       return ignored("nothing waits for an approval");
     }
+    if (is_held_as_rejected()) return ignored("the version was rolled back: retry allows it again");
     if (!command.wave.empty() && command.wave != wave().name) {
       return ignored(fmt::format("the wave is {}, not {}", wave().name, command.wave));
     }
@@ -246,7 +296,7 @@ class Look {
       }
     }
     if (next_.stable.is_set() && view_.target.same_as(next_.stable)) {
-      next_.stable = view_.target;
+      record_stable(view_.target, next_);
       bool was_about_to_begin = next_.reason == taking_baseline;
       if (phase() != Phase::pending && !was_about_to_begin) {
         return rest({next_.reason, next_.message, ""});
@@ -256,13 +306,12 @@ class Look {
            fmt::format("every node is to run {}: waits for another version", view_.target.version),
            ""});
     }
-    if (!next_.stable.is_set() && view_.spec.on_failure == OnFailure::roll_back) {
-      return rest({"NoWayBack",
-                   "the driver before this one is not known, and onFailure is RollBack",
-                   "create the rollout before the version changes, or set onFailure: Hold"});
+    if (const RejectedDriver* rejected = rejection_of(next_, view_.target)) {
+      next_.open_waves = next_.waves_to_return = 0;
+      return hold_rejected(*rejected);
     }
-    if (view_.spec.on_failure == OnFailure::roll_back && !view_.no_way_back.empty()) {
-      return rest({"NoWayBack", view_.no_way_back, "set onFailure: Hold to go without it"});
+    if (view_.spec.on_failure == OnFailure::roll_back) {
+      if (auto obstacle = obstacle_to_start(view_, next_)) return rest(std::move(*obstacle));
     }
     if (view_.spec.on_failure == OnFailure::roll_back && view_.spec.matrix) {
       if (auto waits = check_matrix()) return std::move(*waits);
@@ -279,7 +328,9 @@ class Look {
                              {}};
     }
     if (outcome->error.empty()) return std::nullopt;
-    return rest({"NoWayBack", outcome->error, "set onFailure: Hold to go without it"}, minutes(1));
+    return rest(
+        {std::string(rollback_unavailable), outcome->error, "set onFailure: Hold to go without it"},
+        minutes(1));
   }
 
   RolloutDecision start() {
@@ -293,6 +344,7 @@ class Look {
     next_.started = now_;
     next_.promote_commit.clear();
     next_.revert_commit.clear();
+    next_.restored = false;
     next_.waves_to_return = 0;
     for (WaveStatus& each : next_.waves) {
       std::string name = each.name;
@@ -368,7 +420,10 @@ class Look {
 
   RolloutDecision on_new_target() {
     if (view_.target.same_as(next_.from)) {
-      return go_back({"VersionTakenBack", "the version before was set again", ""});
+      return go_back({std::string(set_back_by_hand), "the version before was set again", ""});
+    }
+    if (const RejectedDriver* rejected = rejection_of(next_, view_.target)) {
+      return hold_rejected(*rejected);
     }
     next_.history.push_back({now_, phase(), "", "VersionChanged",
                              fmt::format("{} instead of {}: from the first wave on",
@@ -468,6 +523,7 @@ class Look {
     if (view_.spec.matrix && is_due && next_.promote_commit.empty()) return promote_in_git();
     if (current() + 1 < view_.spec.waves.size()) return open(current() + 1);
     next_.stable = next_.to;
+    allow(next_, next_.to);
     return enter(Phase::complete,
                  {"Complete", fmt::format("every wave has passed: {}", next_.to.version), ""});
   }
@@ -531,6 +587,24 @@ class Look {
         {"Reverted", fmt::format("commit {} takes {} back", outcome.commit, next_.to.version), ""});
   }
 
+  RolloutDecision restore_object() {
+    using Kind = RestoreStep::Kind;
+    RestoreStep step = next_restore_step(view_, next_);
+    switch (step.kind) {
+      case Kind::restored:
+        next_.restored = true;
+        return enter(Phase::rolling_back, std::move(step.reason));
+      case Kind::unavailable:
+      case Kind::rejected:
+        return enter_held(std::move(step.reason));
+      case Kind::wait:
+        return rest(std::move(step.reason), minutes(1));
+      case Kind::write:
+        break;
+    }
+    return {Revert{next_.to, next_.from}, std::move(step.reason), minutes(1)};
+  }
+
   RolloutDecision decide_rolling_back() {
     // Noted even when the cluster was faster.
     const GitOutcome* outcome = outcome_of_git(GitStep::take_back);
@@ -538,14 +612,10 @@ class Look {
       return note_revert(*outcome);
     }
     bool is_bad_still = view_.target.same_as(next_.to) && !next_.open_for.same_as(next_.from);
-    if (is_bad_still && view_.spec.matrix) return take_back_in_git();
-    if (is_bad_still) {
-      return {Revert{next_.to, next_.from},
-              {"Reverting", fmt::format("the driver goes back to {}", next_.from.version), ""},
-              minutes(1)};
-    }
-    bool is_back = view_.target.same_as(next_.from) || view_.target.version == next_.from.version;
-    if (!is_back) return on_new_target();
+    bool is_wanted_again = view_.status.reason == set_back_by_hand;
+    if (is_bad_still && is_wanted_again) return on_new_target();
+    if (is_bad_still) return view_.spec.matrix ? take_back_in_git() : restore_object();
+    if (!view_.target.is_same_driver(next_.from)) return on_new_target();
     if (!view_.target.same_as(next_.open_for) || next_.closed) {
       next_.open_for = view_.target;
       next_.open_waves = std::min<int64_t>(1, next_.waves_to_return);
@@ -585,6 +655,7 @@ class Look {
 
   RolloutDecision returned() {
     next_.stable = view_.target;
+    if (next_.from.fields) next_.stable.fields = next_.from.fields;
     next_.waves_to_return = 0;
     next_.open_waves = 0;
     return enter(Phase::rolled_back,

@@ -14,11 +14,12 @@ namespace {
 class RolloutDrawer {
  public:
   RolloutDrawer(Scenario scenario, uint64_t seed)
-      : scenario_(std::move(scenario)), random_(seed * 29 + 5) {}
+      : scenario_(std::move(scenario)), random_(seed * 29 + 5), images_random_(seed * 29 + 6) {}
 
   Scenario draw() {
     scenario_.name += "-rollout";
     draw_rollout();
+    draw_images();
     draw_people();
     add_the_end();
     return std::move(scenario_);
@@ -56,6 +57,20 @@ class RolloutDrawer {
     }
     waves.push_back(draw_wave("rest", JsonObject{{"rest", true}}));
     return waves;
+  }
+
+  // By lots of its own: what a seed has been so far, it stays.
+  void draw_images() {
+    auto below = [&](uint64_t most) { return images_random_.below(most); };
+    // Where neither tag nor digest says the version, nobody can tell that a late slice is old.
+    const bool has_late_slices =
+        std::any_of(scenario_.machines.begin(), scenario_.machines.end(),
+                    [](const auto& machine) { return machine.second.slices_late > Duration(0); });
+    const auto naming = static_cast<ImageNaming>(1 + below(3));
+    const bool is_told = naming == ImageNaming::suffix || !has_late_slices;
+    if (below(2) == 0 && is_told) scenario_.fleet.image_naming = naming;
+    if (below(4) != 0) return;
+    scenario_.self_heal = seconds(5 + static_cast<int64_t>(below(1200)));
   }
 
   Json draw_wave(std::string_view name, JsonObject whom) {
@@ -119,6 +134,7 @@ class RolloutDrawer {
 
   Scenario scenario_;
   SeededRandom random_;
+  SeededRandom images_random_;
 };
 
 }  // namespace
