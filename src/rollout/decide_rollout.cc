@@ -31,10 +31,7 @@ class Look {
     next_.generation = view.generation;
     next_.waves.resize(view.spec.waves.size());
     for (size_t i = 0; i < next_.waves.size(); ++i) next_.waves[i].name = view.spec.waves[i].name;
-    // Known a moment later, where the object's watch is behind.
-    if (view.target.fields && !next_.to.fields && view.target.same_as(next_.to)) {
-      next_.to.fields = view.target.fields;
-    }
+    learn_fields(view.target, next_);
     progress_ = measure_progress(view);
     take_counts();
   }
@@ -602,6 +599,8 @@ class Look {
       case Kind::write:
         break;
     }
+    // What it is about is recorded before it is gone.
+    if (next_.to != view_.status.to) return rest(std::move(step.reason));
     return {Revert{next_.to, next_.from}, std::move(step.reason), minutes(1)};
   }
 

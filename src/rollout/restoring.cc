@@ -29,6 +29,15 @@ void record_stable(const DriverRevision& target, RolloutStatus& status) {
   status.stable.version = before.version;
 }
 
+void learn_fields(const DriverRevision& target, RolloutStatus& status) {
+  if (!target.fields) return;
+  auto learn = [&](DriverRevision& known) {
+    if (!known.fields && target.same_as(known)) known = target;
+  };
+  learn(status.to);
+  for (RejectedDriver& each : status.rejected) learn(each.driver);
+}
+
 std::optional<Reason> obstacle_to_start(const RolloutView& view, const RolloutStatus& status) {
   auto unavailable = [](std::string text, std::string remedy) {
     return Reason{std::string(rollback_unavailable), std::move(text), std::move(remedy)};

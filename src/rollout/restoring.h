@@ -19,6 +19,9 @@ inline constexpr std::string_view set_back_by_hand = "VersionTakenBack";
 // While the fleet is to run `target`: what the object says for it.
 void record_stable(const DriverRevision& target, RolloutStatus& status);
 
+// Where the object's watch was behind, what it says is known a moment after the revision.
+void learn_fields(const DriverRevision& target, RolloutStatus& status);
+
 // Why a rollout that is to roll back on failure does not start; nothing: it may.
 std::optional<upgrade::Reason> obstacle_to_start(const RolloutView& view,
                                                  const RolloutStatus& status);

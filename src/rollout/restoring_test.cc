@@ -243,6 +243,23 @@ TEST(RejectedVersion, RollbackRestoresTheObjectOnceMore) {
   EXPECT_EQ(rollout.settle(), "RolledBack");
 }
 
+// The object's watch was behind when it began.
+TEST(RejectedVersion, IsKnownByWhatTheObjectSaysLater) {
+  TestRollout rollout(3, std::string(two_waves) + "  onFailure: Hold\n");
+  rollout.settle();
+  rollout.set_version("new", "580");
+  rollout.view.target.fields.reset();
+  rollout.view.target.version = "driver:580-6.8.0-ubuntu24.04";
+  ASSERT_EQ(rollout.settle(), "Upgrading");
+  rollout.command("rollback");
+  rollout.step();
+  ASSERT_FALSE(rollout.view.status.rejected.at(0).driver.fields);
+  rollout.set_target("new", "580");
+  rollout.settle();
+  EXPECT_EQ(rollout.view.status.rejected.at(0).driver.fields, fields_for("580"));
+  EXPECT_EQ(rollout.view.status.rejected.at(0).driver.version, "580");
+}
+
 // What a user sets back by hand was not rejected.
 TEST(RejectedVersion, IsNotOneThatAUserReplacedByHand) {
   TestRollout rollout(3, two_waves);

@@ -62,13 +62,17 @@ class RolloutDrawer {
   // By lots of its own: what a seed has been so far, it stays.
   void draw_images() {
     auto below = [&](uint64_t most) { return images_random_.below(most); };
-    // Where neither tag nor digest says the version, nobody can tell that a late slice is old.
-    const bool has_late_slices =
-        std::any_of(scenario_.machines.begin(), scenario_.machines.end(),
-                    [](const auto& machine) { return machine.second.slices_late > Duration(0); });
-    const auto naming = static_cast<ImageNaming>(1 + below(3));
-    const bool is_told = naming == ImageNaming::suffix || !has_late_slices;
-    if (below(2) == 0 && is_told) scenario_.fleet.image_naming = naming;
+    const bool is_renamed = below(2) == 0;
+    auto naming = static_cast<ImageNaming>(1 + below(3));
+    // Where the image does not say the version, no controller can tell that a node's ResourceSlice
+    // is old: fleets of such images have no DRA driver here.
+    if (naming != ImageNaming::suffix && scenario_.fleet.workloads.claim_pods > 0) {
+      naming = ImageNaming::suffix;
+    }
+    if (is_renamed) {
+      scenario_.fleet.image_naming = naming;
+      scenario_.fleet.dra = naming == ImageNaming::suffix;
+    }
     if (below(4) != 0) return;
     scenario_.self_heal = seconds(5 + static_cast<int64_t>(below(1200)));
   }

@@ -104,6 +104,7 @@ std::string print_scenario(const Scenario& scenario) {
   if (!work.get_object().empty()) json["workloads"] = std::move(work);
   if (!scenario.rollout.is_null()) json["rollout"] = scenario.rollout;
   if (scenario.self_heal > Duration(0)) json["selfHeal"] = json_of(scenario.self_heal);
+  if (!scenario.fleet.dra) json["dra"] = false;
   if (scenario.health) json["health"] = true;
   if (scenario.controllers != 1) json["controllers"] = scenario.controllers;
   if (scenario.controller_faults > 0) json["controllerFaults"] = scenario.controller_faults;
