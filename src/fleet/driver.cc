@@ -105,6 +105,9 @@ std::string driver_image_of(const PodSpec& spec) {
   for (const Container& container : spec.containers) {
     if (container.name == "nvidia-driver-ctr") return container.image.str();
   }
+  for (const Container& container : spec.containers) {
+    if (!version_of_image(container.image).empty()) return container.image.str();
+  }
   return spec.containers.empty() ? std::string() : spec.containers.front().image.str();
 }
 
