@@ -84,7 +84,7 @@ void look_at_matrix(const rollout::RolloutSpec& spec, const ReadMatrix& read, Ro
   }
   std::string_view canary = matrix->value(rollout::Slot::canary, "driver");
   std::string why = canary.empty() ? "" : rollout::one_way_step(*matrix, canary);
-  if (!why.empty()) plan.refused.push_back("NoWayBack: " + why);
+  if (!why.empty()) plan.refused.push_back("RollbackUnavailable: " + why);
 }
 
 std::vector<std::string> refusals_of(const controller::KnownRollout& known) {
@@ -92,17 +92,25 @@ std::vector<std::string> refusals_of(const controller::KnownRollout& known) {
   bool goes_back = known.spec.on_failure == rollout::OnFailure::roll_back;
   if (goes_back && !known.spec.matrix &&
       known.spec.driver.kind == rollout::DriverKind::daemon_set) {
-    refused.emplace_back("NoWayBack: the version of a DaemonSet is set by whoever made it");
+    refused.emplace_back(
+        "RollbackUnavailable: the version of a DaemonSet is set by whoever made it");
   }
   if (goes_back && !known.status.stable.is_set()) {
     refused.emplace_back(
-        "NoWayBack: the driver that the fleet runs is not written down yet (is a controller "
+        "RollbackUnavailable: the driver that the fleet runs is not written down yet (is a "
+        "controller "
         "running?)");
+  }
+  if (goes_back && !known.spec.matrix && known.status.stable.is_set() &&
+      known.spec.driver.kind != rollout::DriverKind::daemon_set && !known.status.stable.fields) {
+    refused.emplace_back(
+        "RollbackUnavailable: version, image and repository of the driver's object are not "
+        "recorded");
   }
   bool is_waiting =
       known.status.phase == rollout::Phase::pending || rollout::is_over(known.status.phase);
-  bool says_why = known.status.reason == "NoWayBack" || known.status.reason == "AnotherRollout" ||
-                  known.status.reason == "InvalidSpec";
+  bool says_why = known.status.reason == "RollbackUnavailable" ||
+                  known.status.reason == "AnotherRollout" || known.status.reason == "InvalidSpec";
   if (is_waiting && says_why && refused.empty()) {
     refused.push_back(fmt::format("{}: {}", known.status.reason, known.status.message));
   }

@@ -73,7 +73,7 @@ GateRun baseline_run(const rollout::RolloutView& view, size_t wave) {
   run.is_baseline = true;
   run.rollout = view.name;
   run.revision = rollout::baseline_id(view);
-  run.version = view.target.version;
+  run.version = fleet::loaded_version(view.target.version);
   run.wave = wave;
   if (wave >= view.spec.waves.size()) return run;
   run.wave_name = view.spec.waves[wave].name;

@@ -429,14 +429,11 @@ std::optional<FleetWatch::SetRevisions> FleetWatch::revisions_of(const std::stri
   if (newest == nullptr || known->second.hash.empty()) return std::nullopt;
   SetRevisions found;
   found.newest = known->second.hash.str();
-  found.newest_version = fleet::DriverView{set, {}, {}}.newest_version();
+  found.newest_image = fleet::driver_image_of(set->pod_template.spec);
   std::erase_if(all, [&](const auto& each) { return each->hash() == newest->hash(); });
   if (const ControllerRevision* previous = fleet::newest_revision(all)) {
     found.previous = std::string(previous->hash());
-    for (const Container& container : previous->pod_template.spec.containers) {
-      if (!found.previous_version.empty()) break;
-      found.previous_version = fleet::version_of_image(container.image);
-    }
+    found.previous_image = fleet::driver_image_of(previous->pod_template.spec);
   }
   return found;
 }

@@ -81,13 +81,13 @@ class FleetWatch : public FleetCaches {
   bool runs_gpu_pods(const std::string& node) const;
   // Which driver versions the node's DRA plugins tell the scheduler.
   std::vector<std::string> published_versions(const std::string& node) const;
-  // The newest revision of a driver's DaemonSet and the one before it, with the versions that their
-  // images name. Not set: it is not known at this moment.
+  // The newest revision of a driver's DaemonSet and the one before it, with their images. Not set:
+  // it is not known at this moment.
   struct SetRevisions {
     std::string newest;
-    std::string newest_version;
+    std::string newest_image;
     std::string previous;
-    std::string previous_version;
+    std::string previous_image;
   };
   std::optional<SetRevisions> revisions_of(const std::string& set) const;
 

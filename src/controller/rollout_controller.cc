@@ -34,30 +34,6 @@ Duration bake_interval_of(const rollout::BakeSpec& bake, Duration longest) {
 
 }  // namespace
 
-std::string ObjectReverter::obstacle(const rollout::RolloutSpec& spec) const {
-  if (spec.matrix) {
-    return "the version comes from Git (spec.matrix), and this controller has no access to it";
-  }
-  if (spec.driver.kind == rollout::DriverKind::daemon_set) {
-    return "the version of a DaemonSet is set by whoever made it";
-  }
-  return {};
-}
-
-void ObjectReverter::revert(const rollout::RolloutSpec& spec, const rollout::Revert& revert,
-                            std::function<void(Result<void>)> done) {
-  bool is_policy = spec.driver.kind == rollout::DriverKind::cluster_policy;
-  JsonObject version{{"version", revert.to.version}};
-  Json patch = JsonObject{
-      {"spec", is_policy ? JsonObject{{"driver", std::move(version)}} : std::move(version)}};
-  api_.call(kube::patch(is_policy ? fleet::cluster_policies : fleet::nvidia_drivers,
-                        {"", spec.driver.name}, kube::PatchType::merge, std::move(patch)),
-            scope_.bind([done = std::move(done)](kube::Reply reply) {
-              auto written = kube::document_of(std::move(reply));
-              done(written ? Result<void>() : Result<void>(fail(written.error())));
-            }));
-}
-
 RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random, Log& log,
                                      FleetWatch& watch, RolloutOptions options)
     : api_(api),
@@ -115,7 +91,8 @@ void RolloutController::look_at(const KnownRollout& known) {
   if (busy_.contains(name)) return;
   // What was written last is to be seen first.
   bool current = watch_.rollouts.rollouts.cache.is_current(ObjectKey{"", name}) &&
-                 watch_.rollouts.waves.cache.expectations().empty();
+                 watch_.rollouts.waves.cache.expectations().empty() &&
+                 nodes_.is_object_current(known.spec);
   if (!current) return;
   rollout::RolloutView now = view(known);
   if (options_.conduct && conducts(known, now)) return;
@@ -191,7 +168,7 @@ GateRun RolloutController::gate_run(const rollout::RolloutView& view) const {
   GateRun run;
   run.rollout = view.name;
   run.revision = rollout::revision_id(view.target);
-  run.version = view.target.version;
+  run.version = fleet::loaded_version(view.target.version);
   run.started = view.status.started;
   run.wave = static_cast<size_t>(std::max<int64_t>(view.status.open_waves, 1) - 1);
   if (run.wave >= view.spec.waves.size()) return run;
@@ -381,7 +358,7 @@ bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::Rol
 
 std::string RolloutController::obstacle_of(const rollout::RolloutSpec& spec) const {
   return spec.matrix && options_.git != nullptr ? options_.git->obstacle(spec)
-                                                : object_reverter_.obstacle(spec);
+                                                : ObjectReverter::obstacle(spec);
 }
 
 std::optional<rollout::GitOutcome> RolloutController::git_outcome(
@@ -440,6 +417,44 @@ void RolloutController::on_git(const std::string& name, rollout::GitStep step,
   done(name, false);
 }
 
+std::optional<rollout::RestoreOutcome> RolloutController::restore_outcome(
+    const rollout::RolloutView& view) const {
+  auto at = restores_.find(view.name);
+  if (at == restores_.end() || at->second.phase_since != view.status.phase_since) {
+    return std::nullopt;
+  }
+  const RestoreMemory& memory = at->second;
+  if (!memory.outcome.is_done() && loop_.uptime() >= memory.again_at) return std::nullopt;
+  return memory.outcome;
+}
+
+void RolloutController::restore_object(const KnownRollout& known, const rollout::Revert& revert) {
+  std::string name = known.name();
+  busy_.insert(name);
+  log_.info("the driver's object is restored", {{"rollout", name}, {"to", revert.to.version}});
+  RestoreMemory& memory = restores_[name];
+  if (memory.phase_since != known.status.phase_since) memory = {};
+  memory.phase_since = known.status.phase_since;
+  object_reverter_.revert(
+      known.spec, revert,
+      scope_.bind([this, name, spec = known.spec](Result<std::string> restored) {
+        RestoreMemory& outcome = restores_[name];
+        outcome.outcome = {restored ? std::string() : restored.error().text()};
+        if (restored) {
+          nodes_.expect_object(spec, *restored);
+          return done(name, false);
+        }
+        ++outcome.tries;
+        Duration wait = std::min<Duration>(
+            minutes(5), seconds(5) * (int64_t{1} << std::min(outcome.tries, 10)));
+        outcome.again_at = loop_.uptime() + wait;
+        look_within(wait);
+        log_.warning("the driver's object could not be restored",
+                     {{"rollout", name}, {"error", restored.error().text()}});
+        done(name, true);
+      }));
+}
+
 rollout::RolloutView RolloutController::view(const KnownRollout& known) {
   rollout::RolloutView view;
   view.name = known.name();
@@ -457,13 +472,14 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) {
   if (governing != nullptr && governing->name() != view.name) view.other = governing->name();
   auto total = static_cast<int64_t>(view.nodes.size());
   view.max_failures = upgrade::limits_of(watch_.policy(pool), total).failures;
-  view.no_way_back = obstacle_of(known.spec);
+  view.no_rollback = obstacle_of(known.spec);
   for (size_t i = 0; i < view.spec.waves.size(); ++i) {
     auto kept =
         rollout::has_compared_gates(view.spec.waves[i]) ? kept_baseline(view.name, i) : nullptr;
     view.baselines.push_back(kept ? kept->id : "");
   }
   if (known.spec.matrix) view.git = git_outcome(view);
+  view.restore = restore_outcome(view);
   bool has_gates = view.status.phase == rollout::Phase::gating ||
                    view.status.phase == rollout::Phase::rolling_back;
   if (has_gates && view.target.is_set()) {
@@ -505,15 +521,7 @@ void RolloutController::act(const KnownRollout& known, const rollout::RolloutDec
       done(name, !refusal.empty());
     }));
   } else if (const auto* revert = decision.as<rollout::Revert>()) {
-    busy_.insert(name);
-    log_.info("the driver is taken back", {{"rollout", name}, {"to", revert->to.version}});
-    object_reverter_.revert(known.spec, *revert, scope_.bind([this, name](Result<void> reverted) {
-      if (!reverted) {
-        log_.warning("the driver could not be taken back",
-                     {{"rollout", name}, {"error", reverted.error().text()}});
-      }
-      done(name, true);
-    }));
+    restore_object(known, *revert);
   } else if (const auto* commit = decision.as<rollout::GitCommit>()) {
     if (options_.git != nullptr) {
       commit_to_git(known, *commit);

@@ -15,29 +15,13 @@
 #include "controller/gate_jobs.h"
 #include "controller/gate_questions.h"
 #include "controller/matrix_store.h"
+#include "controller/object_reverter.h"
 #include "controller/rollout_nodes.h"
 #include "kube/backoff.h"
 #include "rollout/conduct.h"
 #include "rollout/decide_rollout.h"
 
 namespace lockstep::controller {
-
-// Takes the driver back to an earlier version: sets it in the ClusterPolicy or NVIDIADriver itself.
-// Not for drivers whose version a matrix in Git says: there the next sync would bring the bad one
-// again.
-class ObjectReverter {
- public:
-  explicit ObjectReverter(kube::Api& api) : api_(api) {}
-  // Why it cannot be done for this rollout; empty: it can.
-  std::string obstacle(const rollout::RolloutSpec& spec) const;
-  // May be asked again for the same: what is done already is done.
-  void revert(const rollout::RolloutSpec& spec, const rollout::Revert& revert,
-              std::function<void(Result<void>)> done);
-
- private:
-  kube::Api& api_;
-  Scope scope_;
-};
 
 struct RolloutOptions {
   // Why a node waits or failed, by name.
@@ -105,6 +89,8 @@ class RolloutController {
   void commit_to_git(const KnownRollout& known, const rollout::GitCommit& commit);
   void on_git(const std::string& name, rollout::GitStep step, const Result<std::string>& commit);
   std::optional<rollout::GitOutcome> git_outcome(const rollout::RolloutView& view) const;
+  void restore_object(const KnownRollout& known, const rollout::Revert& revert);
+  std::optional<rollout::RestoreOutcome> restore_outcome(const rollout::RolloutView& view) const;
   void retry_nodes(const std::string& name, const rollout::RetryNodes& write);
   void on_written(const std::string& name, kube::Reply reply,
                   const std::function<void(const std::string& version)>& expect);
@@ -141,6 +127,14 @@ class RolloutController {
   };
   std::map<std::string, GitMemory> git_;
   std::map<std::string, std::string> gate_refusals_;  // by rollout, of the last try
+  // What came of restoring a driver's object, likewise.
+  struct RestoreMemory {
+    rollout::RestoreOutcome outcome;
+    Time phase_since;
+    Duration again_at{0};
+    int tries = 0;
+  };
+  std::map<std::string, RestoreMemory> restores_;
   kube::Backoff backoff_;
   bool leading_ = false;
   std::set<std::string> busy_;  // a write of theirs is under way

@@ -2,25 +2,82 @@
 
 #include <gtest/gtest.h>
 
+#include "controller/watched_fleet_test_util.h"
+
 namespace lockstep::controller::rollout_controller_test {
 namespace {
 
-TEST(ObjectReverter, SaysWhatItCannotTakeBack) {
-  class NoApi final : public kube::Api {
-   public:
-    void call(kube::Request, kube::ReplyCallback) override {}
-    std::unique_ptr<kube::Watch> watch(kube::WatchRequest, kube::WatchHandler) override {
-      return nullptr;
-    }
-  } api;
-  ObjectReverter reverter(api);
-  rollout::RolloutSpec spec;
-  EXPECT_EQ(reverter.obstacle(spec), "");
-  spec.driver.kind = rollout::DriverKind::daemon_set;
-  EXPECT_NE(reverter.obstacle(spec), "");
-  spec.driver.kind = rollout::DriverKind::cluster_policy;
-  spec.matrix = rollout::MatrixPlace{"https://git.example/matrix", "main", "matrix.yaml"};
-  EXPECT_NE(reverter.obstacle(spec).find("Git"), std::string::npos);
+// A rollout whose driver's object is to be restored, beside an API that may refuse it.
+class RolloutControllerTest : public ::testing::Test {
+ protected:
+  static FleetWatchOptions with_rollouts() {
+    FleetWatchOptions options;
+    options.rollouts.enabled = true;
+    return options;
+  }
+  RolloutControllerTest() {
+    fleet.add_usual();
+    fleet.add_policy("{}", R"({"spec":{"driver":{"version":"580.126.20"}}})");
+    fleet.put(fleet::driver_rollouts, key, json_of(R"({
+      "apiVersion":"lockstep.dev/v1alpha1","kind":"DriverRollout","metadata":{"name":"driver"},
+      "spec":{"driver":{"kind":"ClusterPolicy","name":"cluster-policy"}},
+      "status":{"phase":"RollingBack","closed":true,"openWaves":1,"wavesToReturn":1,
+        "phaseSince":"2026-01-01T00:00:00Z",
+        "stable":{"revisions":{"gpu-operator/nvidia-driver-daemonset":"r0"},
+                  "version":"570-corp","fields":{"version":"570-corp"}},
+        "from":{"revisions":{"gpu-operator/nvidia-driver-daemonset":"r0"},
+                "version":"570-corp","fields":{"version":"570-corp"}},
+        "to":{"revisions":{"gpu-operator/nvidia-driver-daemonset":"r1"},
+              "version":"580.126.20","fields":{"version":"580.126.20"}},
+        "openFor":{"revisions":{"gpu-operator/nvidia-driver-daemonset":"r1"}}}})"));
+    fleet.api.intercept = [this](const kube::Request& request) -> std::optional<kube::Reply> {
+      bool is_restore = request.verb == kube::Verb::patch && request.type == cluster_policies;
+      if (!is_restore) return std::nullopt;
+      ++patches;
+      if (!forbidden) return std::nullopt;
+      return kube::status_answer(403, "Forbidden", "clusterpolicies is forbidden");
+    };
+    fleet.start();
+    controller.emplace(fleet.api, fleet.loop, fleet.random, fleet.log, *fleet.watch,
+                       RolloutOptions{});
+    controller->start();
+    controller->lead();
+  }
+  rollout::RolloutStatus status() {
+    return rollout::read_rollout_status(*fleet.api.objects(fleet::driver_rollouts).at(key));
+  }
+  std::string version() {
+    const Document policy = fleet.api.objects(cluster_policies).at({"", "cluster-policy"});
+    return std::string(text_at(*policy, "spec", "driver", "version"));
+  }
+
+  ObjectKey key{"", "driver"};
+  bool forbidden = true;
+  int patches = 0;
+  WatchedFleet fleet{with_rollouts()};
+  std::optional<RolloutController> controller;
+};
+
+TEST_F(RolloutControllerTest, ARefusedRestoreIsShownAndTriedAgainLessAndLessOften) {
+  fleet.loop.run_for(minutes(1));
+  EXPECT_EQ(status().reason, "RevertRefused");
+  EXPECT_NE(status().message.find("is forbidden"), std::string::npos) << status().message;
+  EXPECT_EQ(status().phase, rollout::Phase::rolling_back);
+  fleet.loop.run_for(hours(1));
+  EXPECT_GE(patches, 10);
+  EXPECT_LE(patches, 20);
+  forbidden = false;
+  fleet.loop.run_for(minutes(10));
+  EXPECT_EQ(version(), "570-corp");
+  EXPECT_TRUE(status().restored);
+  EXPECT_EQ(status().reason, "Reverting");
+}
+
+TEST_F(RolloutControllerTest, TheObjectIsRestoredOnce) {
+  forbidden = false;
+  fleet.loop.run_for(hours(1));
+  EXPECT_EQ(version(), "570-corp");
+  EXPECT_EQ(patches, 1);
 }
 
 }  // namespace

@@ -10,6 +10,12 @@ namespace {
 // Why nodes wait is not said by any change of theirs: after this long it is asked again.
 constexpr Duration reasons_keep = minutes(10);
 
+// As people know it: the version in the tag, or the image without its registry.
+std::string version_of(const std::string& image) {
+  std::string version = fleet::version_of_image(image);
+  return version.empty() ? image.substr(image.rfind('/') + 1) : version;
+}
+
 // Nodes do not move then; in every other phase their reasons matter at once.
 bool is_quiet(rollout::Phase phase) {
   return phase == rollout::Phase::baking || phase == rollout::Phase::awaiting_approval;
@@ -40,6 +46,28 @@ void RolloutNodes::add_to(const KnownRollout& known, rollout::RolloutView& view)
   view.nodes = memory.nodes;
   view.target = memory.target;
   view.previous = memory.previous;
+  view.object = memory.object;
+}
+
+kube::Cache<GenericObject>& RolloutNodes::objects_of(const rollout::RolloutSpec& spec) const {
+  return spec.driver.kind == rollout::DriverKind::nvidia_driver
+             ? watch_.nvidia_driver_objects.cache
+             : watch_.cluster_policy_objects.cache;
+}
+
+std::shared_ptr<const GenericObject> RolloutNodes::driver_object(
+    const rollout::RolloutSpec& spec) const {
+  if (spec.driver.kind == rollout::DriverKind::daemon_set) return nullptr;
+  return objects_of(spec).find(kube::KeyView("", spec.driver.name));
+}
+
+bool RolloutNodes::is_object_current(const rollout::RolloutSpec& spec) const {
+  return spec.driver.kind == rollout::DriverKind::daemon_set ||
+         objects_of(spec).is_current(ObjectKey{"", spec.driver.name});
+}
+
+void RolloutNodes::expect_object(const rollout::RolloutSpec& spec, const std::string& version) {
+  objects_of(spec).expect(ObjectKey{"", spec.driver.name}, version);
 }
 
 void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const {
@@ -69,23 +97,32 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
     }
     memory.nodes.push_back(std::move(entry));
   });
+  if (auto object = driver_object(known.spec)) {
+    memory.object = rollout::read_driver_fields(known.spec.driver.kind, *object->document);
+  }
   add_revisions(sets, memory);
 }
 
 void RolloutNodes::add_revisions(const std::set<std::string>& sets, Memory& memory) const {
   rollout::DriverRevision target;
   rollout::DriverRevision previous;
+  bool object_fits = memory.object.has_value();
   for (const std::string& set : sets) {
     auto revisions = watch_.revisions_of(set);
     if (!revisions) return;
     target.revisions[set] = revisions->newest;
-    target.version = revisions->newest_version;
+    target.version = version_of(revisions->newest_image);
+    object_fits = object_fits && rollout::fits(*memory.object, revisions->newest_image);
     // A set that never changed was before as it is now.
     previous.revisions[set] = revisions->previous.empty() ? revisions->newest : revisions->previous;
-    if (!revisions->previous_version.empty()) previous.version = revisions->previous_version;
+    if (!revisions->previous.empty()) previous.version = version_of(revisions->previous_image);
+  }
+  if (object_fits) {
+    target.fields = memory.object;
+    if (std::string version = memory.object->version(); !version.empty()) target.version = version;
   }
   memory.target = target;
-  if (!previous.same_as(target) && !previous.version.empty()) memory.previous = previous;
+  if (previous.is_set() && !previous.same_as(target)) memory.previous = previous;
 }
 
 const RolloutNodes::Running& RolloutNodes::running_on(const std::string& node) {
@@ -107,7 +144,7 @@ std::vector<BakeNode> RolloutNodes::bake_nodes(const rollout::RolloutView& view)
     const Running& running = running_on(node.name());
     entry.busy = running.busy;
     entry.published = running.published;
-    if (upgraded) entry.version = view.status.to.version;
+    if (upgraded) entry.version = fleet::loaded_version(view.status.to.version);
     nodes.push_back(std::move(entry));
   }
   return nodes;

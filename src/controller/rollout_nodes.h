@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -25,6 +27,11 @@ class RolloutNodes {
 
   // Fills in the nodes, and which revision they are to have.
   void add_to(const KnownRollout& known, rollout::RolloutView& view);
+  // The ClusterPolicy or NVIDIADriver of a rollout; null: not there, or a DaemonSet.
+  std::shared_ptr<const GenericObject> driver_object(const rollout::RolloutSpec& spec) const;
+  // False while a write of ours to it is not shown yet.
+  bool is_object_current(const rollout::RolloutSpec& spec) const;
+  void expect_object(const rollout::RolloutSpec& spec, const std::string& version);
   // Both sides of a bake: upgraded nodes, and those that wait.
   std::vector<BakeNode> bake_nodes(const rollout::RolloutView& view);
 
@@ -36,9 +43,11 @@ class RolloutNodes {
     std::vector<rollout::RolloutNode> nodes;
     rollout::DriverRevision target;
     rollout::DriverRevision previous;
+    std::optional<rollout::DriverFields> object;
   };
   void put_together(const KnownRollout& known, Memory& memory) const;
   void add_revisions(const std::set<std::string>& sets, Memory& memory) const;
+  kube::Cache<GenericObject>& objects_of(const rollout::RolloutSpec& spec) const;
   // What of a node a bake looks at besides its object.
   struct Running {
     bool busy = false;

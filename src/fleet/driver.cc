@@ -4,6 +4,8 @@
 #include <array>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "base/strings.h"
 #include "fleet/keys.h"
 
@@ -16,13 +18,7 @@ bool has_driver_labels(const StringMap& labels) {
          labels.get("app.kubernetes.io/component") == "nvidia-driver";
 }
 
-std::string version_of(const PodSpec& spec) {
-  for (const Container& container : spec.containers) {
-    std::string version = version_of_image(container.image);
-    if (!version.empty()) return version;
-  }
-  return {};
-}
+std::string version_of(const PodSpec& spec) { return version_of_image(driver_image_of(spec)); }
 
 // The DaemonSet controller adds tolerations for them to every pod that it makes.
 bool is_tolerated_by_daemon_sets(const Taint& taint) {
@@ -136,6 +132,17 @@ std::string DriverView::newest_version() const {
   return set == nullptr ? "" : version_of(set->pod_template.spec);
 }
 
+std::string driver_image_of(const PodSpec& spec) {
+  // Beside it may stand containers of other components, such as nvidia-gds-ctr.
+  for (const Container& container : spec.containers) {
+    if (container.name == "nvidia-driver-ctr") return container.image.str();
+  }
+  for (const Container& container : spec.containers) {
+    if (!version_of_image(container.image).empty()) return container.image.str();
+  }
+  return spec.containers.empty() ? std::string() : spec.containers.front().image.str();
+}
+
 std::string version_of_image(std::string_view image) {
   // A digest names bytes, not a version; a port's colon stands before a slash.
   if (auto at = image.find('@'); at != std::string_view::npos) image = image.substr(0, at);
@@ -152,6 +159,10 @@ std::string version_of_image(std::string_view image) {
   }
   if (!dotted || end == 0 || tag[0] == '.' || (end < tag.size() && tag[end] != '-')) return {};
   return std::string(tag.substr(0, end));
+}
+
+std::string loaded_version(std::string_view written) {
+  return version_of_image(fmt::format("driver:{}", written));
 }
 
 bool is_same_version(std::string_view one, std::string_view other) {

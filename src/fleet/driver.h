@@ -59,8 +59,15 @@ struct DriverView {
   std::string newest_version() const;
 };
 
+// The driver's own image among those of a pod; empty: there is none.
+std::string driver_image_of(const PodSpec& spec);
+
 // The same for any image reference.
 std::string version_of_image(std::string_view image);
+
+// The driver that is loaded from an image of which the ClusterPolicy says this version; empty where
+// it does not say: a branch of precompiled drivers, a digest.
+std::string loaded_version(std::string_view written);
 
 // The same version, though one may be written as a semantic one: 580.105.08, as NVIDIA names it,
 // stands in a ResourceSlice as 580.105.8, because the API takes no other.

@@ -232,6 +232,26 @@ TEST(DriverVersion, OfPodAndTemplateComeFromTheFirstContainerThatSays) {
   EXPECT_EQ(view.newest_version(), "580.1.2");
 }
 
+TEST(DriverVersion, IsNotThatOfAnotherComponentBesideADriverWithoutOne) {
+  Container gds;
+  gds.name = "nvidia-gds-ctr";
+  gds.image = "nvidia-fs:2.20.5-ubuntu24.04";
+  Container main;
+  main.name = "nvidia-driver-ctr";
+  main.image = "driver:580-6.8.0-60-generic-ubuntu24.04";
+  auto set = make_set();
+  set->pod_template.spec.containers = {gds, main};
+  EXPECT_EQ(driver_image_of(set->pod_template.spec), main.image.view());
+  EXPECT_EQ((DriverView{set, {}, nullptr}.newest_version()), "");
+}
+
+TEST(DriverVersion, IsLoadedAsTheObjectSaysWhereItDoes) {
+  EXPECT_EQ(loaded_version("580.105.08"), "580.105.08");
+  EXPECT_EQ(loaded_version("580.105.08-corp1"), "580.105.08");
+  EXPECT_EQ(loaded_version("580"), "");
+  EXPECT_EQ(loaded_version("sha256:ab12"), "");
+}
+
 TEST(Driver, VersionsAreTheSameWithAndWithoutTheZerosThatSemanticVersionsForbid) {
   EXPECT_TRUE(is_same_version("580.105.8", "580.105.08"));
   EXPECT_TRUE(is_same_version("580.65.6", "580.65.06"));

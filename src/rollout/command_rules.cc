@@ -100,7 +100,10 @@ std::string refusal_of(const Command& command, const RolloutSpec& spec,
   if (command.verb == "rollback") return refuse_rollback(spec, status);
   const bool is_held = status.phase == Phase::held;
   if (command.verb == "abort") {
-    return is_held ? "the rollout is Held: its waves are closed already" : not_in_progress(status);
+    // Held for want of nodes, or for its spec, it continues by itself.
+    const bool continues = is_short_of_nodes(status.reason) || status.held_from;
+    return is_held && !continues ? "the rollout is Held: its waves are closed already"
+                                 : not_in_progress(status);
   }
   if (command.verb == "retry") {
     if (is_held) return {};

@@ -55,8 +55,7 @@ RolloutDecision Look::ignore(const Command& command, std::string_view why) {
 // Only the history tells of it.
 RolloutDecision Look::note(const Command& command, std::string reason, std::string text) {
   next_.last_command = command.text;
-  next_.history.push_back(
-      {now_, next_.phase, "", std::move(reason), std::move(text), command.by});
+  next_.history.push_back({now_, next_.phase, "", std::move(reason), std::move(text), command.by});
   return {StatusWrite{next_, false}, {next_.reason, next_.message, ""}, {}};
 }
 

@@ -13,8 +13,8 @@ namespace lockstep::rollout {
 // The cluster asks for the version that the fleet ran before: it has proved itself there.
 bool Look::is_previous() const {
   return next_.from.is_set() &&
-         (view_.target.same_as(next_.from) || (view_.target.is_same_driver(next_.from) &&
-                                               !next_.to.is_same_driver(next_.from)));
+         (view_.target.same_as(next_.from) ||
+          (view_.target.is_same_driver(next_.from) && !next_.to.is_same_driver(next_.from)));
 }
 
 bool Look::is_held_as_rejected() const {
@@ -58,8 +58,7 @@ RolloutDecision Look::go_back(Reason reason, std::string by) {
 
 RolloutDecision Look::go_back_to_previous() {
   return go_back({std::string(set_back_by_hand),
-                  fmt::format("the previous version {} was set again", view_.target.version),
-                  ""});
+                  fmt::format("the previous version {} was set again", view_.target.version), ""});
 }
 
 RolloutDecision Look::take_back_in_git() {
@@ -82,8 +81,8 @@ RolloutDecision Look::take_back_in_git() {
   if (outcome->again) return hold({"Reverting", outcome->error, ""}, minutes(1));
   if (!outcome->error.empty()) {
     return enter_held({"RevertFailed",
-                       fmt::format("{} could not be taken back in the matrix: {}",
-                                   next_.to.version, outcome->error),
+                       fmt::format("{} could not be taken back in the matrix: {}", next_.to.version,
+                                   outcome->error),
                        "take it back by hand, or lockstep rollout retry"});
   }
   return note_revert(*outcome);

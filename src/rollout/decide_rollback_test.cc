@@ -110,7 +110,7 @@ TEST(DecideRollback, AnotherVersionAfterCompleteBeginsAtTheCanary) {
 // The version before cannot be set, and nothing is wrong with what runs.
 TEST(DecideRollback, WhatCannotBeRolledBackAfterCompleteStaysComplete) {
   TestRollout rollout = in_phase(Phase::complete);
-  rollout.view.no_way_back = "no access to Git";
+  rollout.view.no_rollback = "no access to Git";
   rollout.command("rollback");
   EXPECT_EQ(rollout.settle(), "Complete");
   EXPECT_EQ(rollout.view.status.history.back().reason, "CommandIgnored");
@@ -120,7 +120,7 @@ TEST(DecideRollback, WhatCannotBeRolledBackAfterCompleteStaysComplete) {
 // A DaemonSet's version is set by its owner: that is a rollback without an obstacle, written once.
 TEST(DecideRollback, WhatAUserHasSetBackNeedsNoAccess) {
   TestRollout rollout = in_phase(Phase::baking);
-  rollout.view.no_way_back = "the version of a DaemonSet is set by its owner";
+  rollout.view.no_rollback = "the version of a DaemonSet is set by its owner";
   rollout.set_version("old", "570");
   rollout.view.gates.clear();
   EXPECT_EQ(rollout.settle(), "RollingBack");

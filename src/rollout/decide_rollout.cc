@@ -99,6 +99,7 @@ void Look::take_counts() {
   next_.total = static_cast<int64_t>(view_.nodes.size());
   next_.by_state = progress_.by_state;
   next_.by_reason = progress_.by_reason;
+  if (!spec_fits_) return;
   for (size_t i = 0; i < next_.waves.size(); ++i) {
     next_.waves[i].done = progress_.waves[i].done;
     next_.waves[i].failed = progress_.waves[i].failed;
@@ -119,11 +120,11 @@ RolloutDecision Look::rest(Reason reason, std::optional<Duration> look_again) {
 // Long texts are cut when they are written: what would be written anew is what counts.
 bool Look::is_written() const {
   return next_ == view_.status ||
-         read_rollout_status(JsonObject{{"status", rollout_status_to_json(next_)}}) ==
-             view_.status;
+         read_rollout_status(JsonObject{{"status", rollout_status_to_json(next_)}}) == view_.status;
 }
 
 RolloutDecision Look::enter(Phase phase, Reason reason, std::string by) {
+  if (reason.name != spec_changed) next_.held_from.reset();
   next_.phase = phase;
   next_.phase_since = now_;
   next_.reason = reason.name;
@@ -260,9 +261,9 @@ std::optional<RolloutDecision> Look::check_matrix() {
 // `changed`: another version than the one that was in progress.
 RolloutDecision Look::start(std::optional<HistoryEntry> changed) {
   if (progress_.unaware > 0) {
-    Reason starting{
-        "Starting",
-        fmt::format("waits until {} nodes know of the new revision", progress_.unaware), ""};
+    Reason starting{"Starting",
+                    fmt::format("waits until {} nodes know of the new revision", progress_.unaware),
+                    ""};
     // Why it was held stays: it is held until then.
     return phase() == Phase::held ? hold(std::move(starting)) : rest(std::move(starting));
   }
@@ -287,8 +288,7 @@ RolloutDecision Look::open(size_t index) {
   const WaveSpec& spec = view_.spec.waves[index];
   std::string revision = revision_id(view_.target);
   const auto& recorded = view_.recorded[index];
-  if (!recorded || recorded->revision != revision ||
-      !has_nodes_for(view_, index, next_.started)) {
+  if (!recorded || recorded->revision != revision || !has_nodes_for(view_, index, next_.started)) {
     const std::vector<Candidate> free = free_nodes(view_, index, next_.started);
     WaveChoice choice =
         choose_wave(spec, view_.spec.group_by, free, static_cast<int64_t>(view_.nodes.size()));
@@ -414,17 +414,15 @@ RolloutDecision Look::after_bake(const std::string& text) {
 // That it is refused is said before it is tried again.
 RolloutDecision Look::start_gates(std::vector<std::string> missing, std::string reason) {
   if (!view_.gate_refusal.empty()) {
-    Reason refused{
-        "GateRefused",
-        fmt::format("the gates of wave {} cannot start: {}; the controller tries again",
-                    wave().name, view_.gate_refusal),
-        "allow the Job: rights, quota or an admission webhook of the gates' namespace"};
+    Reason refused{"GateRefused",
+                   fmt::format("the gates of wave {} cannot start: {}; the controller tries again",
+                               wave().name, view_.gate_refusal),
+                   "allow the Job: rights, quota or an admission webhook of the gates' namespace"};
     RolloutDecision said = rest(std::move(refused));
     if (said.as<StatusWrite>() != nullptr) return said;
   }
-  return {StartGates{current(), std::move(missing)},
-          {std::move(reason), "gates are started", ""},
-          {}};
+  return {
+      StartGates{current(), std::move(missing)}, {std::move(reason), "gates are started", ""}, {}};
 }
 
 // "9 nodes done, 1 failed (gpu-4)".

@@ -33,7 +33,7 @@ struct StartGates {
   size_t wave = 0;
   std::vector<std::string> gates;
 };
-// The driver goes back by the object's own version.
+// The driver's object gets its recorded fields again.
 struct Revert {
   DriverRevision from;
   DriverRevision to;

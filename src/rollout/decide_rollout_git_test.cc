@@ -126,7 +126,7 @@ TEST(DecideRolloutInGit, AStepThatNothingLeadsBackFromIsNotBegun) {
   TestRollout rollout(4, with_matrix);
   rollout.checked = {GitStep::check, "", "firmware 28.42 comes with driver 580", true};
   EXPECT_EQ(rollout.begin(), "Pending");
-  EXPECT_EQ(rollout.view.status.reason, "NoWayBack");
+  EXPECT_EQ(rollout.view.status.reason, "RollbackUnavailable");
   EXPECT_EQ(rollout.view.status.message, "firmware 28.42 comes with driver 580");
   EXPECT_EQ(rollout.checks, 1);
   // A person changes the matrix; the controller forgets its answer after a while.
@@ -145,7 +145,7 @@ TEST(DecideRolloutInGit, TheAnswerForAnotherVersionIsNone) {
   EXPECT_EQ(rollout.checks, 1);
 }
 
-TEST(DecideRolloutInGit, WhoHoldsOnFailureNeedsNoWayBack) {
+TEST(DecideRolloutInGit, WhoHoldsOnFailureNeedsNoRollback) {
   TestRollout rollout(4, std::string(with_matrix) + "  onFailure: Hold\n");
   EXPECT_EQ(rollout.begin(), "Upgrading");
   EXPECT_EQ(rollout.checks, 0);

@@ -177,25 +177,36 @@ TEST(DecideRollout, AChangeThatIsNotTheVersionsIsNotTakenBackByTheVersion) {
   ASSERT_EQ(rollout.phase(), "Upgrading");
   rollout.node(1).state = fleet::State::failed;
   EXPECT_EQ(rollout.settle(), "Held");
-  EXPECT_EQ(rollout.view.status.reason, "NoWayBack");
+  EXPECT_EQ(rollout.view.status.reason, "RollbackUnavailable");
 }
 
-TEST(DecideRollout, WithoutAWayBackItDoesNotStart) {
+TEST(DecideRollout, WithoutARollbackItDoesNotStart) {
   TestRollout rollout(4, three_waves);
-  rollout.view.no_way_back = "one-way firmware step";
+  rollout.view.no_rollback = "one-way firmware step";
   EXPECT_EQ(rollout.begin(), "Pending");
-  EXPECT_EQ(rollout.view.status.reason, "NoWayBack");
+  EXPECT_EQ(rollout.view.status.reason, "RollbackUnavailable");
 }
 
-TEST(DecideRollout, TheDriverBeforeIsFoundAmongTheRevisions) {
-  TestRollout rollout(4, three_waves);
-  // The rollout was made after the version had changed.
-  rollout.set_version("new", "580");
-  EXPECT_EQ(rollout.settle(), "Pending");
-  EXPECT_EQ(rollout.view.status.reason, "NoWayBack");
-  rollout.view.previous = revision("old", "570");
-  EXPECT_EQ(rollout.settle(), "Upgrading");
-  EXPECT_EQ(rollout.view.status.from.version, "570");
+// What the object said for it is not known: it could not be restored.
+TEST(DecideRollout, TheDriverBeforeIsFoundAmongTheRevisionsAndIsNotEnoughToRollBack) {
+  for (const char* on_failure : {"RollBack", "Hold"}) {
+    TestRollout rollout(4, std::string(three_waves) + "  onFailure: " + on_failure + "\n");
+    const bool holds = std::string_view(on_failure) == "Hold";
+    // The rollout was made after the version had changed.
+    rollout.set_version("new", "580");
+    rollout.view.previous = revision("old", "570");
+    EXPECT_EQ(rollout.settle(), holds ? "Upgrading" : "Pending");
+    EXPECT_EQ(rollout.view.status.reason, holds ? "Upgrading" : "RollbackUnavailable");
+    EXPECT_EQ(rollout.view.status.stable.version, "570");
+    if (!holds) continue;
+    rollout.command("rollback");
+    EXPECT_EQ(rollout.settle(), "Held");
+    EXPECT_EQ(rollout.view.status.reason, "RollbackUnavailable");
+    EXPECT_EQ(rollout.reverts, 0);
+    // By hand it works.
+    rollout.set_version("old", "570");
+    EXPECT_EQ(rollout.settle(), "RolledBack");
+  }
 }
 
 TEST(DecideRollout, AnotherVersionInTheMiddleBeginsAtTheCanary) {
@@ -413,7 +424,7 @@ TEST(DecideRollout, TakesTheBaselineOfAWaveBeforeItOpens) {
   EXPECT_NE(decide_rollout(rollout.view, rollout.now + hours(1)).as<TakeBaseline>(), nullptr);
   EXPECT_EQ(rollout.settle(), "Upgrading");
   EXPECT_EQ(rollout.baselines, 1);
-  // The same version set again after it was taken back: what was measured then is old.
+  // The same version allowed again after it was rolled back: what was measured then is old.
   rollout.finish(1);
   rollout.settle();
   rollout.view.gates = {{"inference", Outcome::failed, "slow", false}};
@@ -423,6 +434,9 @@ TEST(DecideRollout, TakesTheBaselineOfAWaveBeforeItOpens) {
   EXPECT_EQ(rollout.settle(), "RolledBack");
   rollout.view.gates.clear();
   rollout.set_version("new", "580");
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.baselines, 1);
+  rollout.command("retry");
   EXPECT_EQ(rollout.settle(), "Upgrading");
   EXPECT_EQ(rollout.baselines, 2);
 }

@@ -67,6 +67,7 @@ Json revision_to_json(const DriverRevision& revision) {
   for (const auto& [set, hash] : revision.revisions) revisions[set] = hash;
   JsonObject json{{"revisions", std::move(revisions)}};
   put(json, "version", revision.version, whole);
+  if (revision.fields) json["fields"] = revision.fields->values;
   return json;
 }
 
@@ -74,6 +75,7 @@ DriverRevision read_revision(const Json* json) {
   DriverRevision revision;
   if (json == nullptr) return revision;
   revision.version = string_at(*json, "version");
+  revision.fields = read_driver_fields(find(*json, "fields"));
   const Json* revisions = find(*json, "revisions");
   if (revisions == nullptr || !revisions->is_object()) return revision;
   for (const auto& [set, hash] : revisions->get_object()) {
@@ -151,6 +153,13 @@ Json history_to_json(const HistoryEntry& entry, size_t most) {
   return json;
 }
 
+Json rejected_to_json(const RejectedDriver& rejected) {
+  Json json = revision_to_json(rejected.driver);
+  put(json.as_object(), "at", rejected.at);
+  put(json.as_object(), "reason", rejected.reason, whole);
+  return json;
+}
+
 Json condition(std::string_view type, bool holds, const RolloutStatus& status, size_t most) {
   JsonObject json{{"type", type},
                   {"status", holds ? "True" : "False"},
@@ -177,6 +186,12 @@ std::optional<Phase> phase_of(std::string_view name) {
     if (known == name) return value;
   }
   return std::nullopt;
+}
+
+bool DriverRevision::is_same_driver(const DriverRevision& other) const {
+  if (same_as(other)) return true;
+  if (fields && other.fields) return *fields == *other.fields;
+  return !version.empty() && version == other.version;
 }
 
 bool is_over(Phase phase) { return phase == Phase::complete || phase == Phase::rolled_back; }
@@ -237,6 +252,13 @@ RolloutStatus read_rollout_status(const Json& object) {
   status.promote_commit = string_at(*json, "promoteCommit");
   status.revert_commit = string_at(*json, "revertCommit");
   status.last_command = string_at(*json, "lastCommand");
+  status.restored = as_bool(find(*json, "restored"));
+  if (const Json* list = find(*json, "rejected"); list != nullptr && list->is_array()) {
+    for (const Json& entry : list->get_array()) {
+      status.rejected.push_back(
+          {read_revision(&entry), time_at(entry, "at"), string_at(entry, "reason")});
+    }
+  }
   if (const Json* waves = find(*json, "waves"); waves != nullptr && waves->is_array()) {
     for (const Json& wave : waves->get_array()) status.waves.push_back(read_wave(wave));
   }
@@ -284,6 +306,10 @@ Json to_json(const RolloutStatus& status, const Detail& detail) {
   json["from"] = revision_to_json(status.from);
   json["to"] = revision_to_json(status.to);
   json["openFor"] = revision_to_json(status.open_for);
+  if (status.restored) json["restored"] = true;
+  JsonArray rejected;
+  for (const RejectedDriver& each : status.rejected) rejected.push_back(rejected_to_json(each));
+  if (!rejected.empty()) json["rejected"] = std::move(rejected);
   json["nodesByState"] = counts_to_json(status.by_state);
   json["nodesByReason"] = counts_to_json(status.by_reason);
   JsonArray waves;

@@ -12,6 +12,7 @@
 
 #include "base/time.h"
 #include "data/json.h"
+#include "rollout/driver_fields.h"
 #include "rollout/rollout_spec.h"
 
 namespace lockstep::rollout {
@@ -33,14 +34,22 @@ std::optional<Phase> phase_of(std::string_view name);
 // Nothing more happens by itself, until the version changes again.
 bool is_over(Phase phase);
 
-// Which driver: the newest revision of each DaemonSet, and the version as people know it.
+// Which driver: the newest revision of each DaemonSet, and the version as people know it: what the
+// driver's object says, or the image.
 struct DriverRevision {
   std::map<std::string, std::string> revisions;  // "namespace/name" -> hash
   std::string version;
+  // What the driver's object says for it; nothing: not known.
+  std::optional<DriverFields> fields = {};
 
   bool is_set() const { return !revisions.empty(); }
-  // Versions are for people; the revision is what pods are made of.
-  bool same_as(const DriverRevision& other) const { return revisions == other.revisions; }
+  // Versions are for people; the revision is what pods are made of. What is not known is the same
+  // as nothing.
+  bool same_as(const DriverRevision& other) const {
+    return is_set() && revisions == other.revisions;
+  }
+  // The same revision, or another one of the same image.
+  bool is_same_driver(const DriverRevision& other) const;
   bool operator==(const DriverRevision&) const = default;
 };
 
@@ -90,6 +99,15 @@ struct HistoryEntry {
   bool operator==(const HistoryEntry&) const = default;
 };
 
+// It was rolled back, and is not begun again by itself.
+struct RejectedDriver {
+  DriverRevision driver;
+  Time at;
+  std::string reason;
+
+  bool operator==(const RejectedDriver&) const = default;
+};
+
 struct RolloutStatus {
   Phase phase = Phase::pending;
   Time phase_since;
@@ -111,6 +129,9 @@ struct RolloutStatus {
   std::optional<Phase> held_from;
   // Of the way back: how many waves had been opened.
   int64_t waves_to_return = 0;
+  // And the driver's object was restored: who changes it again is not us.
+  bool restored = false;
+  std::vector<RejectedDriver> rejected;  // the last ones
   std::vector<WaveStatus> waves;
   int64_t total = 0;
   std::map<std::string, int64_t> by_state;
@@ -127,6 +148,7 @@ struct RolloutStatus {
 };
 
 inline constexpr size_t most_history = 30;
+inline constexpr size_t most_rejected = 10;
 
 // The spec begins with the waves that have opened, in their order.
 bool has_opened_waves(const RolloutSpec& spec, const RolloutStatus& status);

@@ -18,6 +18,10 @@ inline constexpr const char* test_set = "gpu-operator/nvidia-driver-daemonset";
 inline DriverRevision revision(const std::string& hash, const std::string& version) {
   return {{{test_set, hash}}, version};
 }
+// What a ClusterPolicy says for it.
+inline DriverFields fields_for(const std::string& version) {
+  return {JsonObject{{"version", version}}};
+}
 
 class TestRollout {
  public:
@@ -28,7 +32,7 @@ class TestRollout {
     view.generation = 1;
     view.spec = read_rollout_spec(*json);
     view.recorded.resize(view.spec.waves.size());
-    view.target = revision("old", "570");
+    set_target("old", "570");
     for (int i = 1; i <= nodes; ++i) add_node(i);
   }
 
@@ -40,9 +44,18 @@ class TestRollout {
   }
   RolloutNode& node(int number) { return view.nodes.at(static_cast<size_t>(number - 1)); }
 
+  // The driver's object changes first, and its DaemonSet when the operator has seen it.
+  void set_object(const std::string& version) {
+    view.object = fields_for(version);
+    if (view.target.fields != view.object) view.target.fields.reset();
+  }
+  void set_target(const std::string& hash, const std::string& version) {
+    view.target = revision(hash, version);
+    view.object = view.target.fields = fields_for(version);
+  }
   // Somebody sets another version, and every node notices.
   void set_version(const std::string& hash, const std::string& version) {
-    view.target = revision(hash, version);
+    set_target(hash, version);
     for (size_t i = 0; i < view.nodes.size(); ++i) {
       RolloutNode& each = view.nodes[i];
       each.in_sync =
@@ -111,6 +124,7 @@ class TestRollout {
     if (const auto* status = decision.as<StatusWrite>()) {
       // What was asked of git was asked in the phase before.
       if (status->status.phase_since != view.status.phase_since) view.git.reset();
+      if (status->status.phase_since != view.status.phase_since) view.restore.reset();
       // As it comes back from the cluster.
       view.status =
           read_rollout_status(JsonObject{{"status", rollout_status_to_json(status->status)}});
@@ -122,6 +136,13 @@ class TestRollout {
       ++baselines;
     } else if (const auto* revert = decision.as<Revert>()) {
       ++reverts;
+      restored = revert->to.fields;
+      view.restore = restoring;
+      if (!restoring.is_done()) return decision;
+      if (operator_waits) {
+        view.object = restored;
+        return decision;
+      }
       set_version(revert->to.revisions.at(test_set), revert->to.version);
     } else if (const auto* look = decision.as<GitCommit>();
                look != nullptr && look->step == GitStep::check) {
@@ -162,7 +183,10 @@ class TestRollout {
   RolloutView view;
   Time now = Time::from_unix(1'800'000'000);
   int reverts = 0;
-  int baselines = 0;  // taken
+  std::optional<DriverFields> restored;  // what the last of them was to set
+  RestoreOutcome restoring;              // what comes of them
+  bool operator_waits = false;           // the object changes, and its DaemonSet not yet
+  int baselines = 0;                     // taken
   std::vector<GitCommit> commits;
   GitOutcome answer{GitStep::promote, "c0ffee", "", false};  // what git says
   GitOutcome checked{GitStep::check, "none", "", false};     // and of the way back

@@ -80,6 +80,13 @@ struct GitOutcome {
   std::string version = {};  // of the driver that it was asked for
 };
 
+// What came of restoring the driver's object since this phase began.
+struct RestoreOutcome {
+  std::string error;  // empty: it is as it was; otherwise it is tried again, a little later
+
+  bool is_done() const { return error.empty(); }
+};
+
 struct RolloutView {
   std::string name;
   int64_t generation = 0;
@@ -94,6 +101,10 @@ struct RolloutView {
   std::vector<std::string> baselines;
   // Not set: some DaemonSet's newest revision is not known at this moment.
   DriverRevision target;
+  // What the driver's object says at this moment: it changes before its DaemonSets do. Nothing: not
+  // known.
+  std::optional<DriverFields> object;
+  std::optional<RestoreOutcome> restore;
   // Before the newest, as far as the cluster's revisions tell.
   DriverRevision previous;
   int64_t max_failures = 1;
@@ -103,8 +114,8 @@ struct RolloutView {
   std::string gate_refusal = {};
   std::optional<BakeView> bake;
   std::optional<GitOutcome> git;
-  // Why the way back by Git or by the object cannot be gone; empty: it can.
-  std::string no_way_back;
+  // Why there is no rollback by Git or by the object; empty: there is.
+  std::string no_rollback;
 };
 
 }  // namespace lockstep::rollout

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/driver_image.h"
 #include "sim/template_hash.h"
 
 namespace lockstep::sim {
@@ -24,6 +25,7 @@ void take_driver_fields(DriverConfig& config, const Json& spec) {
   take_text(config.repository, spec, "repository");
   take_text(config.image, spec, "image");
   take_text(config.version, spec, "version");
+  config.precompiled = as_bool(find(spec, "usePrecompiled"));
   JsonObject module;
   for (auto key : {"kernelModuleConfig", "kernelModuleType", "useOpenKernelModules", "rdma", "gds",
                    "gdrcopy"}) {
@@ -35,10 +37,12 @@ void take_driver_fields(DriverConfig& config, const Json& spec) {
 }  // namespace
 
 std::string DriverConfig::digest() const {
-  return template_hash(JsonObject{{"repository", repository},
-                                  {"image", image},
-                                  {"version", version},
-                                  {"kernelModule", kernel_module}});
+  JsonObject parts{{"repository", repository},
+                   {"image", image},
+                   {"version", version},
+                   {"kernelModule", kernel_module}};
+  if (precompiled) parts["usePrecompiled"] = true;
+  return template_hash(std::move(parts));
 }
 
 bool makes_driver(const Json& policy) {
@@ -83,10 +87,10 @@ Json driver_daemon_set(const DriverConfig& config) {
       {"name", "k8s-driver-manager"},
       {"image", "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v0.8.1"},
       {"env", JsonArray{JsonObject{{"name", "DRIVER_CONFIG_DIGEST"}, {"value", config.digest()}}}}};
-  JsonObject driver{{"name", "nvidia-driver-ctr"},
-                    {"image", fmt::format("{}/{}:{}-ubuntu24.04", config.repository, config.image,
-                                          config.version)},
-                    {"securityContext", JsonObject{{"privileged", true}}}};
+  JsonObject driver{
+      {"name", "nvidia-driver-ctr"},
+      {"image", driver_image(config.repository, config.image, config.version, config.precompiled)},
+      {"securityContext", JsonObject{{"privileged", true}}}};
   JsonObject metadata{{"labels", labels}};
   if (!config.annotations.empty()) metadata["annotations"] = config.annotations;
   JsonObject spec{{"nodeSelector", config.node_selector},

@@ -27,6 +27,7 @@ struct DriverConfig {
   std::string repository = "nvcr.io/nvidia";
   std::string image = "driver";
   std::string version;
+  bool precompiled = false;
   Json kernel_module;      // settings of the module: part of the digest
   JsonObject annotations;  // of pods: cosmetic, not part of the digest
   JsonObject labels;       // the same

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "rollout/rollout_status.h"
+#include "sim/driver_image.h"
 #include "sim/rollout_part.h"
 
 namespace lockstep::sim {
@@ -160,7 +161,7 @@ class Checker {
       Document object = end_.cluster.get(resource::nodes, {"", node.name});
       if (!object || text_at(*object, "metadata", "labels", keys.skip) == "true") continue;
       const Machine& machine = end_.cluster.kubelets().machine(node.name);
-      if (machine.loaded() && machine.version() == revision.version) continue;
+      if (machine.loaded() && machine.version() == loaded_version(revision.version)) continue;
       wrong_.push_back(fmt::format("the rollout ended with {}, and {} runs {}", revision.version,
                                    node.name, machine.loaded() ? machine.version() : "nothing"));
     }

@@ -83,8 +83,9 @@ Json nvidia_driver(const std::string& name, const std::string& version,
   JsonObject spec{{"driverType", "gpu"},
                   {"repository", "nvcr.io/nvidia"},
                   {"image", "driver"},
-                  {"version", version},
+                  {"version", written_version(options.image_naming, version)},
                   {"upgradePolicy", options.upgrade_policy}};
+  if (options.image_naming == ImageNaming::precompiled) spec["usePrecompiled"] = true;
   if (name == default_nvidia_driver) {
     spec["default"] = true;
   } else {
@@ -163,8 +164,9 @@ Json cluster_policy(const FleetOptions& options) {
   JsonObject driver{{"enabled", true},
                     {"repository", "nvcr.io/nvidia"},
                     {"image", "driver"},
-                    {"version", options.driver_version},
+                    {"version", written_version(options.image_naming, options.driver_version)},
                     {"upgradePolicy", options.upgrade_policy}};
+  if (options.image_naming == ImageNaming::precompiled) driver["usePrecompiled"] = true;
   if (!options.nvidia_drivers.empty()) driver["useNvidiaDriverCRD"] = true;
   JsonObject spec{{"driver", std::move(driver)}};
   if (options.driver_tolerations.is_array()) {

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "data/json.h"
 #include "kube/api.h"
+#include "sim/driver_image.h"
 #include "sim/driver_template.h"
 
 namespace lockstep::sim {
@@ -32,7 +33,8 @@ struct WorkloadOptions {
 struct FleetOptions {
   int nodes = 4;
   int gpus_per_node = 8;
-  std::string driver_version = "580.105.08";
+  std::string driver_version = "580.105.08";  // that machines load
+  ImageNaming image_naming = ImageNaming::version;
   std::string chart_version = "v25.10.1";
   Json upgrade_policy = JsonObject{{"autoUpgrade", true}};  // spec.driver.upgradePolicy
   // ClusterPolicy's spec.daemonsets.tolerations; null: every taint is tolerated.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "rollout/rollout_view.h"
+#include "sim/driver_image.h"
 #include "sim/object_facts.h"
 #include "sim/rollout_truth.h"
 
@@ -187,7 +188,7 @@ void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
     // A node that a user skips stays as it is.
     if (!node || text_at(*node, "metadata", "labels", keys.skip) == "true") continue;
     const Machine& machine = cluster.kubelets().machine(name);
-    if (machine.loaded() && machine.version() == status.from.version) continue;
+    if (machine.loaded() && machine.version() == loaded_version(status.from.version)) continue;
     // Outside the waves no driver is required, and none but the previous version is allowed.
     if (!machine.loaded() && !was_open) continue;
     // It was there, and the machine starts anew: what it will load is what it had.

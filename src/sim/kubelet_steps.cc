@@ -132,8 +132,9 @@ void Kubelets::finish_init(const Run& run) {
 
 void Kubelets::finish_pull(NodeState& node, const Run& run) {
   const Text& image = run->containers.front().image;
+  const std::string version = run->driver_version();
   bool fails = run->role == Role::driver &&
-               applies_to(node.machine.behaviour.image_pull_fails, run->driver_version());
+               (version.empty() || applies_to(node.machine.behaviour.image_pull_fails, version));
   if (!fails) {
     run->pull_failures = 0;
     for (const ContainerRun& container : run->containers) node.images.insert(container.image);

@@ -18,15 +18,6 @@ bool applies_to(std::string_view faulty_version, std::string_view version) {
   return !faulty_version.empty() && (faulty_version == "*" || faulty_version == version);
 }
 
-std::string driver_version_of_image(std::string_view image) {
-  size_t colon = image.rfind(':');
-  // A colon before the last slash belongs to the registry's port.
-  if (colon == std::string_view::npos || image.find('/', colon) != std::string_view::npos)
-    return {};
-  std::string_view tag = image.substr(colon + 1);
-  return std::string(tag.substr(0, tag.find('-')));
-}
-
 std::string Machine::gpu_uuid(int index) const {
   Digest digest;
   digest.add(name_);

@@ -70,9 +70,6 @@ struct NodeBehaviour {
 };
 bool applies_to(std::string_view faulty_version, std::string_view version);
 
-// "580.126.20" of "nvcr.io/nvidia/driver:580.126.20-ubuntu24.04".
-std::string driver_version_of_image(std::string_view image);
-
 // What a process that opened NVML holds. It is never refreshed: that is the stale NVML.
 struct NvmlHandle {
   uint64_t generation = 0;

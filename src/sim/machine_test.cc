@@ -7,13 +7,6 @@
 namespace lockstep::sim::machine_test {
 namespace {
 
-TEST(MachineTest, TheDriverVersionIsTheTagUpToTheFirstDash) {
-  EXPECT_EQ(driver_version_of_image("nvcr.io/nvidia/driver:580.126.20-ubuntu24.04"), "580.126.20");
-  EXPECT_EQ(driver_version_of_image("driver:580.126.20"), "580.126.20");
-  EXPECT_EQ(driver_version_of_image("localhost:5000/nvidia/driver"), "");
-  EXPECT_EQ(driver_version_of_image("driver"), "");
-}
-
 TEST(MachineTest, AFaultAppliesToItsVersionOrToAny) {
   EXPECT_TRUE(applies_to("*", "1"));
   EXPECT_TRUE(applies_to("1", "1"));

@@ -70,13 +70,14 @@ bool People::take_for_all(const Interference& step, int nodes, Result<void>& tak
 }
 
 Result<void> People::set_version(const std::string& version) {
-  if (rollout_.has_git()) return rollout_.commit_versions({{"driver", version}});
+  const std::string written = written_version(scenario_.fleet.image_naming, version);
+  if (rollout_.has_git()) return rollout_.commit_version(written);
   if (scenario_.fleet.nvidia_drivers.empty()) {
-    return outcome_of(cluster_.set_driver_version(version, scenario_.to_chart));
+    return outcome_of(cluster_.set_driver_version(written, scenario_.to_chart));
   }
   std::string name(text_at(scenario_.rollout, "driver", "name"));
   if (name.empty()) name = scenario_.fleet.nvidia_drivers.begin()->first;
-  return outcome_of(cluster_.set_nvidia_driver_version(name, version));
+  return outcome_of(cluster_.set_nvidia_driver_version(name, written));
 }
 
 Result<void> People::set_matrix(const Json& values) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "sim/driver_image.h"
 #include "sim/view.h"
 
 namespace lockstep::sim {

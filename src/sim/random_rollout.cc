@@ -14,11 +14,12 @@ namespace {
 class RolloutDrawer {
  public:
   RolloutDrawer(Scenario scenario, uint64_t seed)
-      : scenario_(std::move(scenario)), random_(seed * 29 + 5) {}
+      : scenario_(std::move(scenario)), random_(seed * 29 + 5), images_random_(seed * 29 + 6) {}
 
   Scenario draw() {
     scenario_.name += "-rollout";
     draw_rollout();
+    draw_images();
     draw_people();
     draw_spec_changes();
     add_the_end();
@@ -80,6 +81,24 @@ class RolloutDrawer {
         at(when + seconds(number(1200)), "setRollout", JsonObject{{"waves", waves->get_array()}}));
     std::stable_sort(scenario_.steps.begin(), scenario_.steps.end(),
                      [](const auto& left, const auto& right) { return left.at < right.at; });
+  }
+
+  // By lots of its own: what a seed has been so far, it stays.
+  void draw_images() {
+    auto below = [&](uint64_t most) { return images_random_.below(most); };
+    const bool is_renamed = below(2) == 0;
+    auto naming = static_cast<ImageNaming>(1 + below(3));
+    // Where the image does not say the version, no controller can tell that a node's ResourceSlice
+    // is old: fleets of such images have no DRA driver here.
+    if (naming != ImageNaming::suffix && scenario_.fleet.workloads.claim_pods > 0) {
+      naming = ImageNaming::suffix;
+    }
+    if (is_renamed) {
+      scenario_.fleet.image_naming = naming;
+      scenario_.fleet.dra = naming == ImageNaming::suffix;
+    }
+    if (below(4) != 0) return;
+    scenario_.self_heal = seconds(5 + static_cast<int64_t>(below(1200)));
   }
 
   Json draw_wave(std::string_view name, JsonObject whom) {
@@ -151,6 +170,7 @@ class RolloutDrawer {
 
   Scenario scenario_;
   SeededRandom random_;
+  SeededRandom images_random_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/driver_image.h"
 #include "sim/reason_truth.h"
 
 namespace lockstep::sim {

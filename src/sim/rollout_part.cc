@@ -18,6 +18,7 @@ namespace {
 
 constexpr Duration health_interval = minutes(5);
 constexpr std::string_view matrix_file = "gpu-version-matrix.yaml";
+constexpr std::string_view manifest_file = "manifests/cluster-policy.yaml";
 
 }  // namespace
 
@@ -41,30 +42,61 @@ RolloutPart::RolloutPart(Cluster& cluster, const Scenario& scenario, uint64_t se
       rates_(scenario.xid_rates),
       seed_(seed) {}
 
-RolloutPart::Git::Git(Cluster& cluster, uint64_t seed)
+RolloutPart::Git::Git(Cluster& cluster, uint64_t seed, GitOpsOptions options)
     : random(seed * 17 + 9),
       repository(cluster.loop),
       store(cluster.loop, repository),
-      tool(Parts{cluster.api("gitops"), cluster.loop, random, log}, repository) {}
+      tool(Parts{cluster.api("gitops"), cluster.loop, random, log}, repository,
+           std::move(options)) {}
 
-// One version for all nodes: the canary's while there is one, and the waves say who gets it.
+// With a matrix: one version for all nodes, the canary's while there is one, and the waves say who
+// gets it. Without: the version as users commit it.
 void RolloutPart::start_git() {
+  const std::string version =
+      written_version(scenario_.fleet.image_naming, scenario_.fleet.driver_version);
+  GitOpsOptions options;
+  if (scenario_.self_heal > Duration(0)) {
+    options.heal_after = scenario_.self_heal;
+    git_ = std::make_unique<Git>(cluster_, seed_, options);
+    git_->repository.commit({{std::string(manifest_file), manifest_of(version)}}, "first");
+    return git_->tool.start();
+  }
   if (find(scenario_.rollout, "matrix") == nullptr) return;
-  git_ = std::make_unique<Git>(cluster_, seed_);
+  git_ = std::make_unique<Git>(cluster_, seed_, options);
   const std::string matrix = fmt::format(
       "versions:\n  current:\n    driver: \"{}\"\n    status: production\n"
       "  canary:\n    driver: \"\"\n    status: \"\"\n",
-      scenario_.fleet.driver_version);
+      version);
   const std::string manifest =
       "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: cluster-policy}\n"
       "spec:\n  driver: {version: \"${canary.driver}\"}\n";
   git_->repository.commit(
-      {{std::string(matrix_file), matrix}, {"manifests/cluster-policy.yaml", manifest}}, "first");
+      {{std::string(matrix_file), matrix}, {std::string(manifest_file), manifest}}, "first");
   git_->tool.start();
 }
 
+std::string RolloutPart::manifest_of(std::string_view version) const {
+  const std::string_view name = text_at(scenario_.rollout, "driver", "name");
+  if (text_at(scenario_.rollout, "driver", "kind") == fleet::nvidia_drivers.kind) {
+    return fmt::format(
+        "apiVersion: {}\nkind: NVIDIADriver\nmetadata: {{name: {}}}\nspec: {{version: \"{}\"}}\n",
+        fleet::nvidia_drivers.api_version(), name, version);
+  }
+  return fmt::format(
+      "apiVersion: {}\nkind: ClusterPolicy\nmetadata: {{name: {}}}\n"
+      "spec:\n  driver: {{version: \"{}\"}}\n",
+      fleet::cluster_policies.api_version(), name, version);
+}
+
+Result<void> RolloutPart::commit_version(const std::string& version) {
+  if (has_matrix()) return commit_versions({{"driver", version}});
+  git_->repository.commit({{std::string(manifest_file), manifest_of(version)}},
+                          fmt::format("driver {}", version));
+  return {};
+}
+
 Result<void> RolloutPart::commit_versions(const rollout::MatrixEntries& values) {
-  if (!git_) return fail(ErrorKind::invalid, "the rollout has no matrix");
+  if (!has_matrix()) return fail(ErrorKind::invalid, "the rollout has no matrix");
   const std::string path(matrix_file);
   LOCKSTEP_TRY(const rollout::MatrixEdit edit,
                rollout::set_versions(git_->repository.log().back().revision.files.at(path), path,

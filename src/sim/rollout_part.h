@@ -36,10 +36,11 @@ class RolloutPart {
   // "promote", "promote --force", "abort", …
   Result<void> command(const std::string& verb);
   Result<void> change_spec(const Json& patch);
-  // The version comes from a matrix in Git, over a GitOps tool.
+  // The version comes from Git, over a GitOps tool.
   bool has_git() const { return git_ != nullptr; }
-  controller::MatrixStore* matrix_store() { return git_ ? &git_->store : nullptr; }
-  // What people commit: new versions for the canary.
+  controller::MatrixStore* matrix_store() { return has_matrix() ? &git_->store : nullptr; }
+  // What people commit: another version, with a matrix for the canary.
+  Result<void> commit_version(const std::string& version);
   Result<void> commit_versions(const rollout::MatrixEntries& values);
   // Nobody reaches the repository for so long.
   void cut_git(Duration length);
@@ -49,7 +50,7 @@ class RolloutPart {
 
  private:
   struct Git {
-    Git(Cluster& cluster, uint64_t seed);
+    Git(Cluster& cluster, uint64_t seed, GitOpsOptions options);
 
     SeededRandom random;
     SilentLog log;
@@ -57,7 +58,10 @@ class RolloutPart {
     MemoryMatrix store;
     GitOps tool;
   };
+  bool has_matrix() const { return git_ && find(scenario_.rollout, "matrix") != nullptr; }
   void start_git();
+  // The driver's object as it is in Git without a matrix.
+  std::string manifest_of(std::string_view version) const;
   void tick();
 
   Cluster& cluster_;

@@ -132,6 +132,9 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.text("from", scenario.fleet.driver_version);
   reader.text("to", scenario.to_version);
   reader.text("chart", scenario.to_chart);
+  std::string naming;
+  reader.word("images", naming, {"version", "suffix", "precompiled", "digest"}, "naming of images");
+  scenario.fleet.image_naming = image_naming_of(naming).value_or(ImageNaming::version);
   read_list(reader, "nvidiaDrivers", [&](const Json& entry, const std::string& path) {
     std::string name(as_text(&entry));
     if (name.empty()) return reader.complain(path, "must be the name of an NVIDIADriver");
@@ -166,6 +169,11 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
     scenario.rollout = *rollout;
     auto spec = rollout::read_rollout_spec(JsonObject{{"spec", *rollout}});
     if (!spec.problems.empty()) reader.complain("rollout", spec.problems.front());
+  }
+  reader.duration("selfHeal", scenario.self_heal);
+  if (scenario.self_heal > Duration(0) &&
+      (scenario.rollout.is_null() || find(scenario.rollout, "matrix") != nullptr)) {
+    reader.complain("selfHeal", "needs a rollout without a matrix");
   }
   reader.flag("conduct", scenario.conduct);
   reader.flag("health", scenario.health);

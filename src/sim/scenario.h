@@ -123,6 +123,9 @@ struct Scenario {
   bool permanent_failures = false;
   // The spec of a DriverRollout that is there before the version changes; null: none.
   Json rollout;
+  // A GitOps tool applies the driver's object as users commit it, and puts back after so long what
+  // others change of it; 0: there is none (with a matrix there always is).
+  Duration self_heal{0};
   // The nodes' steps are another controller's, which knows nothing of waves: they are kept back by
   // the label that it skips nodes for.
   bool conduct = false;

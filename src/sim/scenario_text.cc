@@ -96,10 +96,15 @@ std::string print_scenario(const Scenario& scenario) {
                   {"nodes", scenario.fleet.nodes},
                   {"from", scenario.fleet.driver_version}};
   if (!scenario.to_version.empty()) json["to"] = scenario.to_version;
+  if (scenario.fleet.image_naming != ImageNaming::version) {
+    json["images"] = to_string(scenario.fleet.image_naming);
+  }
   json["policy"] = scenario.fleet.upgrade_policy;
   Json work = json_of(workloads_of(scenario, scenario.fleet.nodes));
   if (!work.get_object().empty()) json["workloads"] = std::move(work);
   if (!scenario.rollout.is_null()) json["rollout"] = scenario.rollout;
+  if (scenario.self_heal > Duration(0)) json["selfHeal"] = json_of(scenario.self_heal);
+  if (!scenario.fleet.dra) json["dra"] = false;
   if (scenario.health) json["health"] = true;
   if (scenario.controllers != 1) json["controllers"] = scenario.controllers;
   if (scenario.controller_faults > 0) json["controllerFaults"] = scenario.controller_faults;

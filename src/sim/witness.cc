@@ -9,6 +9,7 @@
 #include "sim/invariant_machines.h"
 #include "sim/invariant_pods.h"
 #include "sim/invariant_reasons.h"
+#include "sim/invariant_restore.h"
 #include "sim/invariant_rollout.h"
 #include "sim/invariant_service.h"
 #include "sim/invariant_writes.h"
@@ -61,6 +62,8 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<NoWaveWithoutPass>("NoWaveWithoutPass");
   add<NoPassWithoutUpgradedNode>("NoPassWithoutUpgradedNode");
   add<RollbackEndsBack>("RollbackEndsBack");
+  add<ObjectRestored>("ObjectRestored");
+  add<NoRejectedVersion>("NoRejectedVersion");
   accidents_ = &add<NoAccident>("NoAccident");
   reasons_ = &add<TrueReasons>("TrueReasons");
 }

@@ -4,6 +4,7 @@
 
 #include "fleet/keys.h"
 #include "fleet/state.h"
+#include "sim/driver_image.h"
 #include "sim/fault_reader.h"
 #include "sim/truth.h"
 

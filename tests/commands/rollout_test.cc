@@ -139,7 +139,7 @@ TEST_F(Rollouts, PlanSaysThatFirmwareLeadsOnlyForward) {
   ProcessOutput plan = lockstep("plan --assume-change");
   EXPECT_TRUE(says(plan, "way back: a revert of the commit in file://"));
   EXPECT_TRUE(says(plan,
-                   "WOULD NOT BEGIN: NoWayBack: firmware 28.45 comes with driver 580.126.20, "
+                   "WOULD NOT BEGIN: RollbackUnavailable: firmware 28.45 comes with driver 580.126.20, "
                    "and nothing leads back from it to 28.43"));
   // It reads only: nothing was committed, and a matrix that is not there refuses nothing.
   EXPECT_TRUE(

@@ -1,0 +1,48 @@
+// What a rollout records so that it can be rolled back by the driver's object, which drivers were
+// rolled back and do not start again by themselves, and the steps of restoring the object.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rollout/rollout_view.h"
+#include "upgrade/reason.h"
+
+namespace lockstep::rollout {
+
+inline constexpr std::string_view rejected_version = "RejectedVersion";
+inline constexpr std::string_view rollback_unavailable = "RollbackUnavailable";
+// A user set the version before by hand.
+inline constexpr std::string_view set_back_by_hand = "VersionTakenBack";
+
+// While the fleet is to run `target`: what the object says for it.
+void record_stable(const DriverRevision& target, RolloutStatus& status);
+
+// Where the object's watch was behind, what it says is known a moment after the revision.
+void learn_fields(const DriverRevision& target, RolloutStatus& status);
+
+// Why a rollout that is to roll back on failure does not start; nothing: it may.
+std::optional<upgrade::Reason> obstacle_to_start(const RolloutView& view,
+                                                 const RolloutStatus& status);
+// Why it cannot be rolled back now; empty: it can.
+std::string obstacle_to_rollback(const RolloutView& view, const RolloutStatus& status);
+
+// Null: it was not rolled back, or a user allows it again.
+const RejectedDriver* rejection_of(const RolloutStatus& status, const DriverRevision& driver);
+void reject(RolloutStatus& status, const DriverRevision& driver, Time at,
+            const std::string& reason);
+void allow(RolloutStatus& status, const DriverRevision& driver);
+upgrade::Reason rejection_reason(const RejectedDriver& rejected, const RolloutStatus& status,
+                                 const std::string& rollout);
+
+struct RestoreStep {
+  enum class Kind { write, restored, wait, unavailable, rejected };
+  Kind kind;
+  upgrade::Reason reason;
+};
+// In a rollback, until the operator has made a revision of what was restored. The object is written
+// once: a tool that sets the version again is not fought.
+RestoreStep next_restore_step(const RolloutView& view, const RolloutStatus& status);
+
+}  // namespace lockstep::rollout
