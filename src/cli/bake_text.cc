@@ -51,10 +51,6 @@ std::string why_rollout_text(const controller::RolloutWatch& watch,
     auto kept = kept_bake(watch, rollout, i);
     if (!kept) continue;
     text += fmt::format("bake of wave {}: {}", rollout.spec.waves[i].name, bake_text(kept->record));
-    if (kept->silent > 0) {
-      text += fmt::format("  {} of {} upgraded nodes say nothing of their GPUs' health\n",
-                          kept->silent, kept->upgraded);
-    }
   }
   return text + "history:\n" + rollout_history(*rollout.object->document);
 }

@@ -101,12 +101,9 @@ class Tree {
                             progress_bar(part(in_seconds(seen.passed), in_seconds(asked.duration)),
                                          100, bar_width),
                             human_duration(seen.passed), human_duration(asked.duration)));
-    if (asked.min_gpu_hours > 0) {
-      line(below,
-           fmt::format("exposure  {} {:.1f} of {:.1f} GPU-hours",
-                       progress_bar(part(seen.gpu_hours, asked.min_gpu_hours), 100, bar_width),
-                       seen.gpu_hours, asked.min_gpu_hours));
-    }
+    line(below, fmt::format("exposure  {} {:.1f} of {:.1f} GPU-hours",
+                            progress_bar(part(seen.gpu_hours, seen.min_gpu_hours), 100, bar_width),
+                            seen.gpu_hours, seen.min_gpu_hours));
     line(below, fmt::format("evidence  {} {:.3g}, fails at {:.3g}",
                             progress_bar(part(seen.evidence, seen.limit), 100, bar_width),
                             seen.evidence, seen.limit));
@@ -119,11 +116,7 @@ class Tree {
     const auto map = watch_.waves.cache.find(key);
     const auto kept = map ? controller::KeptBake::from_map(*map) : std::nullopt;
     if (!kept || kept->record.began != wave.bake_began) return std::nullopt;
-    rollout::BakeJudge judge(kept->record.rules, kept->record.began);
-    for (const rollout::BakeStep& step : kept->record.steps) judge.add(step);
-    // What was over is shown as it ended.
-    const bool is_over = wave.verdict != rollout::Outcome::running;
-    return judge.verdict(is_over ? kept->until : status_.at);
+    return kept->record.judge();
   }
 
   // Of the wave that is under way; none while it waits for a person.

@@ -1,6 +1,7 @@
 #include "controller/bake_keeper.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -28,14 +29,27 @@ std::optional<std::map<std::string, int64_t>> health_of(const Node& node) {
   return counts;
 }
 
-int64_t gpus_of(const Node& node) {
+int64_t labelled_gpus(const Node& node) {
   return parse_integer(node.meta.labels.get(count_label)).value_or(0);
 }
 
-void add_breaches(const BakeNode& entry, const std::map<std::string, int64_t>& health,
-                  rollout::BakeStep& step) {
+// What breaks and stays so, as opposed to events, which are counted.
+bool is_state(const std::string& kind) {
+  return kind == "gpus" || kind == "linksDown" || kind == "rowRemapFailures";
+}
+
+struct CountedState {
+  const char* kind;
+  const char* rule;
+};
+constexpr std::array<CountedState, 2> counted_states = {
+    {{"linksDown", "LinkDown"}, {"rowRemapFailures", "RowRemapFailure"}}};
+
+std::vector<rollout::Breach> breaches_of(const BakeNode& entry,
+                                         const std::map<std::string, int64_t>& health,
+                                         const std::map<std::string, int64_t>& before) {
   const Node& node = *entry.node;
-  auto& breaches = entry.upgraded ? step.upgraded_breaches : step.control_breaches;
+  std::vector<rollout::Breach> breaches;
   std::string name = node.meta.name.str();
   std::string_view version = node.meta.labels.get(version_label);
   if (!entry.version.empty() && !version.empty() && version != entry.version) {
@@ -53,20 +67,21 @@ void add_breaches(const BakeNode& entry, const std::map<std::string, int64_t>& h
          fmt::format("its DRA plugin tells of {}, and {} is loaded", published, version)});
   }
   auto gpus = health.find("gpus");
-  if (gpus != health.end() && gpus->second < gpus_of(node)) {
+  if (gpus != health.end() && gpus->second < labelled_gpus(node)) {
     breaches.push_back(
-        {"GpuMissing", name, fmt::format("{} of {} GPUs", gpus->second, gpus_of(node))});
+        {"GpuMissing", name, fmt::format("{} of {} GPUs", gpus->second, labelled_gpus(node))});
   }
-  for (const char* kind : {"linksDown", "rowRemapFailures"}) {
-    auto at = health.find(kind);
-    if (at == health.end() || at->second == 0) continue;
-    breaches.push_back({std::string_view(kind) == "linksDown" ? "LinkDown" : "RowRemapFailure",
-                        name, std::to_string(at->second)});
+  for (const CountedState& state : counted_states) {
+    auto at = health.find(state.kind);
+    if (at == health.end()) continue;
+    auto old = before.find(state.kind);
+    const int64_t known = old == before.end() ? 0 : old->second;
+    if (at->second <= known) continue;
+    breaches.push_back({state.rule, name,
+                        known == 0 ? std::to_string(at->second)
+                                   : fmt::format("{}, and {} before", at->second, known)});
   }
-}
-
-bool is_state(const std::string& kind) {
-  return kind == "gpus" || kind == "linksDown" || kind == "rowRemapFailures";
+  return breaches;
 }
 
 bool has_news(const rollout::BakeStep& step) {
@@ -79,8 +94,17 @@ bool has_news(const rollout::BakeStep& step) {
 }
 
 // What happened in either, as one.
+void add(rollout::NodeEvents& into, const rollout::NodeEvents& events) {
+  for (const auto& [node, counts] : events) {
+    for (const auto& [kind, count] : counts) into[node][kind] += count;
+  }
+}
+
 void merge(rollout::BakeStep& into, const rollout::BakeStep& step) {
   into.at = step.at;
+  into.elapsed = step.elapsed;
+  into.upgraded_nodes = step.upgraded_nodes;
+  into.silent_nodes = step.silent_nodes;
   for (const rollout::ModelStep& model : step.models) {
     auto at = std::find_if(into.models.begin(), into.models.end(),
                            [&](const auto& each) { return each.model == model.model; });
@@ -90,8 +114,12 @@ void merge(rollout::BakeStep& into, const rollout::BakeStep& step) {
     }
     at->upgraded_hours += model.upgraded_hours;
     at->control_hours += model.control_hours;
-    for (const auto& [kind, events] : model.upgraded_events) at->upgraded_events[kind] += events;
-    for (const auto& [kind, events] : model.control_events) at->control_events[kind] += events;
+    for (size_t i = 0; i < rollout::compared_incidents; ++i) {
+      at->upgraded_repeat_hours[i] += model.upgraded_repeat_hours[i];
+      at->control_repeat_hours[i] += model.control_repeat_hours[i];
+    }
+    add(at->upgraded_events, model.upgraded_events);
+    add(at->control_events, model.control_events);
   }
 }
 
@@ -119,38 +147,63 @@ Json KeptBake::to_json(const ObjectKey& key, const std::string& rollout,
                       {"labels", JsonObject{{"app.kubernetes.io/managed-by", "lockstep"},
                                             {fleet::rollout_label, rollout}}}};
   if (!resource_version.empty()) metadata["resourceVersion"] = resource_version;
+  // Of most nodes there is nothing to say but that they have reported.
+  std::string reported;
   JsonObject counts;
   for (const auto& [node, kinds] : seen) {
-    JsonObject of_node;
-    for (const auto& [kind, count] : kinds) of_node[kind] = count;
-    counts[node] = std::move(of_node);
+    if (kinds.empty()) {
+      reported += (reported.empty() ? "" : " ") + node;
+    } else {
+      counts[node] = counts_to_json(kinds);
+    }
   }
-  return JsonObject{{"apiVersion", "v1"},
-                    {"kind", "ConfigMap"},
-                    {"metadata", std::move(metadata)},
-                    {"data", JsonObject{{"record", record.text()},
-                                        {"until", format_rfc3339(until)},
-                                        {"seen", print_json(Json(std::move(counts)))},
-                                        {"silent", std::to_string(silent)},
-                                        {"upgraded", std::to_string(upgraded)}}}};
+  JsonObject gpus;
+  for (const auto& [model, sums] : busy) {
+    JsonArray all;
+    for (const BusyGpus::BySide* side : {&sums.upgraded, &sums.control}) {
+      for (int64_t each : *side) all.push_back(each);
+    }
+    gpus[model] = std::move(all);
+  }
+  return JsonObject{
+      {"apiVersion", "v1"},
+      {"kind", "ConfigMap"},
+      {"metadata", std::move(metadata)},
+      {"data", JsonObject{{"record", record.text()},
+                          {"opened", opened.is_set() ? format_rfc3339(opened) : ""},
+                          {"until", until.is_set() ? format_rfc3339_micro(until) : ""},
+                          {"reported", reported},
+                          {"seen", print_json(Json(std::move(counts)))},
+                          {"busy", print_json(Json(std::move(gpus)))}}}};
 }
 
 std::optional<KeptBake> KeptBake::from_map(const ConfigMap& map) {
   auto record = rollout::BakeRecord::parse(map.data.get("record"));
-  auto until = parse_rfc3339(map.data.get("until"));
-  if (!record || !until) return std::nullopt;
+  auto seen = parse_json(map.data.get("seen"));
+  auto busy = parse_json(map.data.get("busy"));
+  const bool is_whole = record && seen && seen->is_object() && busy && busy->is_object();
+  if (!is_whole) return std::nullopt;
   KeptBake kept;
   kept.record = std::move(*record);
-  kept.until = *until;
-  kept.silent = parse_integer(map.data.get("silent")).value_or(0);
-  kept.upgraded = parse_integer(map.data.get("upgraded")).value_or(0);
-  auto seen = parse_json(map.data.get("seen"));
-  if (!seen || !seen->is_object()) return kept;
+  kept.opened = parse_rfc3339(map.data.get("opened")).value_or(Time());
+  kept.until = parse_rfc3339(map.data.get("until")).value_or(Time());
+  for (std::string_view node : split(map.data.get("reported"), ' ')) {
+    if (!node.empty()) kept.seen[std::string(node)];
+  }
   for (const auto& [node, kinds] : seen->get_object()) {
-    if (!kinds.is_object()) continue;
     auto& counts = kept.seen[std::string(node)];
+    if (!kinds.is_object()) continue;
     for (const auto& [kind, count] : kinds.get_object()) {
       counts[std::string(kind)] = as_integer(&count);
+    }
+  }
+  for (const auto& [model, sums] : busy->get_object()) {
+    BusyGpus& gpus = kept.busy[std::string(model)];
+    constexpr size_t places = std::tuple_size_v<BusyGpus::BySide>;
+    if (!sums.is_array() || sums.get_array().size() != 2 * places) return std::nullopt;
+    for (size_t i = 0; i < places; ++i) {
+      gpus.upgraded[i] = as_integer(&sums.get_array()[i]);
+      gpus.control[i] = as_integer(&sums.get_array()[places + i]);
     }
   }
   return kept;
@@ -164,76 +217,203 @@ const ReadHealth& read_health(const std::shared_ptr<const Node>& node, const std
   if (read.node == node) return read;
   read.node = node;
   read.counts = health_of(*node);
-  read.has_events =
-      read.counts && std::any_of(read.counts->begin(), read.counts->end(), [](const auto& each) {
-        return !is_state(each.first) && each.second != 0;
-      });
+  read.gpus = labelled_gpus(*node);
+  if (read.gpus == 0 && read.counts && read.counts->contains("gpus")) {
+    read.gpus = read.counts->at("gpus");
+  }
   return read;
 }
 
-void add_events(KeptBake& kept, const BakeNode& entry, const std::string& name,
-                const std::map<std::string, int64_t>& health, bool is_first,
-                rollout::ModelStep& model) {
-  auto& seen = kept.seen[name];
+rollout::Incidents incidents_of(const rollout::BakeRecord& record) {
+  rollout::Incidents incidents;
+  Duration elapsed{0};
+  for (const rollout::BakeStep& step : record.steps) {
+    count_incidents(step, elapsed, incidents);
+    if (!step.earlier) elapsed = step.elapsed;
+  }
+  return incidents;
+}
+
+// Puts the GPUs that were busy when the interval began down as hours of it.
+void add_hours(const BusyGpus::BySide& gpus, double hours, double& all,
+               rollout::RepeatHours& repeated) {
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    const double more = hours * static_cast<double>(gpus[i]);
+    all += more;
+    if (i > 0) repeated[i - 1] += more;
+  }
+}
+
+// What a node is known to have, beside counts of events: links that are down, and rules that it
+// broke when it was first seen.
+constexpr std::string_view old_prefix = "old:";
+
+// Where a node's counts stand when it reports for the first time, and what is broken then.
+void note_first(std::map<std::string, int64_t>& seen, const BakeNode& entry,
+                const std::map<std::string, int64_t>& health) {
+  for (const auto& [kind, count] : health) {
+    if (kind != "gpus" && count != 0) seen[kind] = count;
+  }
+  if (entry.upgraded) return;
+  for (const rollout::Breach& breach : breaches_of(entry, health, health)) {
+    seen[std::string(old_prefix) + breach.rule] = 1;
+  }
+}
+
+// What is repaired and breaks again is new.
+void forget_repaired(std::map<std::string, int64_t>& seen,
+                     const std::map<std::string, int64_t>& health,
+                     const std::vector<rollout::Breach>& breaches) {
+  for (const CountedState& state : counted_states) {
+    auto at = health.find(state.kind);
+    auto old = seen.find(state.kind);
+    if (old != seen.end()) old->second = std::min(old->second, at == health.end() ? 0 : at->second);
+  }
+  std::erase_if(seen, [&](const auto& each) {
+    if (!each.first.starts_with(old_prefix)) return each.second == 0;
+    return std::none_of(breaches.begin(), breaches.end(), [&](const rollout::Breach& breach) {
+      return each.first.substr(old_prefix.size()) == breach.rule;
+    });
+  });
+}
+
+void add_breaches(KeptBake& kept, const BakeNode& entry, const std::string& name,
+                  const ReadHealth& read, rollout::BakeStep& step) {
+  static const std::map<std::string, int64_t> nothing;
+  auto known = kept.seen.find(name);
+  const bool has_reported = known != kept.seen.end();
+  // Of the other nodes it has to be known what was broken before.
+  if (!has_reported && !entry.upgraded) return;
+  const auto& seen = has_reported ? known->second : nothing;
+  std::vector<rollout::Breach> breaches =
+      breaches_of(entry, read.counts ? *read.counts : nothing, seen);
+  const std::vector<rollout::Breach> all = breaches;
+  if (!entry.upgraded) {
+    // What they have had for long says nothing of what happens now.
+    std::erase_if(breaches, [&](const rollout::Breach& breach) {
+      return seen.contains(std::string(old_prefix) + breach.rule);
+    });
+  }
+  if (has_reported && read.counts) forget_repaired(known->second, *read.counts, all);
+  auto& into = entry.upgraded ? step.upgraded_breaches : step.control_breaches;
+  into.insert(into.end(), breaches.begin(), breaches.end());
+}
+
+void add_events(std::map<std::string, int64_t>& seen, const std::string& name,
+                const std::map<std::string, int64_t>& health, rollout::NodeEvents& events) {
   for (const auto& [kind, count] : health) {
     if (is_state(kind)) continue;
-    int64_t& before = seen[kind];
-    // A count that went back began anew.
-    int64_t more = count >= before ? count - before : count;
-    before = count;
-    if (more == 0 || is_first) continue;
-    (entry.upgraded ? model.upgraded_events : model.control_events)[kind] += more;
+    auto at = seen.find(kind);
+    const int64_t before = at == seen.end() ? 0 : at->second;
+    // A count that went back began again.
+    const int64_t more = count >= before ? count - before : count;
+    if (count != before) seen[kind] = count;
+    if (more > 0) events[name][kind] += more;
   }
-  std::erase_if(seen, [](const auto& each) { return each.second == 0; });
-  if (seen.empty()) kept.seen.erase(name);
+}
+
+rollout::ModelStep& step_of(std::map<std::string, rollout::ModelStep, std::less<>>& models,
+                            std::string_view name) {
+  auto at = models.find(name);
+  if (at == models.end()) {
+    at = models.emplace(std::string(name), rollout::ModelStep{}).first;
+    at->second.model = std::string(name);
+  }
+  return at->second;
 }
 
 }  // namespace
 
-void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now,
+void note_before(KeptBake& kept, const std::vector<BakeNode>& nodes, HealthMemory* memory) {
+  HealthMemory none;
+  for (const BakeNode& entry : nodes) {
+    std::string name = entry.node->meta.name.str();
+    const ReadHealth& read = read_health(entry.node, name, memory == nullptr ? none : *memory);
+    if (read.counts) note_first(kept.seen[name], entry, *read.counts);
+  }
+}
+
+void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now, Duration passed,
                   HealthMemory* memory) {
   HealthMemory none;
   HealthMemory& known = memory == nullptr ? none : *memory;
-  bool is_first = !kept.until.is_set();
-  double hours_passed = is_first ? 0 : in_seconds(now - kept.until) / 3600;
+  const bool is_first = !kept.until.is_set();
+  const double hours_passed = is_first ? 0 : in_seconds(passed) / 3600;
   rollout::BakeStep step;
   step.at = now;
+  if (!is_first && !kept.record.steps.empty()) {
+    step.elapsed = kept.record.steps.back().elapsed + passed;
+  }
   std::map<std::string, rollout::ModelStep, std::less<>> models;
-  kept.silent = kept.upgraded = 0;
+  for (const auto& [name, gpus] : kept.busy) {
+    rollout::ModelStep& model = step_of(models, name);
+    add_hours(gpus.upgraded, hours_passed, model.upgraded_hours, model.upgraded_repeat_hours);
+    add_hours(gpus.control, hours_passed, model.control_hours, model.control_repeat_hours);
+  }
+  kept.busy.clear();
+  struct Busy {
+    std::string name;
+    std::string model;
+    bool upgraded;
+    int64_t gpus;
+  };
+  std::vector<Busy> busy;
   for (const BakeNode& entry : nodes) {
-    const Node& node = *entry.node;
-    std::string name = node.meta.name.str();
-    if (entry.upgraded) ++kept.upgraded;
+    std::string name = entry.node->meta.name.str();
+    if (entry.upgraded) ++step.upgraded_nodes;
     const ReadHealth& health = read_health(entry.node, name, known);
+    if (health.counts) {
+      auto [seen, is_new] = kept.seen.try_emplace(name);
+      if (is_new) note_first(seen->second, entry, *health.counts);
+    }
+    add_breaches(kept, entry, name, health, step);
+    // What a node does not tell is neither exposure nor peace.
     if (!health.counts) {
-      // What a node does not tell is neither exposure nor peace.
-      if (entry.upgraded) ++kept.silent;
+      if (entry.upgraded) ++step.silent_nodes;
       continue;
     }
-    add_breaches(entry, *health.counts, step);
-    std::string_view model_name = node.meta.labels.get(rollout::gpu_model_label);
-    auto at = models.find(model_name);
-    if (at == models.end()) {
-      at = models.emplace(std::string(model_name), rollout::ModelStep{}).first;
-      at->second.model = std::string(model_name);
-    }
-    rollout::ModelStep& model = at->second;
-    if (entry.busy) {
-      (entry.upgraded ? model.upgraded_hours : model.control_hours) +=
-          hours_passed * static_cast<double>(gpus_of(node));
-    }
-    if (health.has_events || kept.seen.contains(name)) {
-      add_events(kept, entry, name, *health.counts, is_first, model);
-    }
+    const std::string_view model_name = entry.node->meta.labels.get(rollout::gpu_model_label);
+    rollout::ModelStep& model = step_of(models, model_name);
+    rollout::NodeEvents none_yet;
+    auto& events = entry.upgraded ? model.upgraded_events : model.control_events;
+    add_events(kept.seen.at(name), name, *health.counts, is_first ? none_yet : events);
+    if (entry.busy) busy.push_back({name, std::string(model_name), entry.upgraded, health.gpus});
   }
   for (auto& [name, model] : models) step.models.push_back(std::move(model));
   kept.until = now;
   append(kept.record, std::move(step));
+  const rollout::Incidents incidents = incidents_of(kept.record);
+  for (const Busy& node : busy) {
+    BusyGpus& gpus = kept.busy[node.model];
+    auto& side = node.upgraded ? gpus.upgraded : gpus.control;
+    const auto before = static_cast<size_t>(incidents.count(node.name));
+    side[std::min(before, rollout::compared_incidents)] += node.gpus;
+  }
+}
+
+Duration next_look(const KeptBake& kept, Duration interval) {
+  if (kept.record.steps.empty()) return interval;
+  const Duration elapsed = kept.record.steps.back().elapsed;
+  for (const Duration end : {kept.record.rules.duration, kept.record.rules.max_duration}) {
+    if (elapsed < end) return std::min(interval, end - elapsed);
+  }
+  return interval;
+}
+
+double usual_gpu_hours(const std::vector<BakeNode>& nodes, Duration duration) {
+  constexpr double share = 0.1;
+  HealthMemory memory;
+  int64_t gpus = 0;
+  for (const BakeNode& entry : nodes) {
+    if (!entry.upgraded) continue;
+    gpus += read_health(entry.node, entry.node->meta.name.str(), memory).gpus;
+  }
+  return share * static_cast<double>(gpus) * in_seconds(duration) / 3600;
 }
 
 std::vector<rollout::BakeStep> earlier_steps(const KeptBake& before) {
   std::vector<rollout::BakeStep> steps;
-  if (judge_bake(before, before.until).outcome == rollout::Outcome::failed) return steps;
+  if (judge_bake(before).outcome == rollout::Outcome::failed) return steps;
   rollout::BakeStep own;
   for (const rollout::BakeStep& step : before.record.steps) {
     if (step.earlier) {
@@ -247,35 +427,27 @@ std::vector<rollout::BakeStep> earlier_steps(const KeptBake& before) {
   return steps;
 }
 
-rollout::BakeView judge_bake(const KeptBake& kept, Time now) {
-  rollout::BakeJudge judge(kept.record.rules, kept.record.began);
-  for (const rollout::BakeStep& step : kept.record.steps) judge.add(step);
-  rollout::BakeVerdict verdict = judge.verdict(now);
+rollout::BakeView judge_bake(const KeptBake& kept) {
+  rollout::BakeVerdict verdict = kept.record.judge();
   rollout::BakeView view;
   view.text = verdict.text;
   view.detectable = verdict.detectable;
   switch (verdict.outcome) {
     case rollout::BakeOutcome::going_on:
-      return view;
+      break;
     case rollout::BakeOutcome::failed:
       view.outcome = rollout::Outcome::failed;
-      return view;
+      break;
     case rollout::BakeOutcome::held:
       view.outcome = rollout::Outcome::failed;
       view.hold = true;
-      return view;
+      break;
     case rollout::BakeOutcome::inconclusive:
       view.outcome = rollout::Outcome::inconclusive;
-      return view;
-    case rollout::BakeOutcome::passed:
       break;
-  }
-  view.outcome = rollout::Outcome::passed;
-  // No data is never a pass.
-  if (kept.silent > 0) {
-    view.outcome = rollout::Outcome::inconclusive;
-    view.text = fmt::format("NoData: {} of {} upgraded nodes say nothing of their GPUs' health",
-                            kept.silent, kept.upgraded);
+    case rollout::BakeOutcome::passed:
+      view.outcome = rollout::Outcome::passed;
+      break;
   }
   return view;
 }

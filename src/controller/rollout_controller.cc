@@ -96,7 +96,7 @@ void RolloutController::look_at(const KnownRollout& known) {
   if (!current) return;
   rollout::RolloutView now = view(known);
   if (options_.conduct && conducts(known, now)) return;
-  if (keeps_bake(known, now)) return;
+  if (keeps_bake(now)) return;
   if (asks_gates(known, now)) return;
   rollout::RolloutDecision decision = rollout::decide_rollout(now, loop_.now());
   reasons_[name] = decision.reason;
@@ -281,7 +281,16 @@ const KeptBake* RolloutController::kept_bake(const rollout::RolloutView& view) c
 
 const KeptBake* RolloutController::kept_bake(const rollout::RolloutView& view, size_t wave) const {
   if (wave >= view.status.waves.size()) return nullptr;
-  ObjectKey key{watch_.rollouts.options().ns, bake_name(view.name, wave)};
+  const KeptBake* kept = stored_bake(view.name, wave);
+  // One of an earlier version, or of an earlier try, or from before it began.
+  const bool is_ours = kept != nullptr && kept->until.is_set() &&
+                       kept->record.began == view.status.waves[wave].bake_began;
+  return is_ours ? kept : nullptr;
+}
+
+// Whatever there is of it; null: nothing.
+const KeptBake* RolloutController::stored_bake(const std::string& rollout, size_t wave) const {
+  ObjectKey key{watch_.rollouts.options().ns, bake_name(rollout, wave)};
   auto map = watch_.rollouts.waves.cache.find(key);
   if (!map) return nullptr;
   auto& [version, kept] = bakes_[key.name];
@@ -289,29 +298,35 @@ const KeptBake* RolloutController::kept_bake(const rollout::RolloutView& view, s
     version = map->meta.resource_version.str();
     kept = KeptBake::from_map(*map);
   }
-  // One of an earlier version, or of an earlier try.
-  if (!kept || kept->record.began != view.status.waves[wave].bake_began) return nullptr;
-  return &*kept;
+  return kept ? &*kept : nullptr;
 }
 
-// Its word of a moment ago, as long as nothing more was seen: finding out what a bake could have
+// What it said a moment ago, as long as nothing more was seen: finding out what a bake could have
 // found takes a while.
 rollout::BakeView RolloutController::judge(const rollout::RolloutView& view,
                                            const KeptBake& kept) const {
   Judged& last = judged_[view.name];
   auto wave = static_cast<size_t>(view.status.current_wave());
-  Duration keep = wave < view.spec.waves.size() && view.spec.waves[wave].bake
-                      ? bake_interval_of(*view.spec.waves[wave].bake, options_.bake_interval)
-                      : Duration(0);
-  Time now = loop_.now();
-  bool same = last.began == kept.record.began && last.until == kept.until;
-  if (!same || now < last.at || now - last.at >= keep) {
-    last = {kept.record.began, kept.until, now, judge_bake(kept, now)};
+  const ObjectKey key{watch_.rollouts.options().ns, bake_name(view.name, wave)};
+  const std::string& version = bakes_.at(key.name).first;
+  if (last.bake != key.name || last.version != version) {
+    last = {key.name, version, judge_bake(kept)};
   }
   return last.view;
 }
 
-// What happened since the last look is written down first. True: it is being written.
+// By the process's own clock. The wall clock says no more than how long nobody looked: a step of it
+// neither ends a bake nor prolongs it, and of a long time without a controller an interval counts.
+Duration RolloutController::since_last_look(const std::string& rollout, const KeptBake& kept,
+                                            Duration interval) {
+  Sighting& sighting = sightings_[rollout];
+  if (sighting.until != kept.until) {
+    const Duration gap = std::clamp(loop_.now() - kept.until, Duration::zero(), interval);
+    sighting = {kept.until, loop_.uptime() - gap};
+  }
+  return loop_.uptime() - sighting.at;
+}
+
 // Exposure is pooled over waves: the last one before this that was baked has all of them.
 std::vector<rollout::BakeStep> RolloutController::steps_before(const rollout::RolloutView& view,
                                                                size_t wave) const {
@@ -323,37 +338,66 @@ std::vector<rollout::BakeStep> RolloutController::steps_before(const rollout::Ro
   return {};
 }
 
-bool RolloutController::keeps_bake(const KnownRollout& known, const rollout::RolloutView& view) {
-  if (view.status.phase != rollout::Phase::baking) return false;
+// What was broken before the upgrade is written down when the wave opens. True: it is being
+// written.
+bool RolloutController::notes_before(const rollout::RolloutView& view, size_t wave) {
+  const KeptBake* stored = stored_bake(view.name, wave);
+  const Time opened = view.status.waves[wave].opened;
+  if (stored != nullptr && stored->opened == opened) return false;
+  KeptBake before;
+  before.opened = before.record.began = opened;
+  note_before(before, nodes_.bake_nodes(view), &health_);
+  write_bake(view.name, wave, before);
+  return true;
+}
+
+// What happened since the last look is written down first. True: it is being written.
+bool RolloutController::keeps_bake(const rollout::RolloutView& view) {
   auto wave = static_cast<size_t>(view.status.current_wave());
-  if (wave >= view.spec.waves.size() || !view.spec.waves[wave].bake) return false;
+  if (wave >= view.spec.waves.size() || wave >= view.status.waves.size()) return false;
+  if (!view.spec.waves[wave].bake) return false;
+  if (view.status.phase == rollout::Phase::upgrading) return notes_before(view, wave);
+  if (view.status.phase != rollout::Phase::baking) return false;
+  const rollout::BakeSpec& spec = *view.spec.waves[wave].bake;
+  const Duration interval = bake_interval_of(spec, options_.bake_interval);
   const KeptBake* kept = kept_bake(view);
-  Time now = loop_.now();
-  Duration interval = bake_interval_of(*view.spec.waves[wave].bake, options_.bake_interval);
-  if (kept != nullptr && now - kept->until < interval) {
-    look_within(interval - (now - kept->until));
+  const Duration passed =
+      kept == nullptr ? Duration(0) : since_last_look(view.name, *kept, interval);
+  if (kept != nullptr && passed < next_look(*kept, interval)) {
+    look_within(next_look(*kept, interval) - passed);
     return false;
   }
-  KeptBake next;
-  if (kept != nullptr) {
-    next = *kept;
-  } else {
-    const rollout::BakeSpec& spec = *view.spec.waves[wave].bake;
-    next.record.began = view.status.waves[wave].bake_began;
-    next.record.rules.duration = spec.duration;
-    next.record.rules.min_gpu_hours = spec.min_gpu_hours;
-    next.record.rules.max_duration = spec.max_duration;
-    next.record.rules.alpha = spec.alpha;
-    next.record.rules.speed_margin = spec.speed_margin;
-    next.record.steps = steps_before(view, wave);
-  }
-  look_at_bake(next, nodes_.bake_nodes(view), now, &health_);
+  const std::vector<BakeNode> nodes = nodes_.bake_nodes(view);
+  KeptBake next = kept != nullptr ? *kept : begin_bake(view, wave, spec, nodes);
+  look_at_bake(next, nodes, loop_.now(), passed, &health_);
   // How fast the wave's nodes are now is known from its gates.
   if (kept == nullptr) next.record.steps.back().speeds = gates_.speed_pairs(gate_run(view));
-  std::string name = known.name();
-  ObjectKey key{watch_.rollouts.options().ns, bake_name(name, wave)};
-  keep(name, key, [&](const std::string& version) { return next.to_json(key, name, version); });
+  write_bake(view.name, wave, next);
   return true;
+}
+
+KeptBake RolloutController::begin_bake(const rollout::RolloutView& view, size_t wave,
+                                       const rollout::BakeSpec& spec,
+                                       const std::vector<BakeNode>& nodes) const {
+  KeptBake next;
+  next.opened = view.status.waves[wave].opened;
+  const KeptBake* before = stored_bake(view.name, wave);
+  if (before != nullptr && before->opened == next.opened) next.seen = before->seen;
+  next.record.began = view.status.waves[wave].bake_began;
+  next.record.rules.duration = spec.duration;
+  next.record.rules.min_gpu_hours =
+      spec.min_gpu_hours.value_or(usual_gpu_hours(nodes, spec.duration));
+  next.record.rules.max_duration = spec.max_duration;
+  next.record.rules.alpha = spec.alpha;
+  next.record.rules.speed_margin = spec.speed_margin;
+  next.record.steps = steps_before(view, wave);
+  return next;
+}
+
+void RolloutController::write_bake(const std::string& rollout, size_t wave, const KeptBake& bake) {
+  ObjectKey key{watch_.rollouts.options().ns, bake_name(rollout, wave)};
+  keep(rollout, key,
+       [&](const std::string& version) { return bake.to_json(key, rollout, version); });
 }
 
 std::string RolloutController::obstacle_of(const rollout::RolloutSpec& spec) const {

@@ -77,7 +77,13 @@ class RolloutController {
   const KeptBake* kept_bake(const rollout::RolloutView& view) const;
   const KeptBake* kept_bake(const rollout::RolloutView& view, size_t wave) const;
   std::vector<rollout::BakeStep> steps_before(const rollout::RolloutView& view, size_t wave) const;
-  bool keeps_bake(const KnownRollout& known, const rollout::RolloutView& view);
+  const KeptBake* stored_bake(const std::string& rollout, size_t wave) const;
+  Duration since_last_look(const std::string& rollout, const KeptBake& kept, Duration interval);
+  bool notes_before(const rollout::RolloutView& view, size_t wave);
+  bool keeps_bake(const rollout::RolloutView& view);
+  KeptBake begin_bake(const rollout::RolloutView& view, size_t wave, const rollout::BakeSpec& spec,
+                      const std::vector<BakeNode>& nodes) const;
+  void write_bake(const std::string& rollout, size_t wave, const KeptBake& bake);
   rollout::BakeView judge(const rollout::RolloutView& view, const KeptBake& kept) const;
   void act(const KnownRollout& known, const rollout::RolloutDecision& decision);
   void write_status(const KnownRollout& known, const rollout::StatusWrite& write);
@@ -112,12 +118,17 @@ class RolloutController {
                    std::pair<std::string, std::shared_ptr<const rollout::WaveBaseline>>>
       baselines_;
   struct Judged {
-    Time began;  // of the bake
-    Time until;  // up to when it had been looked
-    Time at;
+    std::string bake;     // the name of its ConfigMap,
+    std::string version;  // and its version
     rollout::BakeView view;
   };
   mutable std::map<std::string, Judged> judged_;
+  // Of a bake that was looked at up to this time of the wall clock: when that was by our own.
+  struct Sighting {
+    Time until;
+    Duration at{0};
+  };
+  std::map<std::string, Sighting> sightings_;
   // What git last said, by rollout: of the phase that began then, and when it may be asked again.
   struct GitMemory {
     rollout::GitOutcome outcome;

@@ -98,7 +98,7 @@ void FleetFeed::work() {
     look_at(node, now);
   }
   if (listed_ && touched_.empty() && !std::exchange(began_, true)) model_.begin_history(now);
-  if (std::exchange(rollouts_changed_, false)) show_rollouts(now);
+  if (std::exchange(rollouts_changed_, false)) show_rollouts();
   show_attention();
   show_pools(now);
   changed_();
@@ -244,7 +244,7 @@ void FleetFeed::show_pools(Time now) {
   model_.set_part("frozen", watch_.rival() ? reason_card(*watch_.rival()) : Json(nullptr));
 }
 
-void FleetFeed::show_rollouts(Time now) {
+void FleetFeed::show_rollouts() {
   JsonArray cards;
   for (const auto& [name, known] : watch_.rollouts.all()) {
     WaveBakes bakes(known.status.waves.size());
@@ -255,11 +255,7 @@ void FleetFeed::show_rollouts(Time now) {
       auto map = watch_.rollouts.waves.cache.find(kube::KeyView(key.ns, key.name));
       auto kept = map ? controller::KeptBake::from_map(*map) : std::nullopt;
       if (!kept || kept->record.began != wave.bake_began) continue;
-      rollout::BakeJudge judge(kept->record.rules, kept->record.began);
-      for (const rollout::BakeStep& step : kept->record.steps) judge.add(step);
-      // What was over is shown as it ended.
-      bool is_over = wave.verdict != rollout::Outcome::running;
-      bakes[i] = judge.verdict(is_over ? kept->until : now);
+      bakes[i] = kept->record.judge();
     }
     cards.push_back(rollout_card(name, known.spec, known.status, bakes));
   }

@@ -50,7 +50,7 @@ class FleetFeed {
   void look_after_others();
   void show_attention();
   void show_pools(Time now);
-  void show_rollouts(Time now);
+  void show_rollouts();
   void show_contact();
   void foresee_waves();
   std::map<std::string, std::string> foresee_waves(const controller::KnownRollout& rollout) const;

@@ -35,7 +35,7 @@ JsonObject bake_card(const rollout::BakeSpec& spec, const rollout::WaveStatus& w
                   {"targetSeconds", in_seconds(spec.duration)},
                   {"longestSeconds", in_seconds(spec.max_duration)},
                   {"gpuHours", 0},
-                  {"targetGpuHours", spec.min_gpu_hours},
+                  {"targetGpuHours", seen ? seen->min_gpu_hours : spec.min_gpu_hours.value_or(0)},
                   {"began", time_of(wave.bake_began)},
                   {"text", wave.bake},
                   {"detectable", wave.detectable}};

@@ -50,7 +50,7 @@ TEST(RolloutCard, ABakeIsShownInNumbersAgainstItsLimits) {
   verdict.evidence = 2.5;
   verdict.limit = 20;
   verdict.passed = minutes(10);
-  verdict.kinds = {{"FatalXid", 2, 1, 2.5, 14}};
+  verdict.kinds = {{"FatalXid", 2, 1, 2.5}};
   Json card = rollout_card("weekly", spec_of_two(), status, {verdict});
   const Json& canary = card.at("waves").at(0);
   EXPECT_EQ(canary.at("state").as_string(), "Baking");

@@ -1,5 +1,8 @@
 #include "rollout/bake_record.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "base/strings.h"
@@ -19,13 +22,95 @@ Duration duration_at(const Json& json, std::string_view key, Duration otherwise)
   return length ? *length : otherwise;
 }
 
-std::map<std::string, int64_t> counts_from_json(const Json* json) {
-  std::map<std::string, int64_t> counts;
-  if (json == nullptr || !json->is_object()) return counts;
-  for (const auto& [kind, count] : json->get_object()) {
+constexpr int64_t record_format = 2;
+
+EventCounts counts_from_json(const Json& json) {
+  EventCounts counts;
+  if (!json.is_object()) return counts;
+  for (const auto& [kind, count] : json.get_object()) {
     counts[std::string(kind)] = as_integer(&count);
   }
   return counts;
+}
+
+Json events_to_json(const NodeEvents& events) {
+  JsonObject json;
+  for (const auto& [node, counts] : events) json[node] = counts_to_json(counts);
+  return json;
+}
+
+NodeEvents events_from_json(const Json& json, std::string_view key) {
+  NodeEvents events;
+  const Json* nodes = find(json, key);
+  if (nodes == nullptr || !nodes->is_object()) return events;
+  for (const auto& [node, counts] : nodes->get_object()) {
+    events[std::string(node)] = counts_from_json(counts);
+  }
+  return events;
+}
+
+template <typename Each>
+void for_each_in(const Json& json, std::string_view key, Each each) {
+  const Json* list = find(json, key);
+  if (list == nullptr || !list->is_array()) return;
+  for (const Json& entry : list->get_array()) each(entry);
+}
+
+void put_hours(JsonObject& json, std::string_view key, const RepeatHours& hours) {
+  if (std::all_of(hours.begin(), hours.end(), [](double each) { return each == 0; })) return;
+  JsonArray list;
+  for (double each : hours) list.push_back(each);
+  json[key] = std::move(list);
+}
+
+RepeatHours hours_from_json(const Json& json, std::string_view key) {
+  RepeatHours hours = {};
+  size_t index = 0;
+  for_each_in(json, key, [&](const Json& each) {
+    if (index < hours.size() && each.is_number()) hours[index++] = as_number(each);
+  });
+  return hours;
+}
+
+bool has_negative(const RepeatHours& hours) {
+  return std::any_of(hours.begin(), hours.end(), [](double each) { return each < 0; });
+}
+
+bool is_negative(const ModelStep& model) {
+  bool negative = model.upgraded_hours < 0 || model.control_hours < 0 ||
+                  has_negative(model.upgraded_repeat_hours) ||
+                  has_negative(model.control_repeat_hours);
+  for (const auto* events : {&model.upgraded_events, &model.control_events}) {
+    for (const auto& [node, counts] : *events) {
+      for (const auto& [kind, count] : counts) negative |= count < 0;
+    }
+  }
+  return negative;
+}
+
+Json model_to_json(const ModelStep& model) {
+  JsonObject json{{"model", model.model},
+                  {"upgradedHours", model.upgraded_hours},
+                  {"controlHours", model.control_hours}};
+  put_hours(json, "upgradedRepeatHours", model.upgraded_repeat_hours);
+  put_hours(json, "controlRepeatHours", model.control_repeat_hours);
+  if (!model.upgraded_events.empty()) {
+    json["upgradedEvents"] = events_to_json(model.upgraded_events);
+  }
+  if (!model.control_events.empty()) json["controlEvents"] = events_to_json(model.control_events);
+  return json;
+}
+
+ModelStep model_from_json(const Json& json) {
+  ModelStep model;
+  model.model = string_at(json, "model");
+  model.upgraded_hours = number_at(json, "upgradedHours");
+  model.control_hours = number_at(json, "controlHours");
+  model.upgraded_repeat_hours = hours_from_json(json, "upgradedRepeatHours");
+  model.control_repeat_hours = hours_from_json(json, "controlRepeatHours");
+  model.upgraded_events = events_from_json(json, "upgradedEvents");
+  model.control_events = events_from_json(json, "controlEvents");
+  return model;
 }
 
 Json breaches_to_json(const std::vector<Breach>& breaches) {
@@ -34,13 +119,6 @@ Json breaches_to_json(const std::vector<Breach>& breaches) {
     list.push_back(JsonObject{{"rule", breach.rule}, {"node", breach.node}, {"text", breach.text}});
   }
   return list;
-}
-
-template <typename Each>
-void for_each_in(const Json& json, std::string_view key, Each each) {
-  const Json* list = find(json, key);
-  if (list == nullptr || !list->is_array()) return;
-  for (const Json& entry : list->get_array()) each(entry);
 }
 
 std::vector<Breach> breaches_from_json(const Json& json, std::string_view key) {
@@ -57,14 +135,11 @@ std::vector<Breach> breaches_from_json(const Json& json, std::string_view key) {
 Json to_json(const BakeStep& step) {
   JsonObject json{{"at", format_rfc3339(step.at)}};
   if (step.earlier) json["earlier"] = true;
+  json["elapsedSeconds"] = in_seconds(step.elapsed);
+  json["upgradedNodes"] = step.upgraded_nodes;
+  if (step.silent_nodes > 0) json["silentNodes"] = step.silent_nodes;
   JsonArray models;
-  for (const ModelStep& model : step.models) {
-    models.push_back(JsonObject{{"model", model.model},
-                                {"upgradedHours", model.upgraded_hours},
-                                {"controlHours", model.control_hours},
-                                {"upgradedEvents", counts_to_json(model.upgraded_events)},
-                                {"controlEvents", counts_to_json(model.control_events)}});
-  }
+  for (const ModelStep& model : step.models) models.push_back(model_to_json(model));
   json["models"] = std::move(models);
   if (!step.upgraded_breaches.empty()) {
     json["upgradedBreaches"] = breaches_to_json(step.upgraded_breaches);
@@ -88,19 +163,18 @@ Result<BakeStep> step_from_json(const Json& json) {
   step.at = *at;
   const Json* earlier = find(json, "earlier");
   step.earlier = earlier != nullptr && earlier->is_bool() && earlier->get_bool();
+  const double elapsed = number_at(json, "elapsedSeconds");
+  constexpr double longest = 1e9;
+  if (!(elapsed >= 0 && elapsed < longest)) {
+    return fail(ErrorKind::invalid, "must be a number of seconds", "elapsedSeconds");
+  }
+  step.elapsed = nanoseconds(std::llround(elapsed * 1e9));
+  step.upgraded_nodes = as_integer(find(json, "upgradedNodes"));
+  step.silent_nodes = as_integer(find(json, "silentNodes"));
   bool negative = false;
   for_each_in(json, "models", [&](const Json& entry) {
-    ModelStep model;
-    model.model = string_at(entry, "model");
-    model.upgraded_hours = number_at(entry, "upgradedHours");
-    model.control_hours = number_at(entry, "controlHours");
-    model.upgraded_events = counts_from_json(find(entry, "upgradedEvents"));
-    model.control_events = counts_from_json(find(entry, "controlEvents"));
-    negative |= model.upgraded_hours < 0 || model.control_hours < 0;
-    for (const auto* counts : {&model.upgraded_events, &model.control_events}) {
-      for (const auto& [kind, count] : *counts) negative |= count < 0;
-    }
-    step.models.push_back(std::move(model));
+    step.models.push_back(model_from_json(entry));
+    negative |= is_negative(step.models.back());
   });
   if (negative) return fail(ErrorKind::invalid, "hours and events cannot be negative", "models");
   step.upgraded_breaches = breaches_from_json(json, "upgradedBreaches");
@@ -124,6 +198,8 @@ Json to_json(const BakeVerdict& verdict) {
                     {"reason", verdict.reason},
                     {"text", verdict.text},
                     {"gpuHours", verdict.gpu_hours},
+                    {"minGpuHours", verdict.min_gpu_hours},
+                    {"incidents", verdict.incidents},
                     {"controlGpuHours", verdict.control_gpu_hours},
                     {"evidence", verdict.evidence},
                     {"limit", verdict.limit},
@@ -159,7 +235,9 @@ BakeRules rules_from_json(const Json& json) {
 
 std::string BakeRecord::text() const {
   std::string lines =
-      print_json(JsonObject{{"began", format_rfc3339(began)}, {"rules", to_json(rules)}}) + "\n";
+      print_json(JsonObject{
+          {"format", record_format}, {"began", format_rfc3339(began)}, {"rules", to_json(rules)}}) +
+      "\n";
   for (const BakeStep& step : steps) lines += print_json(to_json(step)) + "\n";
   return lines;
 }
@@ -176,6 +254,12 @@ Result<BakeRecord> BakeRecord::parse(std::string_view text) {
     if (!record.began.is_set()) {
       auto began = parse_rfc3339(text_at(*json, "began"));
       if (!began) return fail(ErrorKind::invalid, "a recorded bake begins with its rules", place);
+      if (as_integer(find(*json, "format"), 1) != record_format) {
+        return fail(ErrorKind::invalid,
+                    "recorded by another version of Lockstep, in a format that this one does not "
+                    "read: replay it with the version that recorded it",
+                    place);
+      }
       record.began = *began;
       if (const Json* rules = find(*json, "rules")) record.rules = rules_from_json(*rules);
       continue;
@@ -189,9 +273,9 @@ Result<BakeRecord> BakeRecord::parse(std::string_view text) {
 }
 
 BakeVerdict BakeRecord::judge() const {
-  BakeJudge judge(rules, began);
+  BakeJudge judge(rules);
   for (const BakeStep& step : steps) judge.add(step);
-  return judge.verdict(steps.empty() ? began : steps.back().at);
+  return judge.verdict();
 }
 
 }  // namespace lockstep::rollout

@@ -1,4 +1,4 @@
-// A recorded bake: one JSON document per step, so that it can be judged again elsewhere.
+// A recorded bake: one JSON document per step, so that it can be replayed elsewhere.
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ Json to_json(const BakeRules& rules);
 // What is not there is as usual.
 BakeRules rules_from_json(const Json& json);
 
-// The rules and when it began on the first line, then a line for each step.
+// The rules and when it began on the first line, then a line for each step. Records of before
+// format 2 do not say on which node events happened, nor how long it had baked: they are refused.
 struct BakeRecord {
   BakeRules rules;
   Time began;

@@ -13,7 +13,8 @@ TEST(BakeRecord, IsJudgedAgainTheSame) {
   record.rules.duration = hours(3);
   for (int hour = 1; hour <= 6; ++hour) {
     ModelStep model = hours_of(64, 1600);
-    model.upgraded_events["FatalXid"] = 1;
+    model.upgraded_events[fmt::format("gpu-{}", hour)]["FatalXid"] = 1;
+    model.upgraded_repeat_hours[0] = 8.0 * (hour - 1);
     record.steps.push_back(step_at(hours(hour), model));
   }
   record.steps.back().speeds = {{"gpu-1", "memory", 10, 9.9}};
@@ -29,10 +30,18 @@ TEST(BakeRecord, WhatIsNoRecordIsNamedByItsLine) {
   EXPECT_EQ(BakeRecord::parse("").error().text(), "there is no recorded bake");
   EXPECT_EQ(BakeRecord::parse("{}\n").error().text(),
             "line 1: a recorded bake begins with its rules");
-  std::string first = R"({"began":"2026-11-15T00:00:00Z"})";
+  std::string first = R"({"format":2,"began":"2026-11-15T00:00:00Z"})";
   EXPECT_NE(BakeRecord::parse(first + "\n{}\n").error().text().find("line 2"), std::string::npos);
   EXPECT_FALSE(BakeRecord::parse(
       first + "\n" + R"({"at":"2026-11-15T01:00:00Z","models":[{"upgradedHours":-1}]})"));
+}
+
+TEST(BakeRecord, OneOfAnEarlierVersionIsRefusedAndSaysSo) {
+  auto read = BakeRecord::parse(R"({"began":"2026-11-15T00:00:00Z","rules":{"duration":"48h"}})");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().text(),
+            "line 1: recorded by another version of Lockstep, in a format that this one does not "
+            "read: replay it with the version that recorded it");
 }
 
 }  // namespace

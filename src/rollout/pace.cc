@@ -37,7 +37,7 @@ std::optional<Duration> node_time_by_history(
 std::optional<Duration> bake_left(const BakeSpec& spec, const BakeVerdict& seen) {
   if (seen.outcome != BakeOutcome::going_on) return std::nullopt;
   Duration left = std::max(spec.duration - seen.passed, Duration::zero());
-  const double missing = spec.min_gpu_hours - seen.gpu_hours;
+  const double missing = seen.min_gpu_hours - seen.gpu_hours;
   if (missing > 0) {
     if (seen.gpu_hours <= 0 || seen.passed <= Duration::zero()) return std::nullopt;
     // As seconds: a rate near nothing gives a time that no Duration holds.

@@ -37,9 +37,9 @@ TEST(BakeLeft, IsTheTimeThatIsAskedFor) {
 
 TEST(BakeLeft, IsLongerWhereGpuHoursComeSlowly) {
   Baking bake;
-  bake.spec.min_gpu_hours = 50;
+  bake.seen.min_gpu_hours = 50;
   EXPECT_EQ(bake_left(bake.spec, bake.seen), hours(8));
-  bake.spec.min_gpu_hours = 1e300;
+  bake.seen.min_gpu_hours = 1e300;
   EXPECT_EQ(bake_left(bake.spec, bake.seen), hours(18)) << "it is judged then at the latest";
   bake.seen.gpu_hours = 0;
   EXPECT_FALSE(bake_left(bake.spec, bake.seen));

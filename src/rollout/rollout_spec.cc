@@ -78,7 +78,9 @@ BakeSpec read_bake(const Json& json, const std::string& path, std::vector<std::s
   bake.max_duration = 2 * bake.duration;
   fields.duration("maxDuration", bake.max_duration);
   constexpr double most_hours = 1e9;
-  fields.decimal("minGpuHours", 0, most_hours, bake.min_gpu_hours);
+  double least = -1;
+  fields.decimal("minGpuHours", 0, most_hours, least);
+  if (least >= 0) bake.min_gpu_hours = least;
   fields.decimal("alpha", 1e-6, 0.5, bake.alpha);
   fields.decimal("speedMargin", 0, 1, bake.speed_margin);
   if (bake.max_duration < bake.duration) {

@@ -47,7 +47,7 @@ struct NodeSelection {
 
 struct BakeSpec {
   Duration duration = hours(48);
-  double min_gpu_hours = 0;
+  std::optional<double> min_gpu_hours = {};  // otherwise by the wave's nodes
   Duration max_duration = hours(96);
   double alpha = 0.05;
   double speed_margin = 0.05;

@@ -156,7 +156,7 @@ TEST_F(Rollouts, PlanSaysThatFirmwareLeadsOnlyForward) {
 TEST(Replay, ARecordedBakeIsJudgedAgain) {
   Folder folder;
   const std::string record =
-      R"({"began":"2026-11-01T00:00:00Z","rules":{"duration":"48h","minGpuHours":10,"maxDuration":"96h"}})"
+      R"({"format":2,"began":"2026-11-01T00:00:00Z","rules":{"duration":"48h","minGpuHours":10,"maxDuration":"96h"}})"
       "\n";
   folder.write("empty.txt", "nothing of the kind");
   EXPECT_NE(run_lockstep({"simulate", "--replay", folder / "empty.txt"}).exit_code, 0);
@@ -167,13 +167,20 @@ TEST(Replay, ARecordedBakeIsJudgedAgain) {
   EXPECT_TRUE(says(judged, "GPU-hours after the upgrade"));
   // The same with a GPU that is gone, as the ConfigMap that kubectl prints.
   const std::string step =
-      R"({"at":"2026-11-01T01:00:00Z","models":[],"upgradedBreaches":[{"rule":"GpuMissing","node":"gpu-1","text":"7 of 8 GPUs"}]})";
+      R"({"at":"2026-11-01T01:00:00Z","elapsedSeconds":3600,"models":[],"upgradedBreaches":[{"rule":"GpuMissing","node":"gpu-1","text":"7 of 8 GPUs"}]})";
+  const std::string again =
+      R"({"at":"2026-11-01T01:05:00Z","elapsedSeconds":3900,"models":[],"upgradedBreaches":[{"rule":"GpuMissing","node":"gpu-1","text":"7 of 8 GPUs"}]})";
   folder.write("map.yaml", "kind: ConfigMap\napiVersion: v1\ndata:\n  record: |\n    " + record +
-                               "    " + step + "\n");
+                               "    " + step + "\n    " + again + "\n");
   ProcessOutput failed = run_lockstep({"simulate", "--replay", folder / "map.yaml"});
   EXPECT_EQ(failed.exit_code, 1) << failed.error;
   EXPECT_TRUE(says(failed, "GpuMissing"));
   EXPECT_TRUE(says(failed, "7 of 8 GPUs"));
+  // One that an earlier version recorded.
+  folder.write("old.txt", R"({"began":"2026-11-01T00:00:00Z"})");
+  ProcessOutput old = run_lockstep({"simulate", "--replay", folder / "old.txt"});
+  EXPECT_NE(old.exit_code, 0);
+  EXPECT_TRUE(says(old, "replay it with the version that recorded it"));
 }
 
 }  // namespace
