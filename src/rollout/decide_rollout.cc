@@ -583,7 +583,25 @@ class Look {
     return returned();
   }
 
+  // Nodes that got the rejected version outside the waves go back as well.
+  std::optional<RolloutDecision> await_the_others() {
+    if (!progress_.failed_on_rejected.empty()) {
+      return enter_held(
+          {"RollbackFailed",
+           fmt::format("{} failed on the way back: {}", progress_.failed_on_rejected.size(),
+                       upgrade_names(progress_.failed_on_rejected)),
+           "repair them, then lockstep retry NODE and lockstep rollout retry"});
+    }
+    if (progress_.on_rejected.empty()) return std::nullopt;
+    return rest(
+        {"RollingBack",
+         fmt::format("{} not back yet: {}", upgrade::counted(progress_.on_rejected.size(), "node"),
+                     upgrade_names(progress_.on_rejected)),
+         "see lockstep why for each"});
+  }
+
   RolloutDecision returned() {
+    if (auto waits = await_the_others()) return std::move(*waits);
     next_.stable = view_.target;
     next_.waves_to_return = 0;
     next_.open_waves = 0;

@@ -41,6 +41,14 @@ Progress measure_progress(const RolloutView& view) {
     if (node.out_of_sync && idle && !node.skipped) ++progress.unaware;
     auto at = waves.find(name);
     size_t index = at == waves.end() ? progress.waves.size() - 1 : at->second;
+    // One that is on its way may have no driver pod at this moment.
+    bool is_on_its_way = fleet::is_active(node.state);
+    bool is_rejected =
+        node.out_of_sync && runs_rejected(view.status, node.set, node.revision, node.version);
+    if (is_rejected || is_on_its_way) {
+      bool has_failed = node.state == State::failed && !node.old_failure;
+      (has_failed ? progress.failed_on_rejected : progress.on_rejected).push_back(name);
+    }
     if (index >= progress.waves.size()) continue;
     WaveProgress& wave = progress.waves[index];
     ++wave.nodes;

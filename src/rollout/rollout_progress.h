@@ -29,6 +29,10 @@ struct Progress {
   int64_t unaware = 0;
   int64_t failed_in_open = 0;
   std::vector<std::string> failed_names;
+  // Of a rollback: nodes that still run what goes, in whichever wave, and those of them that
+  // failed.
+  std::vector<std::string> on_rejected;
+  std::vector<std::string> failed_on_rejected;
 };
 
 Progress measure_progress(const RolloutView& view);

@@ -38,6 +38,11 @@ struct DriverRevision {
   std::string version;
 
   bool is_set() const { return !revisions.empty(); }
+  // The DaemonSet ("namespace/name") has this revision in it.
+  bool is_of(const std::string& set, std::string_view hash) const {
+    auto at = revisions.find(set);
+    return at != revisions.end() && at->second == hash;
+  }
   // Versions are for people; the revision is what pods are made of.
   bool same_as(const DriverRevision& other) const { return revisions == other.revisions; }
   bool operator==(const DriverRevision&) const = default;
@@ -121,6 +126,11 @@ struct RolloutStatus {
   int64_t current_wave() const { return open_waves - 1; }
   bool operator==(const RolloutStatus&) const = default;
 };
+
+// During a rollback: a driver pod of this revision and version has to go back, whichever wave its
+// node is in.
+bool runs_rejected(const RolloutStatus& status, const std::string& set, std::string_view revision,
+                   std::string_view version);
 
 inline constexpr size_t most_history = 30;
 

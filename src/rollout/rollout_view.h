@@ -25,6 +25,10 @@ struct RolloutNode {
   std::string reason;  // why it waits or failed, by name
   // It failed with another revision than the newest: it is tried again by itself.
   bool old_failure = false;
+  // Of its driver pod: who made it, and from which revision and version; empty: it has none.
+  std::string set = {};
+  std::string revision = {};
+  std::string version = {};
 
   std::string name() const { return node->meta.name.str(); }
 };

@@ -7,7 +7,7 @@ namespace lockstep::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 156> names = {"Aborted",
+constexpr std::array<std::string_view, 157> names = {"Aborted",
                                                      "AnotherRollout",
                                                      "Approved",
                                                      "AutoUpgradeOff",
@@ -150,6 +150,7 @@ constexpr std::array<std::string_view, 156> names = {"Aborted",
                                                      "UpgradeInProgress",
                                                      "UpgradeRequested",
                                                      "Upgraded",
+                                                     "UpgradedOutsideWave",
                                                      "Upgrading",
                                                      "Validated",
                                                      "ValidatorNotReady",

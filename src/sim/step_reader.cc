@@ -84,7 +84,7 @@ struct Action {
   bool on_nodes = false;
 };
 
-constexpr std::array<Action, 45> known_actions = {{
+constexpr std::array<Action, 46> known_actions = {{
     {"setVersion", Wants::text},
     {"setChart", Wants::text},
     {"setPolicy", Wants::policy},
@@ -122,6 +122,7 @@ constexpr std::array<Action, 45> known_actions = {{
     {"deleteNodes", Wants::yes, true},
     {"recreateNodes", Wants::time, true},
     {"recreateDriverPods", Wants::yes, true},
+    {"deleteDriverPods", Wants::yes, true},
     {"recreateDaemonSet", Wants::yes},
     {"relabel", Wants::texts, true},
     {"setMachine", Wants::machine, true},
