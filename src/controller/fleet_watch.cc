@@ -320,8 +320,11 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
   }
   // Slices are what clients publish: whoever is told of no clients does not wait for slices either.
   bool looks_at_clients = !options_.clients.empty();
-  if (looks_at_clients && fleet::state_of(*node, rules_.keys) == fleet::State::validation) {
+  bool validates = fleet::state_of(*node, rules_.keys) == fleet::State::validation;
+  if (looks_at_clients && (validates || view.outside_wave)) {
     view.clients = clients_on(view, options_.clients);
+  }
+  if (looks_at_clients && validates) {
     view.slice_versions = published_versions(node->meta.name.str());
   }
 }
@@ -397,7 +400,11 @@ void FleetWatch::count(const fleet::NodeView& view) {
   uncounted_.erase(name);
   if (rollouts.enabled() && view.driver.set) {
     driver_facts_[name] = {view.driver.set->meta.key().text(), view.driver.is_settled(),
-                           view.driver.is_out_of_sync()};
+                           view.driver.is_out_of_sync(), "", ""};
+    if (const auto& pod = view.driver.pod) {
+      driver_facts_[name].revision = std::string(pod->meta.labels.get(fleet::revision_label));
+      driver_facts_[name].version = view.driver.version();
+    }
   } else {
     driver_facts_.erase(name);
   }

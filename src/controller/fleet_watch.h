@@ -37,6 +37,9 @@ struct DriverFacts {
   std::string set;  // "namespace/name"
   bool in_sync = false;
   bool out_of_sync = false;
+  // Of the pod; empty: there is none.
+  std::string revision = {};
+  std::string version = {};
 };
 
 class FleetWatch : public FleetCaches {

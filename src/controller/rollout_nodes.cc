@@ -85,6 +85,9 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
     entry.state = fleet::state_of(*node, keys);
     entry.in_sync = facts->second.in_sync;
     entry.out_of_sync = facts->second.out_of_sync;
+    entry.set = facts->second.set;
+    entry.revision = facts->second.revision;
+    entry.version = facts->second.version;
     entry.skipped =
         conduct_ ? rollout::is_skipped_by_person(*node, keys) : fleet::is_skipped(*node, keys);
     entry.excluded = rollout::excluded_because(*node, entry.skipped, keys, watch_.policy(pool));

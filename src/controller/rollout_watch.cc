@@ -116,6 +116,8 @@ void RolloutWatch::read() {
     rollout.gate.rollout = rollout.name();
     rollout.gate.status = rollout.status;
     rollout.gate.paused = rollout.spec.paused;
+    rollout.gate.outside_wave = rollout.spec.outside_wave;
+    rollout.gate.created = object->meta.created;
     rollout.gate.windows = rollout.spec.windows;
     rollout.gate.window =
         rollout::look_at_windows(rollout.spec.windows, options_.time_zones, loop_.now());
@@ -150,10 +152,9 @@ std::string RolloutWatch::signature() const {
   for (const auto& [name, rollout] : known_) {
     const rollout::RolloutStatus& status = rollout.status;
     text += fmt::format("{} {} {} {} {} {} {} {}\n", name, rollout.object->meta.generation,
-                        rollout.is_active(), status.closed, status.open_waves,
+                        to_string(status.phase), status.closed, status.open_waves,
                         rollout::revision_id(status.open_for), rollout::revision_id(status.stable),
                         rollout.gate.window.open);
-    text += rollout.status.phase == rollout::Phase::upgrading ? "upgrading\n" : "";
   }
   for (const auto& [name, record] : records_) text += name + " " + record.first + "\n";
   return text;
@@ -208,8 +209,17 @@ void RolloutWatch::add_to(fleet::NodeView& view) const {
   std::string set = asked ? asked->text() : "";
   const KnownRollout* rollout = asked ? governing(view.pool, set) : possibly_governing(view.pool);
   if (rollout == nullptr) return;
-  view.held_by_rollout = rollout::hold_of(rollout->gate, view.node->meta.name.str(), set,
-                                          view.driver.newest_revision.str());
+  const std::string node = view.node->meta.name.str();
+  rollout::NodeDriver driver{set, view.driver.newest_revision.str(), "", "", {}};
+  if (const auto& pod = view.driver.pod) {
+    driver.revision = std::string(pod->meta.labels.get(fleet::revision_label));
+    driver.version = view.driver.version();
+    driver.pod_created = pod->meta.created;
+  }
+  view.held_by_rollout = rollout::hold_of(rollout->gate, node, driver);
+  if (view.driver.is_in_sync()) {
+    view.outside_wave = rollout::containment_of(rollout->gate, node, driver);
+  }
   if (!rollout->spec.group_by.empty()) {
     view.group = std::string(view.node->meta.labels.get(rollout->spec.group_by));
   }

@@ -46,6 +46,8 @@ inline constexpr std::string_view lifted_cordon = "lifted";
 // The driver is being restarted, or was, and the node has not passed its validation since: whatever
 // becomes of the state label, the upgrade is not over.
 inline constexpr std::string_view unvalidated_annotation = "lockstep.dev/upgrade-unvalidated";
+// The uid of the driver pod with which the node was last found fit for service.
+inline constexpr std::string_view driver_pod_annotation = "lockstep.dev/upgrade-driver-pod";
 // When the node gave back a slot that it may not use. The time says little; that the node changed
 // by it is what counts: its slot is void from then on, whoever still knows of it.
 inline constexpr std::string_view slot_returned_annotation = "lockstep.dev/slot-returned";

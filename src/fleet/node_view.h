@@ -82,6 +82,9 @@ struct NodeView {
   bool granted = false;
   // Its wave is not open, or no maintenance window is.
   std::optional<RolloutHold> held_by_rollout;
+  // Its driver pod is of a revision that no open wave of its rollout allows it, and it has not been
+  // in service with this pod before.
+  std::optional<RolloutHold> outside_wave;
   // Nodes of one group begin together or not at all; empty: the node is by itself.
   std::string group;
   std::optional<RolloutHold> held_by_group;

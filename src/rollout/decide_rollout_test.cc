@@ -108,6 +108,33 @@ TEST(DecideRollout, TheCanaryGoesBackFirst) {
   EXPECT_EQ(rollout.settle(), "RolledBack");
 }
 
+// Its wave was never open, and it got the version all the same.
+TEST(DecideRollout, RolledBackOnlyWhenNoNodeOfThePoolRunsTheRejectedVersion) {
+  for (bool fails : {false, true}) {
+    TestRollout rollout(6, three_waves);
+    rollout.begin();
+    rollout.fail_node(1);
+    RolloutNode& outside = rollout.node(5);
+    outside.set = test_set;
+    outside.revision = "new";
+    outside.version = "580";
+    rollout.settle();
+    rollout.finish(1);
+    outside.state = fails ? fleet::State::failed : fleet::State::required;
+    outside.in_sync = false;
+    outside.out_of_sync = true;
+    EXPECT_EQ(rollout.settle(), fails ? "Held" : "RollingBack");
+    EXPECT_EQ(rollout.view.status.reason, fails ? "RollbackFailed" : "RollingBack");
+    EXPECT_NE(rollout.view.status.message.find("gpu-5"), std::string::npos)
+        << rollout.view.status.message;
+    if (fails) continue;
+    rollout.finish(5);
+    outside.revision = "old";
+    outside.version = "570";
+    EXPECT_EQ(rollout.settle(), "RolledBack");
+  }
+}
+
 TEST(DecideRollout, OnFailureHoldClosesTheWaves) {
   TestRollout rollout(10, std::string(three_waves) + "  onFailure: Hold\n");
   rollout.begin();

@@ -6,20 +6,25 @@ namespace lockstep::rollout {
 
 namespace {
 
-bool is_of(const DriverRevision& revision, const std::string& set, const std::string& newest) {
-  auto at = revision.revisions.find(set);
-  return at != revision.revisions.end() && at->second == newest;
+size_t wave_of(const RolloutGate& gate, const std::string& node) {
+  auto at = gate.wave_of.find(node);
+  return at == gate.wave_of.end() ? gate.wave_names.size() - 1 : at->second;
 }
 
 std::optional<fleet::RolloutHold> held_by_wave(const RolloutGate& gate, const std::string& node,
-                                               const std::string& set, const std::string& newest) {
+                                               const NodeDriver& driver) {
   const RolloutStatus& status = gate.status;
+  const std::string& set = driver.set;
+  const std::string& newest = driver.newest;
   auto hold = [&](std::string text, std::string remedy = {}) {
     return fleet::RolloutHold{"WaveNotOpen", std::move(text), std::move(remedy)};
   };
+  // It has the newest driver, and the user accepts that.
+  bool is_accepted = gate.outside_wave == OutsideWave::accept && driver.revision == newest;
+  if (is_accepted) return std::nullopt;
   if (status.phase == Phase::pending || is_over(status.phase)) {
     // What the fleet runs anyway may be put right at any time.
-    if (is_of(status.stable, set, newest)) return std::nullopt;
+    if (status.stable.is_of(set, newest)) return std::nullopt;
     return hold(fmt::format("rollout {} has not begun with this version{}{}", gate.rollout,
                             status.message.empty() ? "" : ": ", status.message));
   }
@@ -28,11 +33,17 @@ std::optional<fleet::RolloutHold> held_by_wave(const RolloutGate& gate, const st
                             to_string(status.phase), status.message),
                 fmt::format("lockstep rollout status {}", gate.rollout));
   }
-  if (!is_of(status.open_for, set, newest)) {
+  if (!status.open_for.is_of(set, newest)) {
     return hold(fmt::format("no wave of rollout {} is open for this version yet", gate.rollout));
   }
+  // A rollback takes what got the rejected version outside the waves with it.
+  const bool goes_back = status.phase == Phase::rolling_back &&
+                         runs_rejected(status, set, driver.revision, driver.version);
+  if (goes_back && static_cast<int64_t>(wave_of(gate, node)) >= status.waves_to_return) {
+    return std::nullopt;
+  }
   auto at = gate.wave_of.find(node);
-  size_t wave = at == gate.wave_of.end() ? gate.wave_names.size() - 1 : at->second;
+  size_t wave = wave_of(gate, node);
   if (static_cast<int64_t>(wave) < status.open_waves) return std::nullopt;
   auto current = static_cast<size_t>(std::max<int64_t>(status.open_waves, 1) - 1);
   return hold(fmt::format(
@@ -44,15 +55,43 @@ std::optional<fleet::RolloutHold> held_by_wave(const RolloutGate& gate, const st
 
 }  // namespace
 
+std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const std::string& node,
+                                                 const NodeDriver& driver) {
+  const RolloutStatus& status = gate.status;
+  if (gate.outside_wave == OutsideWave::accept || !status.stable.is_set()) return std::nullopt;
+  if (driver.revision.empty() || driver.revision != driver.newest) return std::nullopt;
+  // What ran before there was a rollout is not its business.
+  if (driver.pod_created < gate.created) return std::nullopt;
+  if (status.stable.is_of(driver.set, driver.revision)) return std::nullopt;
+  // A DaemonSet that has only just come, such as one for another kernel, brings nothing new by it.
+  bool is_new_set = !status.stable.revisions.contains(driver.set);
+  if (is_new_set && driver.version == status.stable.version) return std::nullopt;
+  bool is_idle = status.phase == Phase::pending || is_over(status.phase);
+  if (!is_idle && status.open_for.is_of(driver.set, driver.revision)) {
+    // Closed waves stay open to what was upgraded in them.
+    bool was_open = static_cast<int64_t>(wave_of(gate, node)) < status.open_waves;
+    bool is_restored = !status.to.is_of(driver.set, driver.revision);
+    if (was_open || is_restored) return std::nullopt;
+  }
+  return fleet::RolloutHold{
+      "UpgradedOutsideWave",
+      fmt::format("the driver pod came up with {}, which no open wave of rollout {} allows on this "
+                  "node; it stays cordoned until its wave opens",
+                  driver.version.empty() ? "revision " + driver.revision : driver.version,
+                  gate.rollout),
+      fmt::format("see lockstep rollout status {}; to allow it: spec.outsideWave: accept",
+                  gate.rollout)};
+}
+
 std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::string& node,
-                                          const std::string& set, const std::string& newest) {
+                                          const NodeDriver& driver) {
   // Two watches that do not agree for a moment: whether the wave is open for what comes is not
   // known either.
-  if (newest.empty()) {
+  if (driver.newest.empty()) {
     return fleet::RolloutHold{"RevisionUnknown",
                               "the driver's newest revision is not known at this moment", ""};
   }
-  if (auto hold = held_by_wave(gate, node, set, newest)) return hold;
+  if (auto hold = held_by_wave(gate, node, driver)) return hold;
   if (gate.paused) {
     return fleet::RolloutHold{
         "RolloutPaused", fmt::format("rollout {} is paused; nodes in flight finish", gate.rollout),

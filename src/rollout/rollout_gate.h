@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fleet/node_view.h"
+#include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
 #include "rollout/window.h"
 
@@ -18,12 +19,29 @@ struct RolloutGate {
   std::vector<std::string> wave_names;
   std::map<std::string, size_t> wave_of;  // of nodes in waves that were written down
   bool paused = false;
+  OutsideWave outside_wave = OutsideWave::contain;
+  Time created;  // of the rollout
   std::vector<Window> windows;
   WindowState window;
 };
 
-// `set` and `newest`: the node's driver DaemonSet and its newest revision.
+// The node's driver, as far as a rollout asks for it.
+struct NodeDriver {
+  std::string set;     // "namespace/name" of its DaemonSet
+  std::string newest;  // revision of that
+  // Of its pod; empty: it has none.
+  std::string revision;
+  std::string version;
+  Time pod_created;
+};
+
+// What keeps the node from beginning with the newest revision; nothing: it may begin.
 std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::string& node,
-                                          const std::string& set, const std::string& newest);
+                                          const NodeDriver& driver);
+
+// Its driver pod came up with the newest revision, and no open wave allows it that: the upgrade of
+// the node is one that nobody approved. Nothing: it is allowed, or that is not known.
+std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const std::string& node,
+                                                 const NodeDriver& driver);
 
 }  // namespace lockstep::rollout

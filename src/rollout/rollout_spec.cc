@@ -272,6 +272,12 @@ RolloutSpec read_rollout_spec(const Json& object) {
   if (on_failure != "RollBack" && on_failure != "Hold") {
     fields.complain("onFailure", "must be RollBack or Hold, and is " + on_failure);
   }
+  std::string outside_wave = "contain";
+  fields.text("outsideWave", outside_wave);
+  spec.outside_wave = outside_wave == "accept" ? OutsideWave::accept : OutsideWave::contain;
+  if (outside_wave != "contain" && outside_wave != "accept") {
+    fields.complain("outsideWave", "must be contain or accept, and is " + outside_wave);
+  }
   fields.flag("paused", spec.paused);
   return spec;
 }

@@ -83,6 +83,9 @@ struct WaveSpec {
 
 enum class OnFailure { roll_back, hold };
 
+// What becomes of a node whose driver pod came up with a revision that no open wave allows it.
+enum class OutsideWave { contain, accept };
+
 struct RolloutSpec {
   DriverTarget driver;
   // Set: the version comes from a matrix in Git; promotion and going back are commits there.
@@ -92,6 +95,7 @@ struct RolloutSpec {
   std::string group_by;         // a label: nodes of equal value are upgraded together
   std::vector<Window> windows;  // none: always
   OnFailure on_failure = OnFailure::roll_back;
+  OutsideWave outside_wave = OutsideWave::contain;
   bool paused = false;
   // Not empty: nothing begins.
   std::vector<std::string> problems;

@@ -83,6 +83,7 @@ TEST(RolloutSpec, WhatIsWrongIsNamedByItsPath) {
            Case{"  driver: {kind: ClusterPolicy}\n", "spec.driver.name is missing"},
            Case{d + "  onfailure: Hold\n", "spec.onfailure is not known; did you mean onFailure?"},
            Case{d + "  onFailure: Panic\n", "spec.onFailure must be RollBack or Hold"},
+           Case{d + "  outsideWave: ignore\n", "spec.outsideWave must be contain or accept"},
            Case{d + "  waves: [{name: a, nodes: {percent: 0}}]\n", "spec.waves[0].nodes.percent"},
            Case{d + "  waves: [{name: a, nodes: {percent: 5, rest: true}}]\n",
                 "spec.waves[0].nodes must say one of"},

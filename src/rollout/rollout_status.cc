@@ -228,6 +228,13 @@ std::string name_opened_waves(const RolloutStatus& status) {
   return join(names, ", ");
 }
 
+bool runs_rejected(const RolloutStatus& status, const std::string& set, std::string_view revision,
+                   std::string_view version) {
+  if (revision.empty() || status.from.is_of(set, revision)) return false;
+  if (status.to.is_of(set, revision)) return true;
+  return !version.empty() && !status.from.version.empty() && version != status.from.version;
+}
+
 RolloutStatus read_rollout_status(const Json& object) {
   RolloutStatus status;
   const Json* json = find(object, "status");

@@ -43,6 +43,11 @@ struct DriverRevision {
   std::optional<DriverFields> fields = {};
 
   bool is_set() const { return !revisions.empty(); }
+  // The DaemonSet ("namespace/name") has this revision in it.
+  bool is_of(const std::string& set, std::string_view hash) const {
+    auto at = revisions.find(set);
+    return at != revisions.end() && at->second == hash;
+  }
   // Versions are for people; the revision is what pods are made of. What is not known is the same
   // as nothing.
   bool same_as(const DriverRevision& other) const {
@@ -146,6 +151,11 @@ struct RolloutStatus {
   int64_t current_wave() const { return open_waves - 1; }
   bool operator==(const RolloutStatus&) const = default;
 };
+
+// During a rollback: a driver pod of this revision and version has to go back, whichever wave its
+// node is in.
+bool runs_rejected(const RolloutStatus& status, const std::string& set, std::string_view revision,
+                   std::string_view version);
 
 inline constexpr size_t most_history = 30;
 inline constexpr size_t most_rejected = 10;

@@ -47,6 +47,8 @@ class Invariant {
 
   virtual void on_node(const NodeStep&) {}
   virtual void on_pod_end(const PodEnd&) {}
+  // Any change of a pod on the node, after it.
+  virtual void on_pod(const std::string& /*node*/) {}
   // Any other change, after it.
   virtual void on_change(const std::string& /*storage*/, const apiserver::Change&, bool /*ours*/) {}
   // A call of the controller's, done or refused or lost.

@@ -52,7 +52,8 @@ void MaxUnavailable::on_node(const NodeStep& step) {
   if (!step.ours || step.after == nullptr) return;
   const NodeTruth& node = *step.after;
   bool was_out =
-      step.before != nullptr && (step.before->out_by_us() || step.before->cordon == Cordon::others);
+      step.before != nullptr &&
+      (step.before->out_by_us() || step.before->cordon == Cordon::others || step.before->contained);
   if (!node.out_by_us() || was_out) return;
   auto ours = static_cast<int64_t>(truth().out_by_us(node.pool).size());
   Truth::Limits limits = truth().limits(node.pool);

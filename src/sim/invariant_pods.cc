@@ -73,7 +73,9 @@ void ProtectedPods::check_daemon_pod(const PodEnd& end, const NodeTruth& node) c
   bool allowed = is_driver_pod(end.pod)                   ? node.state == State::pod_restart
                  : is_client || is_validator_pod(end.pod) ? node.state == State::validation
                                                           : false;
-  if (!allowed && is_client) allowed = is_stale_client(end);
+  bool is_contained = node.state == State::required && node.unschedulable &&
+                      has_annotation(*node.object, fleet::unvalidated_annotation);
+  if (!allowed && is_client) allowed = is_contained || is_stale_client(end);
   if (node.state == State::pod_restart && !allowed) {
     auto policies = truth().policies(node.pool);
     allowed = std::any_of(policies.begin(), policies.end(), [&](const upgrade::Policy* policy) {

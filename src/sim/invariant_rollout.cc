@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "rollout/rollout_spec.h"
 #include "rollout/rollout_view.h"
 #include "sim/driver_image.h"
 #include "sim/object_facts.h"
@@ -47,17 +48,145 @@ void OpenWavesOnly::on_node(const NodeStep& step) {
     std::optional<TrueHold> hold;
     for (Duration ago : {Duration::zero(), truth().blindness}) {
       const Time then = truth().cluster().loop.now() - ago;
-      hold = true_hold(object, store, step.name, set, driver->newest, then);
+      hold = true_hold(object, store, step.name, set, driver->newest, then, &*pod->object);
       // It may not have heard of the newest revision: then its wave was open for the one before.
       if (hold && truth().may_be_unknown(driver->changed)) {
         const Json* open_for = find(object->json(), "status", "openFor", "revisions");
         const std::string older(open_for == nullptr ? "" : text_at(*open_for, set));
-        hold = true_hold(object, store, step.name, set, older, then);
+        hold = true_hold(object, store, step.name, set, older, then, &*pod->object);
       }
       if (!hold) break;
     }
     if (hold) accuse(fmt::format("{} was begun, and {}", step.name, hold->why));
   }
+}
+
+namespace {
+
+// It has this long besides what may be hidden from it: to read the node from the cluster, and to
+// try again where a write was refused.
+constexpr Duration time_to_contain = minutes(1);
+
+bool is_active(std::string_view phase) {
+  return !phase.empty() && phase != "Pending" && phase != "Complete" && phase != "RolledBack";
+}
+
+}  // namespace
+
+bool NoUnapprovedDriver::is_allowed_now(const apiserver::StoredPtr& rollout,
+                                        const std::string& node, const Driver& driver) const {
+  const auto& [set, revision] = driver;
+  const Json* status = find(rollout->json(), "status");
+  // What the fleet ran before is not known.
+  if (status == nullptr || stable_.empty()) return true;
+  if (speaks_of(*status, "stable", set, revision)) return true;
+  if (!is_active(text_at(*status, "phase")) || !speaks_of(*status, "openFor", set, revision)) {
+    return false;
+  }
+  if (!speaks_of(*status, "to", set, revision)) return true;  // it is what a rollback restores
+  const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
+  const apiserver::Store& store = truth().cluster().backend.store;
+  const auto waves = recorded_waves(rollout->key().name, spec.waves.size(), store);
+  auto at = waves.find(node);
+  const size_t wave = at == waves.end() ? spec.waves.size() - 1 : at->second;
+  return static_cast<int64_t>(wave) < as_integer(find(*status, "openWaves"));
+}
+
+bool NoUnapprovedDriver::was_allowed(const apiserver::StoredPtr& rollout, const std::string& node,
+                                     const Driver& driver) {
+  if (stable_.contains(driver)) return true;
+  std::set<std::string>& allowed = allowed_[driver];
+  if (is_allowed_now(rollout, node, driver)) allowed.insert(node);
+  return allowed.contains(node);
+}
+
+bool NoUnapprovedDriver::is_suspect(const std::string& name) {
+  const NodeTruth* node = truth().node(name);
+  if (node == nullptr || node->unschedulable || !truth().controllers_since) return false;
+  const PodTruth* pod = truth().driver_pod(name);
+  if (pod == nullptr || !is_ready_pod(*pod->object)) return false;
+  const DriverTruth* driver = truth().driver_of(*pod->object);
+  const Driver runs{daemon_set_of(*pod->object), label_of(*pod->object, fleet::revision_label)};
+  // One of an older revision is replaced when its wave opens.
+  if (driver == nullptr || runs.second != driver->newest) return false;
+  for (const upgrade::Policy* policy : truth().policies(node->pool)) {
+    if (!policy->auto_upgrade) return false;
+  }
+  const apiserver::Store& store = truth().cluster().backend.store;
+  for (const auto& [key, rollout] : store.shelf(fleet::driver_rollouts.full_name()).objects()) {
+    if (accepts_outsiders(rollout->json())) continue;
+    // What ran before there was a rollout is not its business.
+    if (text_at(*pod->object, "metadata", "creationTimestamp") <
+        text_at(rollout->json(), "metadata", "creationTimestamp")) {
+      continue;
+    }
+    if (!was_allowed(rollout, name, runs)) return true;
+  }
+  return false;
+}
+
+void NoUnapprovedDriver::look_at(const std::string& name) {
+  if (!is_suspect(name)) {
+    suspects_.erase(name);
+    return;
+  }
+  auto [since, is_new] = suspects_.try_emplace(name, truth().uptime());
+  const Duration allowed = truth().blindness + truth().lateness + time_to_contain;
+  const Duration from = std::max(since->second, *truth().controllers_since);
+  if (truth().uptime() - from <= allowed) return;
+  since->second = truth().uptime();
+  accuse(fmt::format("{} has been in service for {} with a driver that no open wave allows it",
+                     name, format_duration(truth().uptime() - from)));
+}
+
+void NoUnapprovedDriver::look_at_all() {
+  for (const auto& [name, node] : truth().nodes()) look_at(name);
+}
+
+void NoUnapprovedDriver::check_containment(const NodeStep& step) {
+  const bool begins = step.ours && step.after != nullptr && step.after->contained &&
+                      (step.before == nullptr || !step.before->contained);
+  const PodTruth* pod = truth().driver_pod(step.name);
+  if (!begins || pod == nullptr) return;
+  const Driver runs{daemon_set_of(*pod->object), label_of(*pod->object, fleet::revision_label)};
+  if (truth().may_be_unknown(changed_) || truth().may_be_unknown(pod->bound)) return;
+  const apiserver::Store& store = truth().cluster().backend.store;
+  for (const auto& [key, rollout] : store.shelf(fleet::driver_rollouts.full_name()).objects()) {
+    if (!is_allowed_now(rollout, step.name, runs)) return;
+  }
+  accuse(fmt::format("{} was taken out of service for its driver, which its rollout allows",
+                     step.name));
+}
+
+void NoUnapprovedDriver::on_node(const NodeStep& step) {
+  check_containment(step);
+  look_at(step.name);
+  std::vector<std::string> names;
+  for (const auto& [name, since] : suspects_) names.push_back(name);
+  for (const std::string& name : names) look_at(name);
+}
+
+void NoUnapprovedDriver::on_pod(const std::string& node) {
+  if (!node.empty()) look_at(node);
+}
+
+void NoUnapprovedDriver::on_change(const std::string& storage, const apiserver::Change& change,
+                                   bool /*ours*/) {
+  if (!is_rollout(storage)) return;
+  const Json* stable = find(change.object->json(), "status", "stable", "revisions");
+  if (stable != nullptr && stable->is_object()) {
+    for (const auto& [set, revision] : stable->get_object()) {
+      stable_.emplace(std::string(set), std::string(as_text(&revision)));
+    }
+  }
+  auto open = [](const apiserver::StoredPtr& object) {
+    rollout::RolloutStatus status = rollout::read_rollout_status(object->json());
+    return fmt::format("{} {} {} {} {}", to_string(status.phase), status.open_waves,
+                       rollout::revision_id(status.open_for), rollout::revision_id(status.stable),
+                       text_at(object->json(), "spec", "outsideWave"));
+  };
+  if (!change.before || open(change.before) != open(change.object)) changed_ = truth().uptime();
+  look_at_all();
 }
 
 void NoWaveWithoutPass::on_change(const std::string& storage, const apiserver::Change& change,
@@ -170,6 +299,11 @@ bool RollbackEndsBack::has_newest_driver(const std::string& node) const {
   const PodTruth* pod = truth().driver_pod(node);
   const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
   return driver != nullptr && label_of(*pod->object, fleet::revision_label) == driver->newest;
+}
+
+bool RollbackEndsBack::changed_just_now(const std::string& node) const {
+  const PodTruth* pod = truth().driver_pod(node);
+  return pod == nullptr || truth().may_be_unknown(pod->changed);
 }
 
 void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "rollout/rollout_status.h"
 #include "sim/invariant.h"
@@ -44,6 +46,36 @@ class NoPassWithoutUpgradedNode : public Invariant {
   std::map<std::string, Duration> deleted_;  // nodes
 };
 
+// No node is in service with a driver that no open wave allows it: who got one all the same is
+// taken out of service.
+class NoUnapprovedDriver : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
+  void on_pod(const std::string& node) override;
+  void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+
+ private:
+  // "namespace/name" of a DaemonSet, and a revision of it.
+  using Driver = std::pair<std::string, std::string>;
+  bool is_suspect(const std::string& name);
+  bool is_allowed_now(const apiserver::StoredPtr& rollout, const std::string& node,
+                      const Driver& driver) const;
+  // Now, or at any time before: what was upgraded then stays in service.
+  bool was_allowed(const apiserver::StoredPtr& rollout, const std::string& node,
+                   const Driver& driver);
+  void look_at(const std::string& name);
+  void look_at_all();
+  // Nor is a node taken out of service for a driver that it may have.
+  void check_containment(const NodeStep& step);
+
+  Duration changed_ = Duration::min();  // what the rollout allows last did
+
+  std::set<Driver> stable_;                          // what the fleet ran at some time
+  std::map<Driver, std::set<std::string>> allowed_;  // nodes that were allowed it
+  std::map<std::string, Duration> suspects_;         // since when
+};
+
 // A rollback ends when no node of the pool runs another version than the previous one, in whichever
 // wave it is or in none, or it is held, and says why.
 class RollbackEndsBack : public Invariant {
@@ -53,6 +85,7 @@ class RollbackEndsBack : public Invariant {
 
  private:
   bool has_newest_driver(const std::string& node) const;
+  bool changed_just_now(const std::string& node) const;
   void look_at_nodes(const apiserver::StoredPtr& object, const rollout::RolloutStatus& status);
 };
 

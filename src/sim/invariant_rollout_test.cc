@@ -179,6 +179,100 @@ TEST_F(RolloutInvariantTest, ARollbackThatEndsOnTheVersionBeforeIsFine) {
   expect_innocent();
 }
 
+TEST_F(RolloutInvariantTest, SeesARollbackThatLeavesANodeOutsideTheWavesOnTheBadVersion) {
+  start_rollout();
+  status.from.version = cluster->kubelets().machine("gpu-1").version();
+  status.to.version = new_version;
+  restart_driver("gpu-3");
+  ASSERT_TRUE(
+      run_until(*cluster, [&] { return has_driver(*cluster, "gpu-3", new_version); }, minutes(10)));
+  status.phase = rollout::Phase::rolling_back;
+  write_status();
+  EXPECT_TRUE(cluster->set_driver_version(old_version));
+  cluster->loop.run_for(minutes(1));
+  auto ended = [&] {
+    for (const std::string& text : witness->violations()) {
+      if (text.find("(RollbackEndsBack)") != std::string::npos) return text;
+    }
+    return std::string();
+  };
+  status.phase = rollout::Phase::rolled_back;
+  write_status();
+  EXPECT_NE(ended().find("and gpu-3, which is in no wave that was open, runs"), std::string::npos)
+      << ended();
+}
+
+class ContainmentInvariantTest : public RolloutInvariantTest {
+ protected:
+  // The driver pod of a node whose wave is not open comes back with the new driver.
+  void leak(const std::string& node) {
+    status.stable.revisions = {{"gpu-operator/nvidia-driver-daemonset", "old"}};
+    status.to = status.open_for;
+    write_status();
+    EXPECT_TRUE(cluster->call(kube::remove(resource::pods, pod_on(driver_daemon_set_name, node))));
+    ASSERT_TRUE(
+        run_until(*cluster, [&] { return has_driver(*cluster, node, new_version); }, minutes(10)));
+  }
+  // Long enough for everybody to know of it, and then something happens.
+  void wait() {
+    cluster->loop.run_for(minutes(3));
+    write_status();
+  }
+};
+
+TEST_F(ContainmentInvariantTest, SeesADriverInServiceThatNoOpenWaveAllows) {
+  start_rollout();
+  leak("gpu-3");
+  expect_innocent();
+  status.message = "anything";
+  wait();
+  expect_violation("gpu-3 has been in service for");
+}
+
+TEST_F(ContainmentInvariantTest, ANodeThatIsTakenOutOfServiceIsFine) {
+  start_rollout();
+  leak("gpu-3");
+  patch("gpu-3", JsonObject{{"spec", JsonObject{{"unschedulable", true}}}});
+  status.message = "anything";
+  wait();
+  expect_innocent();
+}
+
+TEST_F(ContainmentInvariantTest, SeesANodeTakenOutOfServiceForADriverThatItMayHave) {
+  start_rollout();
+  leak("gpu-1");
+  cluster->loop.run_for(minutes(1));
+  Json contained = step(State::required, JsonObject{{fleet::unvalidated_annotation, "true"}});
+  contained.as_object()["spec"] = JsonObject{{"unschedulable", true}};
+  patch("gpu-1", std::move(contained));
+  expect_violation("gpu-1 was taken out of service for its driver, which its rollout allows");
+}
+
+TEST_F(ContainmentInvariantTest, ANodeWhoseWaveIsOpenOrThatAUserAcceptsIsFine) {
+  start_rollout();
+  leak("gpu-1");
+  ASSERT_TRUE(part->change_spec(JsonObject{{"outsideWave", "accept"}}));
+  leak("gpu-3");
+  status.message = "anything";
+  wait();
+  expect_innocent();
+}
+
+TEST_F(ContainmentInvariantTest, WithoutAControllerNobodyCanDoIt) {
+  start_rollout();
+  witness->see_controllers(false);
+  leak("gpu-3");
+  status.message = "anything";
+  wait();
+  expect_innocent();
+  witness->see_controllers(true);
+  status.message = "another thing";
+  write_status();
+  status.message = "and another";
+  wait();
+  EXPECT_FALSE(witness->violations().empty());
+}
+
 TEST_F(RolloutInvariantTest, SeesARolloutThatIsHeldAndDoesNotSayWhy) {
   start_rollout();
   status.phase = rollout::Phase::held;

@@ -54,6 +54,12 @@ bool is_allowed_transition(State from, State to) {
 void NoSkippedState::on_node(const NodeStep& step) {
   if (!step.ours || !step.changes_state()) return;
   if (is_allowed_transition(step.from(), step.to())) return;
+  // Its driver is one that no open wave allows: it waits, out of service, for its wave.
+  bool is_contained = step.to() == State::required && step.after->unschedulable &&
+                      has_annotation(*step.after->object, fleet::unvalidated_annotation);
+  if (is_contained && (fleet::is_before_restart(step.from()) || step.from() == State::validation)) {
+    return;
+  }
   accuse(fmt::format("{} went from {} to {}, which is no step of the upgrade", step.name,
                      fleet::display_name(step.from()), fleet::display_name(step.to())));
 }
@@ -116,6 +122,8 @@ bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
   if (annotation_of(node, keys().requested) == "true") return true;
   if (!annotation_of(node, keys().safe_load).empty()) return true;
   if (broken_off_.contains(step.name)) return true;
+  // It is taken out of service for its driver (NoUnapprovedDriver says whether rightly).
+  if (step.after->contained && !step.before->contained) return true;
   // Its driver was restarted and has not been validated since.
   if (has_annotation(*step.before->object, fleet::unvalidated_annotation)) return true;
   // We took it out of service and have not returned it yet.

@@ -14,7 +14,10 @@ namespace {
 class RolloutDrawer {
  public:
   RolloutDrawer(Scenario scenario, uint64_t seed)
-      : scenario_(std::move(scenario)), random_(seed * 29 + 5), images_random_(seed * 29 + 6) {}
+      : scenario_(std::move(scenario)),
+        random_(seed * 29 + 5),
+        images_random_(seed * 29 + 6),
+        outside_(seed * 29 + 7) {}
 
   Scenario draw() {
     scenario_.name += "-rollout";
@@ -22,6 +25,7 @@ class RolloutDrawer {
     draw_images();
     draw_people();
     draw_spec_changes();
+    draw_outsiders();
     add_the_end();
     return std::move(scenario_);
   }
@@ -143,11 +147,35 @@ class RolloutDrawer {
                      [](const auto& left, const auto& right) { return left.at < right.at; });
   }
 
+  // Nodes that get the new driver although their wave is not open: a pod is deleted, or a node is
+  // replaced. By lots of its own: what a seed has been so far, it stays.
+  void draw_outsiders() {
+    auto below = [&](int most) {
+      return static_cast<int>(outside_.below(static_cast<uint64_t>(most)));
+    };
+    if (below(10) == 0) scenario_.rollout.as_object()["outsideWave"] = "accept";
+    const Duration end = scenario_.steps.empty() ? Duration() : scenario_.steps.back().at;
+    if (end == Duration()) return;
+    for (int i = below(4); i > 0; --i) {
+      const bool is_replaced = below(3) == 0;
+      Interference step = at(seconds(below(static_cast<int>(in_seconds(end)))),
+                             is_replaced ? "recreateNodes" : "deleteDriverPods",
+                             is_replaced ? Json("1m") : Json(true));
+      step.nodes.numbers.push_back(1 + below(nodes()));
+      auto behind =
+          std::upper_bound(scenario_.steps.begin(), scenario_.steps.end(), step,
+                           [](const auto& left, const auto& right) { return left.at < right.at; });
+      scenario_.steps.insert(behind, std::move(step));
+    }
+  }
+
   // Everybody sees reason: whoever held it lets go, what failed is tried again, what waits for
   // approval gets it. Where it ends depends on what failed when; it must not hang on the way.
   void add_the_end() {
     Duration end = scenario_.steps.empty() ? Duration() : scenario_.steps.back().at;
     scenario_.steps.push_back(at(end, "setRollout", JsonObject{{"paused", false}}));
+    // Nodes that are out of service until their wave opens leave no place for those before them.
+    scenario_.steps.push_back(at(end, "setPolicy", JsonObject{{"maxUnavailable", "100%"}}));
     for (int i = 0; i < 3; ++i) {
       for (std::string_view verb : {"retry", "promote", "promote"}) {
         Interference step = at(end, "rollout", Json(verb));
@@ -171,6 +199,7 @@ class RolloutDrawer {
   Scenario scenario_;
   SeededRandom random_;
   SeededRandom images_random_;
+  SeededRandom outside_;
 };
 
 }  // namespace

@@ -40,12 +40,13 @@ TEST(RandomRollout, HasAllThatARolloutCanHave) {
     Scenario scenario = random_scenario(seed, RandomKind::rollout);
     std::string text = print_json(scenario.rollout);
     for (std::string_view word : {"gates", "bake", "approval", "Hold", "percent", "count",
-                                  "maxParallelUpgrades", "\"training\""}) {
+                                  "maxParallelUpgrades", "\"training\"", "accept"}) {
       if (text.find(word) != std::string::npos) seen.emplace(word);
     }
     if (find(scenario.rollout, "waves") == nullptr) seen.emplace("waves of its own");
     if (!scenario.health) seen.emplace("no health");
     for (const auto& step : scenario.steps) {
+      if (step.action == "deleteDriverPods") seen.emplace(step.action);
       if (step.action == "rollout") seen.emplace(as_text(&step.value));
       if (step.action == "setRollout" && as_bool(find(step.value, "paused"))) seen.emplace("pause");
     }
@@ -61,7 +62,7 @@ TEST(RandomRollout, HasAllThatARolloutCanHave) {
                                          "no health", "promote", "retry", "rollback", "abort",
                                          "pause", "a gate that fails", "promote --force",
                                          "rollback after the end",
-                                         "previous version after the end"}));
+                                         "previous version after the end", "accept", "deleteDriverPods"}));
 }
 
 }  // namespace

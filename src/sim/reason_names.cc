@@ -161,6 +161,7 @@ constexpr auto names = std::to_array<std::string_view>({
     "UpgradeInProgress",
     "UpgradeRequested",
     "Upgraded",
+    "UpgradedOutsideWave",
     "Upgrading",
     "Validated",
     "ValidatorNotReady",

@@ -118,8 +118,8 @@ std::optional<TrueHold> hold_at(const Said& said, const std::string& name, Time 
   if (driver == nullptr) return std::nullopt;
   const std::string set = daemon_set_of(*pod->object);
   for (const auto& [key, rollout] : rollouts(said)) {
-    auto hold =
-        true_hold(rollout, said.truth.cluster().backend.store, name, set, driver->newest, then);
+    auto hold = true_hold(rollout, said.truth.cluster().backend.store, name, set, driver->newest,
+                          then, &*pod->object);
     if (hold) return hold;
   }
   return std::nullopt;
@@ -141,6 +141,16 @@ std::string is_held(const Said& said, std::string_view reason) {
 }
 
 std::string is_outside_waves(const Said& said) { return is_held(said, "WaveNotOpen"); }
+// With a driver that nobody allowed it, for longer than a moment.
+std::string is_upgraded_outside_wave(const Said& said) {
+  const PodTruth* pod = said.truth.driver_pod(said.name);
+  const DriverTruth* driver = pod == nullptr ? nullptr : said.truth.driver_of(*pod->object);
+  if (driver == nullptr || said.truth.may_be_unknown(driver->changed)) return {};
+  if (said.truth.may_be_unknown(pod->changed)) return {};
+  if (label_of(*pod->object, fleet::revision_label) != driver->newest) return "its driver is old";
+  return is_held(said, "WaveNotOpen");
+}
+
 std::string is_in_paused_rollout(const Said& said) { return is_held(said, "RolloutPaused"); }
 std::string is_outside_windows(const Said& said) {
   // By the controller's clock.
@@ -215,6 +225,7 @@ const Objections& objections_to_slots() {
       {"Rival", has_rival},
       {"RolloutPaused", is_in_paused_rollout},
       {"UnavailableLimit", is_at_unavailable_limit},
+      {"UpgradedOutsideWave", is_upgraded_outside_wave},
       {"WaveNotOpen", is_outside_waves},
   };
   return table;

@@ -63,7 +63,7 @@ TEST_F(SlotReasonsTest, WhereASlotIsFreeNothingElseIsTrue) {
   expect_false("gpu-2",
                {"AutoUpgradeOff", "FailureBudget", "GroupTooLarge", "GroupWaits", "GroupIncomplete",
                 "InvalidPolicy", "NoPolicy", "OutsideWindow", "ParallelLimit", "Paused", "Rival",
-                "RolloutPaused", "UnavailableLimit", "WaveNotOpen"});
+                "RolloutPaused", "UnavailableLimit", "UpgradedOutsideWave", "WaveNotOpen"});
 }
 
 TEST_F(SlotReasonsTest, ALimitThatIsReached) {

@@ -10,12 +10,25 @@
 
 namespace lockstep::sim {
 
-namespace {
-
 bool speaks_of(const Json& status, std::string_view which, const std::string& set,
                const std::string& revision) {
   const Json* revisions = find(status, which, "revisions");
   return revisions != nullptr && !revision.empty() && text_at(*revisions, set) == revision;
+}
+
+namespace {
+
+// The pod brings the version that a rollback takes away, or one that is not what it restores.
+bool runs_another(const Json& pod, const Json& status, const std::string& set) {
+  const std::string runs(label_of(pod, fleet::revision_label));
+  if (runs.empty() || speaks_of(status, "from", set, runs)) return false;
+  if (speaks_of(status, "to", set, runs)) return true;
+  const Json* containers = find(pod, "spec", "containers");
+  const bool has_image =
+      containers != nullptr && containers->is_array() && !containers->get_array().empty();
+  const std::string version =
+      has_image ? driver_version_of_image(text_at(containers->get_array()[0], "image")) : "";
+  return version != text_at(status, "from", "version");
 }
 
 // The version that is rolled out or back, as its waves were written down for it: "set=revision,…".
@@ -61,11 +74,14 @@ size_t recorded_wave(const apiserver::StoredPtr& rollout, size_t waves,
 
 std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const Json& status,
                                      const apiserver::Store& store, const std::string& node,
-                                     const std::string& set, const std::string& revision) {
+                                     const std::string& set, const std::string& revision,
+                                     const Json* pod) {
   auto held = [](std::string why) { return TrueHold{"WaveNotOpen", std::move(why)}; };
   std::string_view phase = text_at(status, "phase");
   bool is_idle =
       phase.empty() || phase == "Pending" || phase == "Complete" || phase == "RolledBack";
+  const std::string runs(pod == nullptr ? "" : label_of(*pod, fleet::revision_label));
+  if (accepts_outsiders(rollout->json()) && !runs.empty() && runs == revision) return std::nullopt;
   if (is_idle) {
     if (speaks_of(status, "stable", set, revision)) return std::nullopt;
     return held("nothing has begun with this version");
@@ -77,10 +93,19 @@ std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const 
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
   const auto wave = static_cast<int64_t>(recorded_wave(rollout, spec.waves.size(), store, node));
   if (wave < as_integer(find(status, "openWaves"))) return std::nullopt;
+  // A rollback takes along who got the rejected version although its wave was never open.
+  const bool was_open = wave < as_integer(find(status, "wavesToReturn"));
+  if (phase == "RollingBack" && !was_open && pod != nullptr && runs_another(*pod, status, set)) {
+    return std::nullopt;
+  }
   return held(fmt::format("its wave ({}) is not open", wave + 1));
 }
 
 }  // namespace
+
+bool accepts_outsiders(const Json& rollout) {
+  return text_at(rollout, "spec", "outsideWave") == "accept";
+}
 
 std::map<std::string, size_t> recorded_waves(const apiserver::StoredPtr& rollout, size_t waves,
                                              const apiserver::Store& store) {
@@ -95,11 +120,12 @@ std::map<std::string, size_t> recorded_waves(const apiserver::StoredPtr& rollout
 
 std::optional<TrueHold> true_hold(const apiserver::StoredPtr& rollout,
                                   const apiserver::Store& store, const std::string& node,
-                                  const std::string& set, const std::string& revision, Time now) {
+                                  const std::string& set, const std::string& revision, Time now,
+                                  const Json* pod) {
   static const Json nothing = JsonObject{};
   const Json* status = find(rollout->json(), "status");
   if (auto held = held_by_wave(rollout, status == nullptr ? nothing : *status, store, node, set,
-                               revision)) {
+                               revision, pod)) {
     return held;
   }
   if (as_bool(find(rollout->json(), "spec", "paused"))) {

@@ -19,10 +19,17 @@ struct TrueHold {
 };
 
 // Why the rollout does not let the node begin with this revision of its driver's DaemonSet
-// ("namespace/name"); nothing: it does.
+// ("namespace/name"); nothing: it does. `pod`: the driver pod that it has; null: none.
 std::optional<TrueHold> true_hold(const apiserver::StoredPtr& rollout,
                                   const apiserver::Store& store, const std::string& node,
-                                  const std::string& set, const std::string& revision, Time now);
+                                  const std::string& set, const std::string& revision, Time now,
+                                  const Json* pod = nullptr);
+
+// A user lets nodes have the driver that they got outside the waves.
+bool accepts_outsiders(const Json& rollout);
+// Whether the DaemonSet ("namespace/name") has this revision in the status: "stable", "openFor", …
+bool speaks_of(const Json& status, std::string_view which, const std::string& set,
+               const std::string& revision);
 
 // Which wave each node was written down for, from 0 on.
 std::map<std::string, size_t> recorded_waves(const apiserver::StoredPtr& rollout, size_t waves,

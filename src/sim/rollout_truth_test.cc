@@ -87,6 +87,33 @@ TEST_F(RolloutTruthTest, OnlyTheWavesOfThisVersionCount) {
   EXPECT_EQ(hold_of("new"), "");
 }
 
+TEST_F(RolloutTruthTest, ARollbackTakesAlongWhatIsOutsideTheWaves) {
+  auto revision = [&](std::string_view hash) {
+    return JsonObject{{"revisions", JsonObject{{set, hash}}}, {"version", hash}};
+  };
+  start_rollout(
+      JsonObject{{"driver", driver},
+                 {"waves",
+                  JsonArray{JsonObject{{"name", "one"}, {"nodes", JsonObject{{"count", 1}}}},
+                            JsonObject{{"name", "rest"}, {"nodes", JsonObject{{"rest", true}}}}}}},
+      JsonObject{{"phase", "RollingBack"},
+                 {"openWaves", 1},
+                 {"wavesToReturn", 1},
+                 {"from", revision("old")},
+                 {"to", revision("new")},
+                 {"openFor", revision("old")}});
+  const apiserver::Store& store = cluster->backend.store;
+  auto rollout =
+      store.shelf(fleet::driver_rollouts.full_name()).find({"", std::string(rollout_name)});
+  auto is_held = [&](std::string_view runs) {
+    const Json pod =
+        JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{fleet::revision_label, runs}}}}}};
+    return !!true_hold(rollout, store, "gpu-2", set, "old", cluster->loop.now(), &pod);
+  };
+  EXPECT_FALSE(is_held("new"));
+  EXPECT_TRUE(is_held("old"));
+}
+
 TEST_F(RolloutTruthTest, NamesTheDaemonSetOfAPod) {
   start();
   const PodTruth* pod = witness->truth().driver_pod("gpu-1");

@@ -57,6 +57,7 @@ WitnessOptions witness_options(const Scenario& scenario, const Disturbances& dis
                     (scenario.controller_weights && scenario.controller_weights->request_late > 0);
   if (sends_late) options.lateness = kube::Request().limit + seconds(5);
   options.clients_renewed = scenario.reroll_clients;
+  options.outsiders_contained = !scenario.conduct;
   return options;
 }
 
@@ -186,7 +187,7 @@ class Run {
   void on_crash(Duration away) {
     ++crashes_;
     events_.note("lockstep", "crash", "", fmt::format("back after {}", format_duration(away)));
-    controllers_.clear();
+    clear_controllers();
     cluster_.loop.after(away, scope_.bind([this] {
       if (controllers_.empty() && !stopped_) start_controllers();
     }));
@@ -200,8 +201,14 @@ class Run {
     on_crash(Duration(0));
   }
 
+  void clear_controllers() {
+    controllers_.clear();
+    witness_->see_controllers(false);
+  }
+
   void start_controllers() {
     stopped_ = false;
+    witness_->see_controllers(true);
     controllers_began_ = cluster_.loop.uptime();
     controllers_.clear();
     crash_.begin_life();
@@ -295,7 +302,7 @@ class Run {
       start_controllers();
     } else if (action == "stop") {
       stopped_ = true;
-      controllers_.clear();
+      clear_controllers();
     } else if (action == "crash") {
       std::optional<Error> error;
       crash_.crash_in(read_crash_step(step.value, action, error));

@@ -123,6 +123,7 @@ constexpr std::array<Action, 46> known_actions = {{
     {"deleteNodes", Wants::yes, true},
     {"recreateNodes", Wants::time, true},
     {"recreateDriverPods", Wants::yes, true},
+    {"deleteDriverPods", Wants::yes, true},
     {"recreateDaemonSet", Wants::yes},
     {"relabel", Wants::texts, true},
     {"setMachine", Wants::machine, true},

@@ -131,7 +131,13 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
       node.meddled = uptime();
     }
   }
-  bool out = !node.out_by_us() && (!node.ready || node.cordon == Cordon::others);
+  bool is_taken_out = ours && to == State::required && unschedulable &&
+                      has_annotation(object, fleet::unvalidated_annotation);
+  bool was_in_service = node.cordon_changed == uptime() || fleet::is_active(from);
+  if (is_taken_out && was_in_service && node.cordon == Cordon::ours) node.contained = true;
+  if (!unschedulable) node.contained = false;
+  bool is_with_others = node.cordon == Cordon::others || node.contained;
+  bool out = !node.out_by_us() && (!node.ready || is_with_others);
   if (!out) {
     node.out_since = 0;
   } else if (node.out_since == 0) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -40,12 +41,16 @@ struct NodeTruth {
   bool cordoned_in_flight = false;
   // The controller gave it a slot, and its upgrade has not ended.
   bool begun = false;
+  // The controller keeps it out of service because it got a driver that no open wave allows: that
+  // is no upgrade of ours, whatever the limits say.
+  bool contained = false;
   // The version at which it went out of service by others' doing; zero: it did not.
   uint64_t out_since = 0;
 
   // It is out of service because of the upgrade. One that is validated and that somebody has
   // uncordoned before we did is back.
   bool out_by_us() const {
+    if (contained) return false;
     if (cordon == Cordon::ours) return true;
     bool is_back = state == fleet::State::uncordon && !unschedulable;
     return begun && cordon != Cordon::others && !is_back;
@@ -89,6 +94,8 @@ class Truth {
   bool came_meanwhile(Duration when) const {
     return lateness > Duration::zero() && when >= uptime() - lateness;
   }
+  // Since when a controller has been there; nothing: none is.
+  std::optional<Duration> controllers_since = Duration::min();
   // When the controller's clock was last set.
   Time clock_set;
   bool may_be_unknown(Duration when) const { return when >= uptime() - blindness; }

@@ -64,6 +64,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<RollbackEndsBack>("RollbackEndsBack");
   add<ObjectRestored>("ObjectRestored");
   add<NoRejectedVersion>("NoRejectedVersion");
+  if (options.outsiders_contained) add<NoUnapprovedDriver>("NoUnapprovedDriver");
   accidents_ = &add<NoAccident>("NoAccident");
   reasons_ = &add<TrueReasons>("TrueReasons");
 }
@@ -125,6 +126,8 @@ void Witness::on_pod(const apiserver::Change& change, const apiserver::Origin& o
     }
   }
   truth_.take("pods", change, ours);
+  const std::string node(text_at(change.object->json(), "spec", "nodeName"));
+  for (const auto& invariant : invariants_) invariant->on_pod(node);
 }
 
 void Witness::see_request(const kube::Request& request) {

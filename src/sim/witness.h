@@ -33,6 +33,8 @@ struct WitnessOptions {
   Duration lateness{0};
   // The controller is to renew the driver's clients before a node returns to service.
   bool clients_renewed = true;
+  // It is to keep nodes out of service that got a driver which no open wave allows.
+  bool outsiders_contained = true;
 };
 
 class Witness {
@@ -58,6 +60,11 @@ class Witness {
   // What is said of each node, at a time when nothing has changed for a while.
   void check_reasons(const std::map<std::string, upgrade::Reason>& reasons);
   void set_blindness(Duration blindness) { truth_.blindness = blindness; }
+  // From this moment on there is a controller, or there is none.
+  void see_controllers(bool are_there) {
+    truth_.controllers_since.reset();
+    if (are_there) truth_.controllers_since = cluster_.loop.uptime();
+  }
   // The controller's clock was set at this moment.
   void see_clock_step() { truth_.clock_set = cluster_.loop.now(); }
   const Truth& truth() const { return truth_; }

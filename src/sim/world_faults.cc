@@ -77,6 +77,7 @@ const std::map<std::string, WorldFaults::NodeAction, std::less<>>& WorldFaults::
       {"deleteNodes", &WorldFaults::delete_node},
       {"recreateNodes", &WorldFaults::recreate_node},
       {"recreateDriverPods", &WorldFaults::recreate_driver_pod},
+      {"deleteDriverPods", &WorldFaults::delete_driver_pod},
       {"crashDriver", &WorldFaults::crash_driver},
       {"relabel", &WorldFaults::relabel},
       {"setMachine", &WorldFaults::set_machine},
@@ -263,6 +264,18 @@ Result<void> WorldFaults::recreate_driver_pod(const Interference&, const std::st
     LOCKSTEP_TRY(Document created,
                  cluster_.call(kube::create(resource::pods, key.ns, as_new(*pod))));
     (void)created;
+  }
+  return {};
+}
+
+// As by kubectl delete: its DaemonSet makes the next one, from the template as it is now.
+Result<void> WorldFaults::delete_driver_pod(const Interference&, const std::string& node) {
+  reloaded_.insert(node);
+  for (const Document& pod : cluster_.pods_of(driver_daemon_set_name, node)) {
+    ObjectKey key{std::string(text_at(*pod, "metadata", "namespace")),
+                  std::string(text_at(*pod, "metadata", "name"))};
+    LOCKSTEP_TRY(Document removed, cluster_.call(kube::remove(resource::pods, key)));
+    (void)removed;
   }
   return {};
 }

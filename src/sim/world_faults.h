@@ -64,6 +64,7 @@ class WorldFaults {
   Result<void> delete_node(const Interference& step, const std::string& node);
   Result<void> recreate_node(const Interference& step, const std::string& node);
   Result<void> recreate_driver_pod(const Interference& step, const std::string& node);
+  Result<void> delete_driver_pod(const Interference& step, const std::string& node);
   Result<void> crash_driver(const Interference& step, const std::string& node);
   Result<void> relabel(const Interference& step, const std::string& node);
   Result<void> set_machine(const Interference& step, const std::string& node);

@@ -161,6 +161,15 @@ TEST_F(WorldFaultsTest, PodsAndDaemonSetsComeBackUnderTheirNameWithAnotherUid) {
       run_until(cluster, [&] { return has_driver(cluster, "gpu-1", old_version); }, minutes(10)));
 }
 
+TEST_F(WorldFaultsTest, ADeletedDriverPodComesBackFromTheTemplateOfThatMoment) {
+  const std::string name = pod_of(cluster, driver_daemon_set_name, "gpu-1").meta.name.str();
+  ASSERT_TRUE(cluster.set_driver_version(new_version));
+  take("{nodes: [1], deleteDriverPods: true}");
+  ASSERT_TRUE(
+      run_until(cluster, [&] { return has_driver(cluster, "gpu-1", new_version); }, minutes(10)));
+  EXPECT_NE(pod_of(cluster, driver_daemon_set_name, "gpu-1").meta.name, name);
+}
+
 TEST_F(WorldFaultsTest, CalmEndsAllOfItAtOnce) {
   faults.weights = kube::FaultWeights::everything(1);
   cluster.fleet_faults().weights = kube::FaultWeights::everything(1);

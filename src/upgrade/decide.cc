@@ -26,6 +26,17 @@ Decision cordon_again(const Situation& situation) {
   return decision;
 }
 
+// In later states the node is out of service, and goes through the validation.
+bool must_be_contained(const Situation& situation) {
+  State state = situation.state();
+  bool is_idle = state == State::unknown || state == State::done;
+  if (!is_idle && !fleet::is_before_restart(state)) return false;
+  if (!is_outside_wave(situation.view)) return false;
+  const Node& node = situation.node();
+  bool is_contained = state == State::required && node.unschedulable && fleet::is_unvalidated(node);
+  return !is_contained;
+}
+
 // It was written by a clock that was wrong, or ours is now: no timer would ever end.
 bool began_in_future(const Situation& situation) {
   return fleet::state_since(situation.node()) > situation.now + minutes(10);
@@ -99,6 +110,7 @@ Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& 
   State state = situation.state();
   bool has_timers = fleet::is_active(state) || state == State::required;
   if (has_timers && began_in_future(situation)) return note_time(situation);
+  if (must_be_contained(situation)) return contain(situation);
   if (fleet::is_before_restart(state) && is_no_longer_needed(view, rules)) {
     return take_back(situation);
   }

@@ -17,7 +17,8 @@ TEST(Walk, AWholeUpgradeGoesThroughEveryStateInTwelveWritesAtMost) {
   EXPECT_TRUE(walk.warnings.empty());
   EXPECT_FALSE(walk.scene.node.unschedulable);
   EXPECT_EQ(walk.scene.node.meta.labels.size(), 1U);
-  EXPECT_EQ(walk.scene.node.meta.annotations.size(), 1U) << "only since when it is done";
+  EXPECT_EQ(walk.scene.node.meta.annotations.size(), 2U)
+      << "only since when it is done, and with which driver pod";
 }
 
 TEST(Walk, ACordonLastsFromTheCordonToTheUncordon) {

@@ -1,6 +1,8 @@
 // The rules of the state machine, state by state; decide() picks one. Each is pure.
 #pragma once
 
+#include <optional>
+
 #include "upgrade/decision.h"
 #include "upgrade/transition.h"
 
@@ -22,6 +24,15 @@ bool is_resumed(const fleet::NodeView& view, const Rules& rules);
 
 // A failed node whose driver is ready after all, of the revision that failed: it may be validated.
 bool has_recovered(const fleet::NodeView& view, const Rules& rules);
+
+// It got a driver that no open wave allows it, and has not been in service with it: it is to be out
+// of service until its wave opens.
+bool is_outside_wave(const fleet::NodeView& view);
+// Out of service and into the line, whatever the state: nothing on the node is moved.
+Decision contain(const Situation& situation);
+// Of a node whose driver is ready: clients that opened the driver before it was restarted. Nothing:
+// there are none.
+std::optional<Decision> restart_stale_clients(const Situation& situation);
 
 // unknown, upgrade-done
 Decision decide_idle(const Situation& situation);

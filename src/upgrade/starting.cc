@@ -51,6 +51,26 @@ bool is_resumed(const fleet::NodeView& view, const Rules& rules) {
          !fleet::waits_for_safe_load(*view.node, rules.keys);
 }
 
+bool is_outside_wave(const fleet::NodeView& view) {
+  if (!view.outside_wave || view.driver.pod == nullptr) return false;
+  return view.node->meta.annotations.get(fleet::driver_pod_annotation) !=
+         view.driver.pod->meta.uid.view();
+}
+
+Decision contain(const Situation& situation) {
+  const fleet::RolloutHold& outside = *situation.view.outside_wave;
+  Reason reason{outside.name, outside.text, outside.remedy};
+  Decision decision = situation.state() == State::required
+                          ? hold(std::move(reason))
+                          : enter(situation, State::required, std::move(reason));
+  take_out_of_service(decision, situation);
+  annotate(decision, situation, std::string(fleet::unvalidated_annotation), "true");
+  decision.events.push_back({true, fmt::format("{}: {}", outside.name, outside.text)});
+  // A node in service is not cordoned on hearsay.
+  decision.needs_fresh_view = decision.needs_fresh_revisions = true;
+  return decision;
+}
+
 namespace {
 
 Reason why_required(const Situation& situation) {
@@ -189,6 +209,12 @@ Decision decide_idle(const Situation& situation) {
 }
 
 Decision decide_required(const Situation& situation) {
+  if (is_outside_wave(situation.view)) {
+    const fleet::RolloutHold& outside = *situation.view.outside_wave;
+    if (situation.view.granted) return give_slot_back(situation, outside);
+    if (auto restart = restart_stale_clients(situation)) return *restart;
+    return hold({outside.name, outside.text, outside.remedy});
+  }
   // A slot that was given just before a pause is kept, and used after it if it still fits.
   bool held = held_by_switch(situation.policy()) || situation.view.held_by_rollout;
   if (situation.view.granted && !held) {

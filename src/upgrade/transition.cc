@@ -98,6 +98,11 @@ Decision enter(const Situation& situation, State to, Reason reason) {
   if (to == State::uncordon || to == State::done) {
     annotate(decision, situation, std::string(fleet::unvalidated_annotation), {});
   }
+  if (to == State::uncordon || (to == State::done && situation.state() != State::uncordon)) {
+    const auto& pod = situation.view.driver.pod;
+    annotate(decision, situation, std::string(fleet::driver_pod_annotation),
+             pod == nullptr ? std::nullopt : std::optional(pod->meta.uid.str()));
+  }
   if (to == State::done) {
     annotate(decision, situation, keys.requested, {});
     annotate(decision, situation, std::string(fleet::cordon_annotation), {});

@@ -85,7 +85,31 @@ void look_at_validators(const Situation& situation, Time driver_ready, Findings&
   }
 }
 
+Decision restart_clients(PodRemovals stale) {
+  std::vector<fleet::PodPtr> pods;
+  for (const auto& removal : stale) pods.push_back(removal.pod);
+  Decision decision =
+      hold({"RestartsClients",
+            fmt::format("restarts {} that opened the driver before it was restarted: {}",
+                        counted(pods.size(), "pod"), name_pods(pods)),
+            ""});
+  decision.write = std::move(stale);
+  decision.needs_fresh_driver = false;
+  return decision;
+}
+
 }  // namespace
+
+std::optional<Decision> restart_stale_clients(const Situation& situation) {
+  const fleet::DriverView& driver = situation.view.driver;
+  if (!situation.node().ready() || !driver.is_settled() || !driver.pod->ready) return {};
+  Findings findings;
+  look_at_clients(situation, driver.pod->ready_since, findings);
+  if (findings.stale.empty()) return {};
+  Decision decision = restart_clients(std::move(findings.stale));
+  decision.needs_fresh_view = true;
+  return decision;
+}
 
 Decision decide_validation(const Situation& situation) {
   const fleet::DriverView& driver = situation.view.driver;
@@ -133,25 +157,19 @@ Decision decide_validation(const Situation& situation) {
     return fail_node(situation, std::move(reason));
   }
   if (!findings.stale.empty()) {
-    std::vector<fleet::PodPtr> pods;
-    for (const auto& removal : findings.stale) pods.push_back(removal.pod);
-    Decision decision =
-        hold({"RestartsClients",
-              fmt::format("restarts {} that opened the driver before it was restarted: {}",
-                          counted(pods.size(), "pod"), name_pods(pods)),
-              ""},
-             left);
-    decision.write = std::move(findings.stale);
+    Decision decision = restart_clients(std::move(findings.stale));
+    decision.look_again = left;
     // Most are restarted as soon as the validation begins. Later the node may be in service again,
     // by another of us, and its client in use.
     decision.needs_fresh_view = situation.in_state() > clients_go_within;
-    decision.needs_fresh_driver = false;
     return decision;
   }
   if (!findings.waiting.name.empty()) {
     findings.waiting.text += fmt::format("; it is given {} more", human_duration(left));
     return hold(std::move(findings.waiting), left);
   }
+  // It went on to a newer revision than the one for which its wave is open.
+  if (is_outside_wave(situation.view)) return contain(situation);
   Decision decision = leave_upgrade(
       situation, {"Validated", "the driver, its clients and the validators are ready", ""});
   // Work comes to it as soon as it is in service.
