@@ -45,6 +45,8 @@ TEST(RandomRollout, HasAllThatARolloutCanHave) {
     }
     if (find(scenario.rollout, "waves") == nullptr) seen.emplace("waves of its own");
     if (!scenario.health) seen.emplace("no health");
+    if (!scenario.xid_rates.empty()) seen.emplace("errors that kill work");
+    if (scenario.latencies.gpu_labels.most > Duration(0)) seen.emplace("labels that lag");
     for (const auto& step : scenario.steps) {
       if (step.action == "rollout") seen.emplace(as_text(&step.value));
       if (step.action == "setRollout" && as_bool(find(step.value, "paused"))) seen.emplace("pause");
@@ -56,7 +58,8 @@ TEST(RandomRollout, HasAllThatARolloutCanHave) {
   EXPECT_EQ(seen, (std::set<std::string>{"gates", "bake", "approval", "Hold", "percent", "count",
                                          "maxParallelUpgrades", "\"training\"", "waves of its own",
                                          "no health", "promote", "retry", "rollback", "abort",
-                                         "pause", "a gate that fails"}));
+                                         "pause", "a gate that fails", "errors that kill work",
+                                         "labels that lag"}));
 }
 
 }  // namespace

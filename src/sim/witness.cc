@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/end_state.h"
+#include "sim/invariant_bake.h"
 #include "sim/invariant_limits.h"
 #include "sim/invariant_machines.h"
 #include "sim/invariant_pods.h"
@@ -60,6 +61,8 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<OpenWavesOnly>("OpenWavesOnly");
   add<NoWaveWithoutPass>("NoWaveWithoutPass");
   add<RollbackEndsBack>("RollbackEndsBack");
+  add<EventsCount>("EventsCount");
+  add<BakeTakesItsTime>("BakeTakesItsTime");
   accidents_ = &add<NoAccident>("NoAccident");
   reasons_ = &add<TrueReasons>("TrueReasons");
 }
