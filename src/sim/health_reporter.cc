@@ -47,6 +47,7 @@ void HealthReporter::tick() {
     if (rate > 0 && machine.loaded() && kubelets_.is_busy(node)) {
       events = draw_events(rate * machine.gpus() * hours_passed, parts_.random);
     }
+    if (events > 0) kubelets_.break_gpus(node);
     if (!is_new && events == 0) continue;
     at->second += events;
     writer_.send(merge_patch(resource::nodes, {"", node}, health_patch(machine, at->second)));

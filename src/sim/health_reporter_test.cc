@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "sim/sim_test_util.h"
 
 namespace lockstep::sim::health_reporter_test {
@@ -22,7 +23,12 @@ TEST(HealthReporter, DrawsAsManyAsAreToBeExpected) {
   EXPECT_EQ(draw_events(0, random), 0);
 }
 
-TEST(HealthReporter, EveryNodeSaysHowItIsAndOnlyBusyOnesHaveEvents) {
+int64_t allocatable_gpus(Cluster& cluster, const std::string& node) {
+  Document object = cluster.get(resource::nodes, {"", node});
+  return parse_integer(text_at(*object, "status", "allocatable", "nvidia.com/gpu")).value_or(-1);
+}
+
+TEST(HealthReporter, EveryNodeSaysHowItIsAndAnErrorKillsTheWorkThatItHits) {
   ClusterOptions options = fleet_of(2);
   options.simulated.fleet.workloads = {};
   options.simulated.fleet.workloads.deployment_replicas = 1;
@@ -31,22 +37,33 @@ TEST(HealthReporter, EveryNodeSaysHowItIsAndOnlyBusyOnesHaveEvents) {
   Cluster cluster(options);
   ASSERT_TRUE(cluster.start());
   cluster.loop.run_for(minutes(5));
-  SilentLog log;
-  HealthReporter reporter(Parts{cluster.api("agent"), cluster.loop, cluster.random, log},
-                          cluster.kubelets(), minutes(1), {{old_version, 60}});
-  reporter.start();
-  cluster.loop.run_for(minutes(10));
-  int busy = 0;
+  std::map<std::string, bool> was_busy;
   for (const std::string& name : cluster.kubelets().node_names()) {
+    was_busy[name] = cluster.kubelets().is_busy(name);
+  }
+  EXPECT_NE(was_busy["gpu-1"], was_busy["gpu-2"]);
+  SilentLog log;
+  {
+    HealthReporter reporter(Parts{cluster.api("agent"), cluster.loop, cluster.random, log},
+                            cluster.kubelets(), minutes(1), {{old_version, 60}});
+    reporter.start();
+    cluster.loop.run_for(seconds(1));
+  }
+  for (const auto& [name, busy] : was_busy) {
     Document node = cluster.get(resource::nodes, {"", name});
     auto health = parse_json(text_at(*node, "metadata", "annotations", health_annotation));
     ASSERT_TRUE(health) << name;
     EXPECT_EQ(as_integer(find(*health, "gpus")), 8);
-    bool has_events = as_integer(find(*health, "FatalXid")) > 0;
-    EXPECT_EQ(has_events, cluster.kubelets().is_busy(name)) << name;
-    busy += has_events ? 1 : 0;
+    EXPECT_EQ(as_integer(find(*health, "FatalXid")) > 0, busy) << name;
+    EXPECT_EQ(allocatable_gpus(cluster, name), busy ? 0 : 8) << name;
+    if (busy) EXPECT_FALSE(cluster.kubelets().is_busy(name)) << name;
   }
-  EXPECT_EQ(busy, 1);
+  // Its controller makes the pod again, on the other node; once the GPUs have been reset either
+  // will do.
+  cluster.loop.run_for(minutes(1));
+  for (const auto& [name, busy] : was_busy) EXPECT_NE(cluster.kubelets().is_busy(name), busy);
+  cluster.loop.run_for(minutes(20));
+  for (const auto& [name, busy] : was_busy) EXPECT_EQ(allocatable_gpus(cluster, name), 8);
 }
 
 }  // namespace

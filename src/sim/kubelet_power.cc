@@ -33,6 +33,39 @@ void Kubelets::switch_on(const std::string& node) {
   admit_all(state);
 }
 
+void Kubelets::write_allocatable(const NodeState& node, int gpus) {
+  writer_.send(status_patch(
+      resource::nodes, {"", node.machine.name()},
+      JsonObject{{"allocatable", JsonObject{{"nvidia.com/gpu", std::to_string(gpus)}}}}));
+}
+
+void Kubelets::break_gpus(const std::string& node) {
+  NodeState& state = nodes_.at(node);
+  if (state.gone || state.off) return;
+  const Time now = parts_.loop.now();
+  auto runs = state.runs;
+  for (const auto& [key, run] : runs) {
+    if (run->role != Role::workload || !run->uses_gpu || !run->running() || run->deleting) continue;
+    parts_.loop.cancel(run->timer);
+    run->timer = 0;
+    for (ContainerRun& container : run->containers) {
+      if (container.state == ContainerRun::State::running) run->end(container, now, 1);
+    }
+    run->set_ready(false, now);
+    run->phase = PodPhase::failed;
+    run->phase_message = "CUDA error: an illegal instruction was encountered";
+    run->step = Step::finished;
+    publish(run);
+    end_claims(state, run);
+  }
+  write_allocatable(state, 0);
+  const int time = ++state.broken;
+  parts_.loop.after(scaled(state, minutes(20)), scope_.bind([this, node, time] {
+    const NodeState& later = nodes_.at(node);
+    if (later.broken == time && !later.gone) write_allocatable(later, later.machine.gpus());
+  }));
+}
+
 // What was bound to the node while nobody was there to see it.
 void Kubelets::admit_all(NodeState& node) {
   for (const Object& pod : view_.pods().find_all("node", node.machine.name())) {

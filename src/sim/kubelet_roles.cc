@@ -81,12 +81,25 @@ Duration Kubelets::start_driver(NodeState& node, const Run& run, Step& next) {
   return load;
 }
 
+// GPU feature discovery looks at the driver now and then: until it does, its label says what was
+// there before.
+void Kubelets::label_driver(NodeState& node) {
+  const std::string name = node.machine.name();
+  auto write = [this, name] {
+    const Machine& machine = nodes_.at(name).machine;
+    if (machine.loaded()) agent_.set_label(name, version_label, machine.version());
+  };
+  const Duration lag = draw(node, options_.latencies.gpu_labels);
+  if (lag == Duration(0)) return write();
+  parts_.loop.after(lag, scope_.bind(write));
+}
+
 void Kubelets::finish_driver(NodeState& node, const Run& run) {
   if (node.machine.module() != Machine::Module::loading) return;
   const std::string& instead = node.machine.behaviour.loads_instead;
   std::string version = instead.empty() ? run->driver_version() : instead;
   node.machine.finish_load(version, run->driver_digest(), parts_.loop.now());
-  agent_.set_label(node.machine.name(), version_label, version);
+  label_driver(node);
   Object object = view_.nodes().find({"", node.machine.name()});
   if (!object || object->meta.labels.get(plugin_label) != own_plugin) return;
   for (const auto& [key, plugin] : node.runs) {

@@ -90,6 +90,9 @@ class Kubelets {
   // on again its pods start anew, and those that are not to be restarted have failed.
   void switch_off(const std::string& node);
   void switch_on(const std::string& node);
+  // A fatal error of the GPUs (an XID): the work on them dies, and until they have been reset, some
+  // twenty minutes later, the node takes no more.
+  void break_gpus(const std::string& node);
   // The machine is gone for good, and whoever deletes its Node has done so or will. It may come
   // back as a new machine of the same name, which registers itself.
   void take_away(const std::string& node);
@@ -108,6 +111,7 @@ class Kubelets {
     std::set<Text> images;               // that are on its disk
     std::map<std::string, int> crashes;  // of driver containers, by version
     int64_t slice_generation = 0;
+    int broken = 0;  // how often its GPUs broke, to tell the last time
     ClaimBook claims;
     // The driver pod that has loaded the module, or is about to. A second one on the same machine
     // waits until it is gone: they would take the module away from each other.
@@ -124,6 +128,7 @@ class Kubelets {
   void resume(NodeState& node);
   void start_anew(const Run& run);
   void admit_all(NodeState& node);
+  void write_allocatable(const NodeState& node, int gpus);
 
   // The steps of a pod (kubelet_steps.cc).
   void enter(const Run& run);
@@ -159,6 +164,7 @@ class Kubelets {
   void unload_module(NodeState& node, bool by_new_pod);
   Duration start_driver(NodeState& node, const Run& run, Step& next);
   void finish_driver(NodeState& node, const Run& run);
+  void label_driver(NodeState& node);
   bool holds_driver(NodeState& node, const Run& run);
   void leave_driver(NodeState& node, const Run& run);
   bool driver_ready(const NodeState& node) const;

@@ -35,6 +35,8 @@ struct Latencies {
   Range validator_run{seconds(5), seconds(15)};
   Range workload_start{seconds(1), seconds(3)};
   Range pod_stop{seconds(1), seconds(4)};
+  // Until the labels of GPU feature discovery say what the driver is; real ones: a minute and more.
+  Range gpu_labels{Duration(0), Duration(0)};
   Range prepare_retry{prepare_retry_least, prepare_retry_most};
   // Back-off of image pulls and of crashed containers: doubles from the first to the last.
   Range back_off{seconds(10), seconds(300)};

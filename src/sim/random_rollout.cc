@@ -27,6 +27,7 @@ class RolloutDrawer {
     draw_spec_changes();
     draw_outsiders();
     add_the_end();
+    draw_world();
     return std::move(scenario_);
   }
 
@@ -194,6 +195,19 @@ class RolloutDrawer {
     bool can_end = scenario_.expect.done == "all";
     scenario_.expect = {};
     if (can_end) scenario_.expect.rollout_settled = true;
+  }
+
+  // After all else, so that seeds stay what they were. Labels lag, and fatal errors kill the work
+  // that they hit, until people have seen to the machines.
+  void draw_world() {
+    if (chance(0.5)) scenario_.latencies.gpu_labels = {seconds(0), seconds(30 * (1 + number(6)))};
+    if (!scenario_.health || !chance(0.3)) return;
+    scenario_.xid_rates["*"] = 0.002 * (1 + number(10));
+    if (chance(0.5)) scenario_.xid_rates[scenario_.to_version] = 0.02 * (1 + number(10));
+    auto first_at_rest = std::find_if(scenario_.steps.begin(), scenario_.steps.end(),
+                                      [](const Interference& step) { return step.rest; });
+    const Duration end = scenario_.steps.empty() ? Duration() : scenario_.steps.back().at;
+    scenario_.steps.insert(first_at_rest, at(end, "setXidRates", JsonObject{}));
   }
 
   Scenario scenario_;

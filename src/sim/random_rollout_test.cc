@@ -45,6 +45,8 @@ TEST(RandomRollout, HasAllThatARolloutCanHave) {
     }
     if (find(scenario.rollout, "waves") == nullptr) seen.emplace("waves of its own");
     if (!scenario.health) seen.emplace("no health");
+    if (!scenario.xid_rates.empty()) seen.emplace("errors that kill work");
+    if (scenario.latencies.gpu_labels.most > Duration(0)) seen.emplace("labels that lag");
     for (const auto& step : scenario.steps) {
       if (step.action == "deleteDriverPods") seen.emplace(step.action);
       if (step.action == "rollout") seen.emplace(as_text(&step.value));
@@ -57,12 +59,29 @@ TEST(RandomRollout, HasAllThatARolloutCanHave) {
       if (!machine.gate_fails.empty()) seen.emplace("a gate that fails");
     }
   }
-  EXPECT_EQ(seen, (std::set<std::string>{"gates", "bake", "approval", "Hold", "percent", "count",
-                                         "maxParallelUpgrades", "\"training\"", "waves of its own",
-                                         "no health", "promote", "retry", "rollback", "abort",
-                                         "pause", "a gate that fails", "promote --force",
+  EXPECT_EQ(seen, (std::set<std::string>{"gates",
+                                         "bake",
+                                         "approval",
+                                         "Hold",
+                                         "percent",
+                                         "count",
+                                         "maxParallelUpgrades",
+                                         "\"training\"",
+                                         "waves of its own",
+                                         "no health",
+                                         "promote",
+                                         "retry",
+                                         "rollback",
+                                         "abort",
+                                         "pause",
+                                         "a gate that fails",
+                                         "promote --force",
                                          "rollback after the end",
-                                         "previous version after the end", "accept", "deleteDriverPods"}));
+                                         "previous version after the end",
+                                         "accept",
+                                         "deleteDriverPods",
+                                         "errors that kill work",
+                                         "labels that lag"}));
 }
 
 }  // namespace

@@ -209,6 +209,7 @@ void RolloutPart::tick() {
     if (rate > 0 && machine.loaded() && cluster_.kubelets().is_busy(node)) {
       events = draw_events(rate * machine.gpus() * hours_passed, random_);
     }
+    if (events > 0) cluster_.kubelets().break_gpus(node);
     if (!is_new && events == 0) continue;
     at->second += events;
     (void)cluster_.call(

@@ -85,6 +85,7 @@ void read_latencies(const Json& json, Latencies& latencies, Errors& error) {
   range("validatorRun", latencies.validator_run);
   range("podStop", latencies.pod_stop);
   range("workloadStart", latencies.workload_start);
+  range("gpuLabels", latencies.gpu_labels);
 }
 
 void read_machine(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {

@@ -106,6 +106,15 @@ std::string print_scenario(const Scenario& scenario) {
   if (scenario.self_heal > Duration(0)) json["selfHeal"] = json_of(scenario.self_heal);
   if (!scenario.fleet.dra) json["dra"] = false;
   if (scenario.health) json["health"] = true;
+  if (!scenario.xid_rates.empty()) {
+    JsonObject rates;
+    for (const auto& [version, rate] : scenario.xid_rates) rates[version] = rate;
+    json["xidRates"] = std::move(rates);
+  }
+  if (const Range& lag = scenario.latencies.gpu_labels; lag.most > Duration(0)) {
+    json["latencies"] =
+        JsonObject{{"gpuLabels", format_duration(lag.least) + "-" + format_duration(lag.most)}};
+  }
   if (scenario.controllers != 1) json["controllers"] = scenario.controllers;
   if (scenario.controller_faults > 0) json["controllerFaults"] = scenario.controller_faults;
   if (scenario.fleet_faults > 0) json["fleetFaults"] = scenario.fleet_faults;

@@ -32,7 +32,8 @@ TEST(StepReader, MistakesAreToldWithTheirPlace) {
       {"{phase: Bakin, restart: true}",
        "steps[2].phase: Bakin is no phase of a rollout; did you mean Baking?"},
       {"{rollout: dance}",
-       "steps[2].rollout: dance is no command to a rollout; there are abort, promote, promote --force, retry, "
+       "steps[2].rollout: dance is no command to a rollout; there are abort, promote, promote "
+       "--force, retry, "
        "rollback"},
       {"{setXidRates: {\"*\": -1}}", "steps[2].setXidRates.*: must be 0 or more"},
       {"{clockStep: 5}",

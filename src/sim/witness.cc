@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/end_state.h"
+#include "sim/invariant_bake.h"
 #include "sim/invariant_limits.h"
 #include "sim/invariant_machines.h"
 #include "sim/invariant_pods.h"
@@ -65,6 +66,8 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<ObjectRestored>("ObjectRestored");
   add<NoRejectedVersion>("NoRejectedVersion");
   if (options.outsiders_contained) add<NoUnapprovedDriver>("NoUnapprovedDriver");
+  add<EventsCount>("EventsCount");
+  add<BakeTakesItsTime>("BakeTakesItsTime");
   accidents_ = &add<NoAccident>("NoAccident");
   reasons_ = &add<TrueReasons>("TrueReasons");
 }
