@@ -95,9 +95,9 @@ TEST(RolloutGate, NothingBeginsOutsideAWindow) {
 TEST(RolloutGate, WindowsDoNotHoldARollback) {
   RolloutGate gate = gate_in(Phase::rolling_back);
   gate.window.open = false;
-  EXPECT_FALSE(hold_of(gate, "gpu-1", set, "new"));
+  EXPECT_FALSE(hold_of(gate, "gpu-1", coming("new")));
   gate.paused = true;
-  EXPECT_TRUE(hold_of(gate, "gpu-1", set, "new")) << "a user's pause does";
+  EXPECT_TRUE(hold_of(gate, "gpu-1", coming("new"))) << "a user's pause does";
 }
 
 TEST(Containment, ANewDriverOutsideTheOpenWavesIsContained) {

@@ -84,7 +84,7 @@ struct Action {
   bool on_nodes = false;
 };
 
-constexpr std::array<Action, 46> known_actions = {{
+constexpr auto known_actions = std::to_array<Action>({
     {"setVersion", Wants::text},
     {"setChart", Wants::text},
     {"setPolicy", Wants::policy},
@@ -132,7 +132,7 @@ constexpr std::array<Action, 46> known_actions = {{
     {"setXidRates", Wants::rates},
     {"setMatrix", Wants::texts},
     {"cutGit", Wants::time},
-}};
+});
 
 // As decide_rollout() obeys them.
 const std::vector<std::string> commands = {"abort", "promote", "promote --force", "retry",
