@@ -26,7 +26,9 @@ RolloutDecision Look::decide_rejected() {
   if (const RejectedDriver* rejected = rejection_of(next_, view_.target)) {
     return rest(rejection_reason(*rejected, next_, view_.name));
   }
-  if (!view_.target.is_same_driver(next_.stable)) return start();
+  // Another version, or the change beside the version that had begun before.
+  const bool has_begun = view_.target.same_as(next_.to);
+  if (has_begun || !view_.target.is_same_driver(next_.stable)) return start();
   // Whatever got it meanwhile returns, wave by wave.
   next_.waves_to_return = std::max(next_.waves_to_return, next_.open_waves);
   next_.from = next_.stable;

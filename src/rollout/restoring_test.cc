@@ -231,6 +231,19 @@ TEST(RejectedVersion, AnotherVersionContinuesNormally) {
   EXPECT_TRUE(rollout.is_open(0));
 }
 
+// The rollout that it interrupted was of an annotation beside the version that the fleet runs.
+TEST(RejectedVersion, LetsAnInterruptedChangeOfTheSameVersionGoOn) {
+  TestRollout rollout(3, two_waves);
+  roll_back(rollout);
+  rollout.set_version("annotated", "570");
+  ASSERT_EQ(rollout.settle(), "Upgrading");
+  rollout.set_version("new", "580");
+  ASSERT_EQ(rollout.settle(), "Held");
+  rollout.set_version("annotated", "570");
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_TRUE(rollout.is_open(0));
+}
+
 TEST(RejectedVersion, RollbackRestoresTheObjectOnceMore) {
   TestRollout rollout(3, two_waves);
   roll_back(rollout);

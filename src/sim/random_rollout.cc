@@ -103,7 +103,8 @@ class RolloutDrawer {
       scenario_.fleet.dra = naming == ImageNaming::suffix;
     }
     if (below(4) != 0) return;
-    scenario_.self_heal = seconds(5 + static_cast<int64_t>(below(1200)));
+    // Sooner than what counts as rest.
+    scenario_.self_heal = seconds(5 + static_cast<int64_t>(below(230)));
   }
 
   Json draw_wave(std::string_view name, JsonObject whom) {
