@@ -138,7 +138,8 @@ std::vector<BakeNode> RolloutNodes::bake_nodes(const rollout::RolloutView& view)
   std::vector<BakeNode> nodes;
   nodes.reserve(view.nodes.size());
   for (const rollout::RolloutNode& node : view.nodes) {
-    const bool upgraded = node.state == fleet::State::done && node.in_sync;
+    // Also while its driver is not ready: what the driver breaks is not to leave the comparison.
+    const bool upgraded = node.state == fleet::State::done && !node.out_of_sync;
     const bool waits = node.state == fleet::State::required && node.out_of_sync;
     if (!upgraded && !waits) continue;
     BakeNode entry;

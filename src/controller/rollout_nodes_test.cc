@@ -108,6 +108,9 @@ TEST_F(RolloutNodesTest, BothSidesOfABakeAreBusyWhileGpuPodsRun) {
   ASSERT_EQ(sides.size(), 2U);
   EXPECT_FALSE(sides[0].upgraded);
   EXPECT_TRUE(sides[1].upgraded);
+  // One whose driver has broken since is upgraded all the same.
+  seen.nodes[1].in_sync = false;
+  EXPECT_TRUE(nodes->bake_nodes(seen)[1].upgraded);
 }
 
 }  // namespace
