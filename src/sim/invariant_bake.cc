@@ -6,16 +6,13 @@
 #include "fleet/keys.h"
 #include "rollout/bake_record.h"
 #include "sim/health_reporter.h"
+#include "sim/rollout_truth.h"
 
 namespace lockstep::sim {
 
 namespace {
 
 constexpr std::string_view bake_prefix = "lockstep-bake-";
-
-bool is_rollout(const std::string& storage) {
-  return storage == fleet::driver_rollouts.full_name();
-}
 
 // By itself: a user may let pass what they like.
 bool passes_its_bake(const rollout::RolloutStatus& before, const rollout::RolloutStatus& after) {

@@ -16,10 +16,6 @@ namespace {
 
 using fleet::State;
 
-bool is_rollout(const std::string& storage) {
-  return storage == fleet::driver_rollouts.full_name();
-}
-
 }  // namespace
 
 void OpenWavesOnly::on_change(const std::string& storage, const apiserver::Change& change,
@@ -86,7 +82,7 @@ bool NoUnapprovedDriver::is_allowed_now(const apiserver::StoredPtr& rollout,
   if (!speaks_of(*status, "to", set, revision)) return true;  // it is what a rollback restores
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
   const apiserver::Store& store = truth().cluster().backend.store;
-  const auto waves = recorded_waves(rollout->key().name, spec.waves.size(), store);
+  const auto waves = recorded_waves(rollout, spec.waves.size(), store);
   auto at = waves.find(node);
   const size_t wave = at == waves.end() ? spec.waves.size() - 1 : at->second;
   return static_cast<int64_t>(wave) < as_integer(find(*status, "openWaves"));
@@ -262,8 +258,7 @@ bool NoPassWithoutUpgradedNode::has_run(const std::string& node,
 
 void NoPassWithoutUpgradedNode::check(const apiserver::StoredPtr& object,
                                       const rollout::RolloutStatus& status, size_t wave) {
-  const auto waves =
-      recorded_waves(object->key().name, status.waves.size(), truth().cluster().backend.store);
+  const auto waves = recorded_waves(object, status.waves.size(), truth().cluster().backend.store);
   bool is_left_empty = wave > 0;
   for (const auto& [name, number] : waves) {
     if (number == wave && has_run(name, status.to)) return;

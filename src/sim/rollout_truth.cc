@@ -138,6 +138,10 @@ std::optional<TrueHold> true_hold(const apiserver::StoredPtr& rollout,
   return TrueHold{"OutsideWindow", "no window is open"};
 }
 
+bool is_rollout(const std::string& storage) {
+  return storage == fleet::driver_rollouts.full_name();
+}
+
 std::string daemon_set_of(const Json& pod) {
   const Json* owner = controller_of(pod);
   return fmt::format("{}/{}", text_at(pod, "metadata", "namespace"),

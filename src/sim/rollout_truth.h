@@ -13,6 +13,9 @@
 
 namespace lockstep::sim {
 
+// Of the storage that a change belongs to.
+bool is_rollout(const std::string& storage);
+
 struct TrueHold {
   std::string_view reason;  // as a node that waits for it has to call it: "WaveNotOpen"
   std::string why;
