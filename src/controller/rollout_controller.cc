@@ -67,6 +67,7 @@ RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random,
       options_(std::move(options)),
       object_reverter_(api),
       nodes_(watch, loop, options_.conduct, options_.reason_of),
+      clients_(api, log, watch),
       gates_(api, loop, random, log, watch, options_.gates),
       questions_(api, loop, watch, options_.asker),
       backoff_({milliseconds(500), seconds(30), 2.0, 0.5}, random) {
@@ -118,7 +119,11 @@ void RolloutController::look_at(const KnownRollout& known) {
                  watch_.rollouts.waves.cache.expectations().empty();
   if (!current) return;
   rollout::RolloutView now = view(known);
-  if (options_.conduct && conducts(known, now)) return;
+  if (options_.conduct) {
+    clients_.look_at(known);
+    report_outsiders(now);
+    if (conducts(known, now)) return;
+  }
   if (keeps_bake(known, now)) return;
   if (asks_gates(known, now)) return;
   rollout::RolloutDecision decision = rollout::decide_rollout(now, loop_.now());
@@ -138,6 +143,17 @@ bool RolloutController::conducts(const KnownRollout& known, const rollout::Rollo
   if (changes.empty()) return false;
   write_skips(known.name(), std::move(changes));
   return true;
+}
+
+void RolloutController::report_outsiders(const rollout::RolloutView& view) {
+  for (const rollout::RolloutNode& node : view.nodes) {
+    if (node.reason != "UpgradedOutsideWave") {
+      outside_.erase(node.name());
+    } else if (outside_.insert(node.name()).second) {
+      log_.warning("UpgradedOutsideWave",
+                   {{"node", node.name()}, {"rollout", view.name}, {"version", node.version}});
+    }
+  }
 }
 
 // Nodes that a rollout keeps back which is not there any more, or has nothing to do with them.

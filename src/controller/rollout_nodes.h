@@ -37,6 +37,8 @@ class RolloutNodes {
     rollout::DriverRevision target;
     rollout::DriverRevision previous;
   };
+  bool is_outside(const KnownRollout& known, const std::string& node,
+                  const DriverFacts& facts) const;
   void put_together(const KnownRollout& known, Memory& memory) const;
   void add_revisions(const std::set<std::string>& sets, Memory& memory) const;
   // What of a node a bake looks at besides its object.

@@ -13,8 +13,7 @@
 
 namespace lockstep::rollout {
 
-// On a node that a rollout keeps back: its name. A skip label without it is a person's.
-inline constexpr std::string_view kept_back_annotation = "lockstep.dev/kept-back-by";
+using fleet::kept_back_annotation;
 
 bool is_kept_back(const Node& node);
 // Skipped, and not by a rollout.
