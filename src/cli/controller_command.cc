@@ -211,7 +211,8 @@ int run_controller(const ControllerFlags& flags) {
   if (flags.conducts() && flags.cluster.fleet().key_domain != "nvidia.com") {
     return report(Error{ErrorKind::invalid,
                         "--mode coordinate needs the labels of nvidia.com: NVIDIA's upgrade "
-                        "controller reads no others. Leave out --key-domain, or use --mode drive"});
+                        "controller reads no others. Leave out --key-domain, or use --mode drive",
+                        ""});
   }
   block_signals();
   auto opened = ClusterSession::open(flags.cluster, LogLevel::info);

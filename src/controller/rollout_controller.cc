@@ -174,7 +174,7 @@ bool RolloutController::releases_orphans() {
       return;
     }
     if (!watch_.nodes_watch.cache.is_current(node->meta.key())) return;
-    changes.push_back({name, false});
+    changes.push_back({name, false, false});
   });
   if (changes.empty()) return false;
   write_skips("", std::move(changes));

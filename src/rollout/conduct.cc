@@ -22,6 +22,13 @@ bool is_finished(const RolloutNode& node) {
   return node.state == fleet::State::failed || (is_idle && node.in_sync);
 }
 
+// The version was set back before its wave opened. NVIDIA's controller would leave it in
+// upgrade-required, and evict its work for nothing once the label goes.
+bool needs_no_upgrade(const RolloutNode& node, const fleet::Keys& keys) {
+  return node.state == fleet::State::required && node.in_sync && node.reason.empty() &&
+         !fleet::is_requested(*node.node, keys) && !fleet::waits_for_safe_load(*node.node, keys);
+}
+
 // Its wave is open; or the rollback takes along what it got outside the waves.
 bool is_open_to(const RolloutView& view, const RolloutNode& node, size_t wave) {
   const auto index = static_cast<int64_t>(wave);
@@ -59,9 +66,10 @@ std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& ga
     bool may_begin = open && !in_progress && !is_finished(node);
     if (open && in_progress) ++free;
     if (!may_begin) {
-      if (!labelled) keep.push_back({node.name(), true});
+      if (!labelled) keep.push_back({node.name(), true, false});
+      if (labelled && needs_no_upgrade(node, keys)) keep.push_back({node.name(), true, true});
     } else if (labelled || is_kept_back(*node.node)) {
-      let_go.push_back({node.name(), false});
+      let_go.push_back({node.name(), false, false});
     } else {
       ++free;
     }
@@ -79,9 +87,11 @@ std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& ga
 Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys) {
   Json label = change.skip ? Json("true") : Json(nullptr);
   Json mark = change.skip ? Json(rollout) : Json(nullptr);
+  JsonObject labels{{keys.skip, std::move(label)}};
+  if (change.is_done) labels[keys.state] = to_string(fleet::State::done);
   return JsonObject{
       {"metadata",
-       JsonObject{{"labels", JsonObject{{keys.skip, std::move(label)}}},
+       JsonObject{{"labels", std::move(labels)},
                   {"annotations", JsonObject{{kept_back_annotation, std::move(mark)}}}}}};
 }
 

@@ -22,6 +22,8 @@ bool is_skipped_by_person(const Node& node, const fleet::Keys& keys);
 struct SkipChange {
   std::string node;
   bool skip = false;
+  // It waits for an upgrade that it does not need any more.
+  bool is_done = false;
 
   bool operator==(const SkipChange&) const = default;
 };

@@ -125,9 +125,7 @@ TEST(Conduct, ARollbackReachesANodeThatGotTheRejectedVersionOutsideTheWaves) {
   conducted.rollout.set_version("new", "580");
   conducted.rollout.settle();
   conducted.do_all();
-  for (int i : {1, 2}) conducted.rollout.finish(i);
-  conducted.rollout.settle();
-  conducted.do_all();
+  conducted.rollout.finish(1);
   conducted.rollout.command("rollback");
   conducted.rollout.settle();
   RolloutNode& outside = conducted.rollout.node(4);
@@ -141,6 +139,22 @@ TEST(Conduct, ARollbackReachesANodeThatGotTheRejectedVersionOutsideTheWaves) {
   conducted.do_all();
   EXPECT_EQ(conducted.labelled()[2], '1') << "it runs what is restored";
   EXPECT_EQ(conducted.labelled()[3], '0');
+}
+
+// NVIDIA's controller would leave it in upgrade-required, and evict its work when the label goes.
+TEST(Conduct, AHeldNodeWhoseVersionWasSetBackIsDone) {
+  Conducted conducted;
+  conducted.do_all();
+  RolloutNode& node = conducted.rollout.node(3);
+  node.state = fleet::State::required;
+  ASSERT_TRUE(node.in_sync);
+  ASSERT_EQ(conducted.due().size(), 1U);
+  EXPECT_TRUE(conducted.due()[0].is_done);
+  Json patch = skip_patch(conducted.due()[0], "driver", keys);
+  EXPECT_EQ(text_at(patch, "metadata", "labels", keys.state), "upgrade-done");
+  EXPECT_EQ(text_at(patch, "metadata", "labels", keys.skip), "true");
+  node.reason = "UpgradedOutsideWave";
+  EXPECT_TRUE(conducted.due().empty()) << "it has a driver that nobody allowed it";
 }
 
 TEST(Conduct, APersonsOwnLabelIsLeft) {
