@@ -208,6 +208,12 @@ controller::StatusServer::Handlers status_pages(ClusterSession& session, Control
 }  // namespace
 
 int run_controller(const ControllerFlags& flags) {
+  if (flags.conducts() && flags.cluster.fleet().key_domain != "nvidia.com") {
+    return report(Error{ErrorKind::invalid,
+                        "--mode coordinate needs the labels of nvidia.com: NVIDIA's upgrade "
+                        "controller reads no others. Leave out --key-domain, or use --mode drive",
+                        ""});
+  }
   block_signals();
   auto opened = ClusterSession::open(flags.cluster, LogLevel::info);
   if (!opened) return report(opened.error());

@@ -18,7 +18,7 @@ struct ControllerFlags {
   size_t parallel_writes = 32;
   std::string gate_image;  // that runs `lockstep gate` on nodes; empty: the usual one
   // NVIDIA's own controller takes the nodes' steps.
-  bool conducts() const { return mode == "conduct"; }
+  bool conducts() const { return mode == "coordinate" || mode == "conduct"; }
   std::string on_bad_config = "leave";  // what becomes of pods whose request is wrong
   std::string notify_address;           // a webhook; empty: nobody is told
   std::string notify_form = "json";

@@ -27,9 +27,10 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
       ->capture_default_str();
   command
       ->add_option("--mode", flags.mode,
-                   "drive: run the nodes' upgrades; conduct: NVIDIA's own controller does, and "
-                   "rollouts keep nodes back by its skip label")
-      ->check(CLI::IsMember({"drive", "conduct"}))
+                   "drive: run the nodes' upgrades; coordinate: NVIDIA's own controller does, and "
+                   "rollouts hold nodes by its skip label")
+      // conduct: as it was called before.
+      ->check(CLI::IsMember({"drive", "coordinate", "conduct"}).description("{drive,coordinate}"))
       ->capture_default_str();
   command
       ->add_flag("--leader-election,!--no-leader-election", flags.elect,
@@ -82,7 +83,9 @@ void add_install(CLI::App& app, OwnFlags& own, int& result) {
   command->callback([&] { result = run_install(flags); });
 
   CLI::App* uninstall = app.add_subcommand(
-      "uninstall", "Take away what lockstep install has made; labels of nodes and policies stay");
+      "uninstall",
+      "Remove what lockstep install has made, and the skip labels of rollouts; other "
+      "labels of nodes and policies stay");
   add_release_flags(uninstall, own.uninstall.cluster, own.uninstall.release);
   uninstall->add_flag("--force", own.uninstall.force,
                       "Also while nodes are in the middle of an upgrade");

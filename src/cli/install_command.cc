@@ -132,6 +132,8 @@ Result<void> uninstall(const UninstallFlags& flags) {
                  flags.release.name, flags.release.ns);
   }
   print_changes(changes);
+  LOCKSTEP_TRY(std::vector<ObjectChange> released, deploy::release_nodes(api));
+  print_changes(released);
   return {};
 }
 

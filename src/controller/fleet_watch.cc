@@ -399,11 +399,19 @@ void FleetWatch::count(const fleet::NodeView& view) {
   std::string name(view.name());
   uncounted_.erase(name);
   if (rollouts.enabled() && view.driver.set) {
-    driver_facts_[name] = {view.driver.set->meta.key().text(), view.driver.is_settled(),
-                           view.driver.is_out_of_sync(), "", ""};
+    driver_facts_[name] = {view.driver.set->meta.key().text(),
+                           view.driver.is_settled(),
+                           view.driver.is_out_of_sync(),
+                           "",
+                           "",
+                           {},
+                           {}};
     if (const auto& pod = view.driver.pod) {
-      driver_facts_[name].revision = std::string(pod->meta.labels.get(fleet::revision_label));
-      driver_facts_[name].version = view.driver.version();
+      DriverFacts& facts = driver_facts_[name];
+      facts.revision = std::string(pod->meta.labels.get(fleet::revision_label));
+      facts.version = view.driver.version();
+      facts.pod = pod->meta.uid;
+      facts.pod_created = pod->meta.created;
     }
   } else {
     driver_facts_.erase(name);

@@ -40,6 +40,8 @@ struct DriverFacts {
   // Of the pod; empty: there is none.
   std::string revision = {};
   std::string version = {};
+  Text pod;  // its uid
+  Time pod_created;
 };
 
 class FleetWatch : public FleetCaches {
@@ -75,6 +77,7 @@ class FleetWatch : public FleetCaches {
   void count_changed();
   upgrade::PoolView pool(const std::string& name) const;
   const upgrade::Policy& policy(const std::string& pool) const { return pool_rules_.policy(pool); }
+  const FleetWatchOptions& options() const { return options_; }
   // Names of the nodes that have a driver or should, in natural order.
   std::vector<std::string> nodes() const;
 

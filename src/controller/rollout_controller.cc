@@ -43,6 +43,7 @@ RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random,
       options_(std::move(options)),
       object_reverter_(api),
       nodes_(watch, loop, options_.conduct, options_.reason_of),
+      clients_(api, log, watch),
       gates_(api, loop, random, log, watch, options_.gates),
       questions_(api, loop, watch, options_.asker),
       backoff_({milliseconds(500), seconds(30), 2.0, 0.5}, random) {
@@ -95,7 +96,11 @@ void RolloutController::look_at(const KnownRollout& known) {
                  nodes_.is_object_current(known.spec);
   if (!current) return;
   rollout::RolloutView now = view(known);
-  if (options_.conduct && conducts(known, now)) return;
+  if (options_.conduct) {
+    clients_.look_at(known);
+    report_outsiders(now);
+    if (conducts(known, now)) return;
+  }
   if (keeps_bake(now)) return;
   if (asks_gates(known, now)) return;
   rollout::RolloutDecision decision = rollout::decide_rollout(now, loop_.now());
@@ -117,6 +122,17 @@ bool RolloutController::conducts(const KnownRollout& known, const rollout::Rollo
   return true;
 }
 
+void RolloutController::report_outsiders(const rollout::RolloutView& view) {
+  for (const rollout::RolloutNode& node : view.nodes) {
+    if (node.reason != "UpgradedOutsideWave") {
+      outside_.erase(node.name());
+    } else if (outside_.insert(node.name()).second) {
+      log_.warning("UpgradedOutsideWave",
+                   {{"node", node.name()}, {"rollout", view.name}, {"version", node.version}});
+    }
+  }
+}
+
 // Nodes that a rollout keeps back which is not there any more, or has nothing to do with them.
 bool RolloutController::releases_orphans() {
   if (busy_.contains("")) return true;
@@ -135,7 +151,7 @@ bool RolloutController::releases_orphans() {
       return;
     }
     if (!watch_.nodes_watch.cache.is_current(node->meta.key())) return;
-    changes.push_back({name, false});
+    changes.push_back({name, false, false});
   });
   if (changes.empty()) return false;
   write_skips("", std::move(changes));

@@ -11,6 +11,7 @@
 
 #include "controller/bake_keeper.h"
 #include "controller/baseline_keeper.h"
+#include "controller/client_restarts.h"
 #include "controller/fleet_watch.h"
 #include "controller/gate_jobs.h"
 #include "controller/gate_questions.h"
@@ -91,6 +92,8 @@ class RolloutController {
   // True: labels of nodes are being written.
   bool conducts(const KnownRollout& known, const rollout::RolloutView& view);
   bool releases_orphans();
+  // Of nodes that NVIDIA's controller upgraded although their wave was not open.
+  void report_outsiders(const rollout::RolloutView& view);
   void write_skips(const std::string& rollout, std::vector<rollout::SkipChange> changes);
   void commit_to_git(const KnownRollout& known, const rollout::GitCommit& commit);
   void on_git(const std::string& name, rollout::GitStep step, const Result<std::string>& commit);
@@ -109,6 +112,8 @@ class RolloutController {
   RolloutOptions options_;
   ObjectReverter object_reverter_;
   RolloutNodes nodes_;
+  ClientRestarts clients_;         // where NVIDIA's controller takes the steps
+  std::set<std::string> outside_;  // nodes that were reported (UpgradedOutsideWave)
   HealthMemory health_;
   GateJobs gates_;
   GateQuestions questions_;

@@ -70,6 +70,16 @@ void RolloutNodes::expect_object(const rollout::RolloutSpec& spec, const std::st
   objects_of(spec).expect(ObjectKey{"", spec.driver.name}, version);
 }
 
+// NVIDIA's controller began with it although no wave was open for it.
+bool RolloutNodes::is_outside(const KnownRollout& known, const std::string& node,
+                              const DriverFacts& facts) const {
+  auto revisions = watch_.revisions_of(facts.set);
+  if (!revisions) return false;
+  const rollout::NodeDriver driver{facts.set, revisions->newest, facts.revision, facts.version,
+                                   facts.pod_created};
+  return rollout::containment_of(known.gate, node, driver).has_value();
+}
+
 void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const {
   std::set<std::string> sets;
   const fleet::Keys& keys = watch_.rules().keys;
@@ -93,6 +103,7 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
     entry.excluded = rollout::excluded_because(*node, entry.skipped, keys, watch_.policy(pool));
     bool waits = entry.state == fleet::State::required || entry.state == fleet::State::failed;
     if (waits && reason_of_) entry.reason = reason_of_(name);
+    if (conduct_ && is_outside(known, name, facts->second)) entry.reason = "UpgradedOutsideWave";
     if (entry.state == fleet::State::failed) {
       const Text* failed = node->meta.annotations.find(fleet::failed_revision_annotation);
       auto revisions = watch_.revisions_of(facts->second.set);

@@ -45,6 +45,8 @@ class RolloutNodes {
     rollout::DriverRevision previous;
     std::optional<rollout::DriverFields> object;
   };
+  bool is_outside(const KnownRollout& known, const std::string& node,
+                  const DriverFacts& facts) const;
   void put_together(const KnownRollout& known, Memory& memory) const;
   void add_revisions(const std::set<std::string>& sets, Memory& memory) const;
   kube::Cache<GenericObject>& objects_of(const rollout::RolloutSpec& spec) const;

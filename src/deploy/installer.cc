@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "deploy/manifest_kinds.h"
+#include "fleet/keys.h"
 #include "fleet/state.h"
 
 namespace lockstep::deploy {
@@ -178,6 +179,24 @@ Result<std::vector<ObjectChange>> install(kube::SyncApi& api, const ReleaseName&
 Result<std::vector<ObjectChange>> uninstall(kube::SyncApi& api, const ReleaseName& release) {
   std::vector<ObjectChange> changes;
   LOCKSTEP_CHECK(remove_others(api, release, {}, changes));
+  return changes;
+}
+
+Result<std::vector<ObjectChange>> release_nodes(kube::SyncApi& api) {
+  LOCKSTEP_TRY(kube::SyncApi::Items nodes, api.list(kube::list(resource::nodes)));
+  const Json patch =
+      JsonObject{{"metadata",
+                  JsonObject{{"labels", JsonObject{{fleet::Keys().skip, nullptr}}},
+                             {"annotations", JsonObject{{fleet::kept_back_annotation, nullptr}}}}}};
+  std::vector<ObjectChange> changes;
+  for (const Document& node : nodes.items) {
+    if (text_at(*node, "metadata", "annotations", fleet::kept_back_annotation).empty()) continue;
+    const std::string name(text_at(*node, "metadata", "name"));
+    auto written = api.patch(resource::nodes, {"", name}, kube::PatchType::merge, patch);
+    if (!written && written.error().kind == ErrorKind::not_found) continue;
+    if (!written) return fail(written.error().at("node " + name));
+    changes.push_back({"released", "Node " + name});
+  }
   return changes;
 }
 

@@ -31,6 +31,10 @@ Result<std::vector<ObjectChange>> install(kube::SyncApi& api, const ReleaseName&
 // Removes what install() made, the last first; the namespace stays.
 Result<std::vector<ObjectChange>> uninstall(kube::SyncApi& api, const ReleaseName& release);
 
+// Takes our skip labels off all nodes: with no controller left, nobody else would. A user's own
+// stay.
+Result<std::vector<ObjectChange>> release_nodes(kube::SyncApi& api);
+
 // Nodes whose upgrade is under way: without a controller they would stay cordoned.
 Result<std::vector<std::string>> nodes_in_flight(kube::SyncApi& api);
 

@@ -97,6 +97,26 @@ TEST_F(Installer, WhatANewInstallDoesNotWantIsRemoved) {
   EXPECT_FALSE(api.get(resource::pod_disruption_budgets, {release.ns, "lockstep-controller"}));
 }
 
+// A user's own skip label is not ours.
+TEST_F(Installer, UninstallTakesOurSkipLabelsOffAllNodes) {
+  auto make_node = [&](const std::string& name, const std::string& annotations) {
+    make(resource::nodes,
+         "{apiVersion: v1, kind: Node, metadata: {name: " + name +
+             ", labels: {nvidia.com/gpu-driver-upgrade.skip: \"true\"}, annotations: {" +
+             annotations + "}}}");
+  };
+  make_node("gpu-1", "lockstep.dev/kept-back-by: driver");
+  make_node("gpu-2", "");
+  EXPECT_EQ(summary(release_nodes(api)), "released 1");
+  auto skip_of = [&](const std::string& name) {
+    auto node = api.get(resource::nodes, {"", name});
+    return std::string(text_at(**node, "metadata", "labels", "nvidia.com/gpu-driver-upgrade.skip"));
+  };
+  EXPECT_EQ(skip_of("gpu-1"), "");
+  EXPECT_EQ(skip_of("gpu-2"), "true");
+  EXPECT_EQ(summary(release_nodes(api)), "");
+}
+
 TEST_F(Installer, UninstallTakesItsOwnAndNothingElse) {
   ASSERT_TRUE(install(api, release, manifests()));
   make({"", "v1", "ServiceAccount", "serviceaccounts", true},

@@ -65,6 +65,9 @@ extern const ResourceType driver_rollouts;  // lockstep.dev/v1alpha1
 // On the ConfigMaps that hold a rollout's waves: the rollout's name.
 inline constexpr std::string_view rollout_label = "lockstep.dev/rollout";
 
+// On a node that a rollout holds by the skip label: its name. A skip label without it is a user's.
+inline constexpr std::string_view kept_back_annotation = "lockstep.dev/kept-back-by";
+
 // Whose driver a node runs: the name of its NVIDIADriver. Pools of nodes are made by it.
 inline constexpr std::string_view driver_owner_label = "nvidia.com/gpu-operator.driver.owner";
 inline constexpr std::string_view revision_label = "controller-revision-hash";

@@ -18,7 +18,23 @@ bool is_any_open(const RolloutView& view, const RolloutGate& gate) {
 }
 
 bool is_finished(const RolloutNode& node) {
-  return node.state == fleet::State::failed || (node.state == fleet::State::done && node.in_sync);
+  bool is_idle = node.state == fleet::State::done || node.state == fleet::State::unknown;
+  return node.state == fleet::State::failed || (is_idle && node.in_sync);
+}
+
+// The version was set back before its wave opened. NVIDIA's controller would leave it in
+// upgrade-required, and evict its work for nothing once the label goes.
+bool needs_no_upgrade(const RolloutNode& node, const fleet::Keys& keys) {
+  return node.state == fleet::State::required && node.in_sync && node.reason.empty() &&
+         !fleet::is_requested(*node.node, keys) && !fleet::waits_for_safe_load(*node.node, keys);
+}
+
+// Its wave is open; or the rollback takes along what it got outside the waves.
+bool is_open_to(const RolloutView& view, const RolloutNode& node, size_t wave) {
+  const auto index = static_cast<int64_t>(wave);
+  if (index < view.status.open_waves) return true;
+  return view.status.phase == Phase::rolling_back && index >= view.status.waves_to_return &&
+         runs_rejected(view.status, node.set, node.revision, node.version);
 }
 
 }  // namespace
@@ -42,15 +58,19 @@ std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& ga
     if (is_skipped_by_person(*node.node, keys)) continue;
     auto at = waves.find(node.name());
     size_t wave = at == waves.end() ? view.spec.waves.size() - 1 : at->second;
-    bool open = any_open && static_cast<int64_t>(wave) < view.status.open_waves;
+    bool open = any_open && is_open_to(view, node, wave);
     bool labelled = fleet::is_skipped(*node.node, keys);
-    // What has begun is finished, and nobody looks at the label meanwhile.
-    bool under_way = fleet::is_active(node.state);
-    if (!open && !labelled && !under_way) keep.push_back({node.name(), true});
-    if (!open) continue;
-    if (labelled || is_kept_back(*node.node)) {
-      let_go.push_back({node.name(), false});
-    } else if (!is_finished(node)) {
+    bool in_progress = fleet::is_active(node.state);
+    // NVIDIA's controller looks at the label before it begins, and nowhere else: who has begun gets
+    // it back at once, so that the next version finds every node with it.
+    bool may_begin = open && !in_progress && !is_finished(node);
+    if (open && in_progress) ++free;
+    if (!may_begin) {
+      if (!labelled) keep.push_back({node.name(), true, false});
+      if (labelled && needs_no_upgrade(node, keys)) keep.push_back({node.name(), true, true});
+    } else if (labelled || is_kept_back(*node.node)) {
+      let_go.push_back({node.name(), false, false});
+    } else {
       ++free;
     }
   }
@@ -67,9 +87,11 @@ std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& ga
 Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys) {
   Json label = change.skip ? Json("true") : Json(nullptr);
   Json mark = change.skip ? Json(rollout) : Json(nullptr);
+  JsonObject labels{{keys.skip, std::move(label)}};
+  if (change.is_done) labels[keys.state] = to_string(fleet::State::done);
   return JsonObject{
       {"metadata",
-       JsonObject{{"labels", JsonObject{{keys.skip, std::move(label)}}},
+       JsonObject{{"labels", std::move(labels)},
                   {"annotations", JsonObject{{kept_back_annotation, std::move(mark)}}}}}};
 }
 

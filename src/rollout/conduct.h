@@ -13,8 +13,7 @@
 
 namespace lockstep::rollout {
 
-// On a node that a rollout keeps back: its name. A skip label without it is a person's.
-inline constexpr std::string_view kept_back_annotation = "lockstep.dev/kept-back-by";
+using fleet::kept_back_annotation;
 
 bool is_kept_back(const Node& node);
 // Skipped, and not by a rollout.
@@ -23,6 +22,8 @@ bool is_skipped_by_person(const Node& node, const fleet::Keys& keys);
 struct SkipChange {
   std::string node;
   bool skip = false;
+  // It waits for an upgrade that it does not need any more.
+  bool is_done = false;
 
   bool operator==(const SkipChange&) const = default;
 };

@@ -96,11 +96,65 @@ TEST(Conduct, AWaveOpensByTakingTheLabelOff) {
   for (int i : {1, 2}) conducted.rollout.finish(i);
   conducted.rollout.settle();
   conducted.do_all();
-  EXPECT_EQ(conducted.labelled(), "0000");
-  for (int i : {3, 4}) conducted.rollout.finish(i);
-  EXPECT_EQ(conducted.rollout.settle(), "Complete");
+  EXPECT_EQ(conducted.labelled(), "1111") << "first what has finished";
   conducted.do_all();
-  EXPECT_EQ(conducted.labelled(), "1111") << "for the next version";
+  EXPECT_EQ(conducted.labelled(), "1100");
+  for (int i : {3, 4}) conducted.rollout.finish(i);
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "1111") << "before it is Complete and the next version can come";
+  EXPECT_EQ(conducted.rollout.settle(), "Complete");
+  EXPECT_TRUE(conducted.due().empty());
+}
+
+// NVIDIA's controller looks at the label before it begins, and nowhere else.
+TEST(Conduct, ANodeGetsItsLabelBackAsSoonAsItHasBegun) {
+  Conducted conducted;
+  conducted.do_all();
+  conducted.rollout.set_version("new", "580");
+  conducted.rollout.settle();
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "0011");
+  conducted.rollout.node(1).state = fleet::State::cordon;
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "1011");
+}
+
+TEST(Conduct, ARollbackReachesANodeThatGotTheRejectedVersionOutsideTheWaves) {
+  Conducted conducted;
+  conducted.do_all();
+  conducted.rollout.set_version("new", "580");
+  conducted.rollout.settle();
+  conducted.do_all();
+  conducted.rollout.finish(1);
+  conducted.rollout.command("rollback");
+  conducted.rollout.settle();
+  RolloutNode& outside = conducted.rollout.node(4);
+  outside.set = test_set;
+  outside.revision = "new";
+  outside.out_of_sync = true;
+  outside.in_sync = false;
+  outside.state = fleet::State::required;
+  ASSERT_EQ(conducted.rollout.phase(), "RollingBack");
+  conducted.do_all();
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled()[2], '1') << "it runs what is restored";
+  EXPECT_EQ(conducted.labelled()[3], '0');
+}
+
+// NVIDIA's controller would leave it in upgrade-required, and evict its work when the label goes.
+TEST(Conduct, AHeldNodeWhoseVersionWasSetBackIsDone) {
+  Conducted conducted;
+  conducted.do_all();
+  RolloutNode& node = conducted.rollout.node(3);
+  node.state = fleet::State::required;
+  ASSERT_TRUE(node.in_sync);
+  ASSERT_EQ(conducted.due().size(), 1U);
+  EXPECT_TRUE(conducted.due()[0].is_done);
+  Json patch = skip_patch(conducted.due()[0], "driver", keys);
+  EXPECT_EQ(text_at(patch, "metadata", "labels", keys.state), "upgrade-done");
+  EXPECT_EQ(text_at(patch, "metadata", "labels", keys.skip), "true");
+  node.reason = "UpgradedOutsideWave";
+  EXPECT_TRUE(conducted.due().empty()) << "it has a driver that nobody allowed it";
 }
 
 TEST(Conduct, APersonsOwnLabelIsLeft) {
@@ -129,7 +183,7 @@ TEST(Conduct, ClosedPausedAndOutsideItsWindowNobodyNewBegins) {
     if (way == 2) conducted.rollout.command("abort");
     conducted.rollout.settle();
     conducted.do_all();
-    EXPECT_EQ(conducted.labelled(), "0111") << "what has begun is finished, way " << way;
+    EXPECT_EQ(conducted.labelled(), "1111") << "what has begun is finished, way " << way;
   }
 }
 
@@ -155,9 +209,13 @@ TEST(Conduct, OnlySoManyAtATimeAsTheWaveAllows) {
   conducted.do_all();
   EXPECT_EQ(conducted.labelled(), "0111");
   EXPECT_TRUE(conducted.due().empty());
+  conducted.rollout.node(1).state = fleet::State::pod_restart;
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "1111");
+  EXPECT_TRUE(conducted.due().empty()) << "it is still in progress";
   conducted.rollout.finish(1);
   conducted.do_all();
-  EXPECT_EQ(conducted.labelled(), "0011");
+  EXPECT_EQ(conducted.labelled(), "1011");
 }
 
 TEST(Conduct, ThePatchSaysWhoseTheLabelIs) {

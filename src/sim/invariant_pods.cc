@@ -59,6 +59,18 @@ bool ProtectedPods::is_stale_client(const PodEnd& end) const {
   const Kubelets& kubelets = truth().cluster().kubelets();
   const PodRun* run = kubelets.find_run(end.node, end.key);
   if (run == nullptr) return false;
+  // In whichever state NVIDIA's controller has the node.
+  for (const auto& [key, pod] : truth().pods_on(end.node)) {
+    if (!truth().coordinates || !is_driver_pod(*pod.object)) continue;
+    const PodRun* driver = kubelets.find_run(end.node, key);
+    if (driver == nullptr || !driver->ready) continue;
+    const int64_t ready = driver->ready_since.unix_seconds();
+    if (std::any_of(run->containers.begin(), run->containers.end(), [&](const ContainerRun& each) {
+          return each.started.unix_seconds() <= ready;
+        })) {
+      return true;
+    }
+  }
   return run->nvml.generation < kubelets.machine(end.node).generation() ||
          run->nvml.opened_in_migration;
 }

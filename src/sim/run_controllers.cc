@@ -8,20 +8,20 @@ namespace lockstep::sim {
 void RunControllers::start(kube::Api& api, Witness& witness) {
   clear();
   for (int i = 0; i < scenario_.controllers; ++i) {
+    if (scenario_.conduct) {
+      start_conducting(own_api(api, witness));
+      continue;
+    }
     controller::UpgradeOptions options;
     if (!scenario_.reroll_clients) options.fleet.clients.clear();
-    options.fleet.rollouts.enabled = rollout_.enabled() && !scenario_.conduct;
+    options.fleet.rollouts.enabled = rollout_.enabled();
     options.fleet.rollouts.time_zones = rollout_time_zones();
     kube::Api& own = own_api(api, witness);
     upgrades_.push_back(std::make_unique<controller::UpgradeController>(own, clock_, random_, log_,
                                                                         std::move(options)));
     upgrades_.back()->start();
     upgrades_.back()->lead();
-    if (scenario_.conduct) {
-      start_conducting(api);
-    } else if (rollout_.enabled()) {
-      start_rollouts(own, *upgrades_.back());
-    }
+    if (rollout_.enabled()) start_rollouts(own, *upgrades_.back());
     if (scenario_.heal_plugins) start_failures(api, *upgrades_.back());
   }
 }
@@ -59,8 +59,19 @@ void RunControllers::start_rollouts(kube::Api& api, controller::UpgradeControlle
   rollouts_.back()->lead();
 }
 
+std::map<std::string, upgrade::Reason> RunControllers::reasons() const {
+  std::map<std::string, upgrade::Reason> reasons;
+  if (upgrades_.empty()) return reasons;
+  for (const auto& [node, reason] : upgrades_.front()->reasons()) reasons.emplace(node, reason);
+  return reasons;
+}
+
 // Beside a controller that takes the nodes' steps and knows nothing of waves.
 void RunControllers::start_conducting(kube::Api& api) {
+  if (!nvidia_) {
+    nvidia_ = std::make_unique<NvidiaController>(
+        Parts{cluster_.api("nvidia-gpu-operator"), cluster_.loop, random_, log_});
+  }
   controller::FleetWatchOptions fleet;
   fleet.rollouts.enabled = true;
   fleet.rollouts.time_zones = rollout_time_zones();

@@ -8,6 +8,8 @@
 #include "controller/failure_controller.h"
 #include "controller/rollout_controller.h"
 #include "controller/upgrade_controller.h"
+#include "sim/cluster.h"
+#include "sim/nvidia_controller.h"
 #include "sim/observed_api.h"
 #include "sim/rollout_part.h"
 #include "sim/scenario.h"
@@ -17,15 +19,20 @@ namespace lockstep::sim {
 
 class RunControllers {
  public:
-  RunControllers(const Scenario& scenario, Loop& clock, Random& random, RolloutPart& rollout)
-      : scenario_(scenario), clock_(clock), random_(random), rollout_(rollout) {}
+  RunControllers(const Scenario& scenario, Cluster& cluster, Loop& clock, Random& random,
+                 RolloutPart& rollout)
+      : scenario_(scenario), cluster_(cluster), clock_(clock), random_(random), rollout_(rollout) {}
 
   // Those that live end as a killed process does.
   void start(kube::Api& api, Witness& witness);
   void clear();
-  bool empty() const { return upgrades_.empty(); }
+  bool empty() const { return upgrades_.empty() && watches_.empty(); }
   // Only where there is one.
-  const controller::UpgradeController& first() const { return *upgrades_.front(); }
+  const controller::FleetWatch& watch() const {
+    return upgrades_.empty() ? *watches_.front() : upgrades_.front()->watch();
+  }
+  // What it last decided; nothing where the nodes' steps are NVIDIA's.
+  std::map<std::string, upgrade::Reason> reasons() const;
 
  private:
   kube::Api& own_api(kube::Api& api, Witness& witness);
@@ -34,6 +41,7 @@ class RunControllers {
   void start_failures(kube::Api& api, controller::UpgradeController& upgrade);
 
   const Scenario& scenario_;
+  Cluster& cluster_;
   Loop& clock_;
   Random& random_;
   RolloutPart& rollout_;
@@ -41,7 +49,9 @@ class RunControllers {
   int lives_ = 0;
   std::vector<std::unique_ptr<ObservedApi>> own_apis_;
   std::vector<std::unique_ptr<controller::UpgradeController>> upgrades_;
-  std::vector<std::unique_ptr<controller::FleetWatch>> watches_;  // of those that conduct
+  std::vector<std::unique_ptr<controller::FleetWatch>> watches_;  // of those that coordinate
+  // Beside them; it is no part of us, and lives on when they are killed.
+  std::unique_ptr<NvidiaController> nvidia_;
   std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;
   std::vector<std::unique_ptr<controller::FailureController>> failures_;
 };

@@ -24,7 +24,7 @@ class RunControllersTest : public ::testing::Test {
   SeededRandom random{1};
   RolloutPart rollout{cluster, scenario, 1};
   Witness witness{cluster};
-  RunControllers controllers{scenario, cluster.loop, random, rollout};
+  RunControllers controllers{scenario, cluster, cluster.loop, random, rollout};
 };
 
 TEST_F(RunControllersTest, WorkAsSoonAsTheyAreStartedAndNoMoreWhenTheyAreGone) {
@@ -33,7 +33,7 @@ TEST_F(RunControllersTest, WorkAsSoonAsTheyAreStartedAndNoMoreWhenTheyAreGone) {
   EXPECT_FALSE(controllers.empty());
   cluster.loop.run_for(minutes(1));
   EXPECT_EQ(state_of("gpu-1"), "upgrade-done");
-  EXPECT_TRUE(controllers.first().watch().synced());
+  EXPECT_TRUE(controllers.watch().synced());
   controllers.clear();
   EXPECT_TRUE(controllers.empty());
   ASSERT_TRUE(cluster.set_driver_version("580.126.20", ""));

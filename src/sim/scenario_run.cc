@@ -89,7 +89,7 @@ class Run {
         world_(cluster_, fault_api_, faults_, clock_),
         rollout_(cluster_, scenario, options.seed),
         people_(cluster_, scenario, rollout_),
-        controllers_(scenario, clock_, controller_random_, rollout_),
+        controllers_(scenario, cluster_, clock_, controller_random_, rollout_),
         taken_(scenario.steps.size()),
         longest_blindness_(blindness_of(scenario, options.disturbances.freezes)) {
     summary_.scenario = scenario.name;
@@ -354,7 +354,7 @@ class Run {
   std::map<std::string, upgrade::Reason> reasons() {
     std::map<std::string, upgrade::Reason> reasons;
     if (controllers_.empty()) return reasons;
-    const controller::FleetWatch& watch = controllers_.first().watch();
+    const controller::FleetWatch& watch = controllers_.watch();
     for (const auto& name : watch.nodes()) {
       auto view = watch.view(name);
       if (!view) continue;
@@ -389,7 +389,7 @@ class Run {
   void check_reasons() {
     auto shown = reasons();
     // These only the controller itself can tell.
-    for (const auto& [node, reason] : controllers_.first().reasons()) {
+    for (const auto& [node, reason] : controllers_.reasons()) {
       if (reason.name == "NotVerified" || reason.name == "WatchesBehind") shown[node] = reason;
     }
     witness_->check_reasons(shown);

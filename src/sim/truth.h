@@ -94,6 +94,8 @@ class Truth {
   bool came_meanwhile(Duration when) const {
     return lateness > Duration::zero() && when >= uptime() - lateness;
   }
+  // The nodes' steps are NVIDIA's own controller's.
+  bool coordinates = false;
   // Since when a controller has been there; nothing: none is.
   std::optional<Duration> controllers_since = Duration::min();
   // When the controller's clock was last set.

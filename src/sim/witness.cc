@@ -41,6 +41,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
           })) {
   truth_.blindness = options.blindness;
   truth_.lateness = options.lateness;
+  truth_.coordinates = !options.outsiders_contained;
   for (const auto& [name, node] : truth_.nodes()) ++by_state_[node.state];
   last_node_change_ = cluster_.loop.uptime();
   add<MaxUnavailable>("MaxUnavailable");

@@ -30,6 +30,9 @@ bool has_recovered(const fleet::NodeView& view, const Rules& rules);
 bool is_outside_wave(const fleet::NodeView& view);
 // Out of service and into the line, whatever the state: nothing on the node is moved.
 Decision contain(const Situation& situation);
+// What of the node's clients (view.clients) is from before its driver was restarted. Nothing: the
+// driver is not ready, or a client is not there or not ready.
+std::optional<PodRemovals> stale_clients(const fleet::NodeView& view);
 // Of a node whose driver is ready: clients that opened the driver before it was restarted. Nothing:
 // there are none.
 std::optional<Decision> restart_stale_clients(const Situation& situation);

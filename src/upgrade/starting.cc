@@ -60,6 +60,10 @@ bool is_outside_wave(const fleet::NodeView& view) {
 Decision contain(const Situation& situation) {
   const fleet::RolloutHold& outside = *situation.view.outside_wave;
   Reason reason{outside.name, outside.text, outside.remedy};
+  // It is out of service as it is; a replica that has not heard of its wave yet can wait.
+  if (fleet::is_active(situation.state())) {
+    if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
+  }
   Decision decision = situation.state() == State::required
                           ? hold(std::move(reason))
                           : enter(situation, State::required, std::move(reason));

@@ -31,15 +31,15 @@ struct Findings {
   bool is_validator = false;  // it is a validator that is waited for
 };
 
-void look_at_clients(const Situation& situation, Time driver_ready, Findings& findings) {
-  for (const auto& client : situation.view.clients) {
+void look_at_clients(const fleet::NodeView& view, Time driver_ready, Findings& findings) {
+  for (const auto& client : view.clients) {
     if (client.pod == nullptr || client.pod->meta.is_deleting()) {
       if (!client.wanted && client.pod == nullptr) continue;
       findings.waiting = {"ClientMissing",
                           fmt::format("waits for the new pod of {}", client.daemon_set), ""};
       continue;
     }
-    if (is_from_before(situation.view, *client.pod, driver_ready)) {
+    if (is_from_before(view, *client.pod, driver_ready)) {
       findings.stale.push_back({client.pod, Removal::remove});
     } else if (!fleet::is_running_and_ready(*client.pod)) {
       findings.waiting = {"ClientNotReady",
@@ -100,13 +100,19 @@ Decision restart_clients(PodRemovals stale) {
 
 }  // namespace
 
-std::optional<Decision> restart_stale_clients(const Situation& situation) {
-  const fleet::DriverView& driver = situation.view.driver;
-  if (!situation.node().ready() || !driver.is_settled() || !driver.pod->ready) return {};
+std::optional<PodRemovals> stale_clients(const fleet::NodeView& view) {
+  const fleet::DriverView& driver = view.driver;
+  if (!view.node->ready() || !driver.is_settled() || !driver.pod->ready) return std::nullopt;
   Findings findings;
-  look_at_clients(situation, driver.pod->ready_since, findings);
-  if (findings.stale.empty()) return {};
-  Decision decision = restart_clients(std::move(findings.stale));
+  look_at_clients(view, driver.pod->ready_since, findings);
+  if (findings.stale.empty() && !findings.waiting.name.empty()) return std::nullopt;
+  return std::move(findings.stale);
+}
+
+std::optional<Decision> restart_stale_clients(const Situation& situation) {
+  auto stale = stale_clients(situation.view);
+  if (!stale || stale->empty()) return std::nullopt;
+  Decision decision = restart_clients(std::move(*stale));
   decision.needs_fresh_view = true;
   return decision;
 }
@@ -137,7 +143,7 @@ Decision decide_validation(const Situation& situation) {
     findings.waiting = {"DriverNotReady", "the driver pod is not ready", "look at the driver pod"};
   } else {
     Time driver_ready = driver.pod->ready_since;
-    look_at_clients(situation, driver_ready, findings);
+    look_at_clients(situation.view, driver_ready, findings);
     if (findings.stale.empty()) {
       look_at_slices(situation, findings);
       look_at_validators(situation, driver_ready, findings);

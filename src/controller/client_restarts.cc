@@ -1,0 +1,59 @@
+#include "controller/client_restarts.h"
+
+#include <utility>
+#include <vector>
+
+#include "upgrade/deciding.h"
+
+namespace lockstep::controller {
+
+void ClientRestarts::look_at(const KnownRollout& known) {
+  for (const auto& [name, facts] : watch_.driver_facts()) {
+    if (!facts.in_sync || facts.pod_created < known.object->meta.created) continue;
+    auto node = watch_.nodes_watch.cache.find(kube::KeyView("", name));
+    if (!node || busy_.contains(name) || !watch_.is_current(name)) continue;
+    if (!known.covers(std::string(node->meta.labels.get(fleet::driver_owner_label)), facts.set)) {
+      continue;
+    }
+    if (node->meta.annotations.get(fleet::driver_pod_annotation) == facts.pod.view()) continue;
+    look_at(name, facts);
+  }
+}
+
+void ClientRestarts::look_at(const std::string& name, const DriverFacts& facts) {
+  auto view = watch_.view(name);
+  if (!view) return;
+  view->clients = watch_.clients_on(*view, watch_.options().clients);
+  auto stale = upgrade::stale_clients(*view);
+  if (!stale) return;
+  if (stale->empty()) {
+    Json note = JsonObject{
+        {"metadata", JsonObject{{"annotations",
+                                 JsonObject{{fleet::driver_pod_annotation, facts.pod.view()}}}}}};
+    return call(name,
+                kube::patch(resource::nodes, {"", name}, kube::PatchType::merge, std::move(note)));
+  }
+  for (const upgrade::PodRemoval& removal : *stale) {
+    log_.info("restarts a driver client",
+              {{"node", name}, {"pod", removal.pod->meta.key().text()}});
+    call(name, kube::remove(resource::pods, removal.pod->meta.key(),
+                            JsonObject{{"apiVersion", "v1"},
+                                       {"kind", "DeleteOptions"},
+                                       {"preconditions",
+                                        JsonObject{{"uid", removal.pod->meta.uid.view()}}}}));
+  }
+}
+
+// What fails is tried again at the next look.
+void ClientRestarts::call(const std::string& node, kube::Request request) {
+  busy_.insert(node);
+  api_.call(std::move(request), scope_.bind([this, node](const kube::Reply& reply) {
+    busy_.erase(node);
+    if (reply && (reply->ok() || reply->code == 404 || reply->code == 409)) return;
+    const Error error = reply ? reply->error() : reply.error();
+    log_.warning("a driver client could not be restarted",
+                 {{"node", node}, {"error", error.text()}});
+  }));
+}
+
+}  // namespace lockstep::controller
