@@ -56,7 +56,9 @@ TEST(HealthReporter, EveryNodeSaysHowItIsAndAnErrorKillsTheWorkThatItHits) {
     EXPECT_EQ(as_integer(find(*health, "gpus")), 8);
     EXPECT_EQ(as_integer(find(*health, "FatalXid")) > 0, busy) << name;
     EXPECT_EQ(allocatable_gpus(cluster, name), busy ? 0 : 8) << name;
-    if (busy) EXPECT_FALSE(cluster.kubelets().is_busy(name)) << name;
+    if (busy) {
+      EXPECT_FALSE(cluster.kubelets().is_busy(name)) << name;
+    }
   }
   // Its controller makes the pod again, on the other node; once the GPUs have been reset either
   // will do.

@@ -12,6 +12,7 @@ namespace {
 class BakeInvariantTest : public InvariantTest {
  protected:
   void start_bake() {
+    invariants = {"EventsCount", "BakeTakesItsTime"};
     scenario.rollout = *parse_json(R"({
         "driver": {"kind": "ClusterPolicy", "name": "cluster-policy"},
         "waves": [{"name": "canary", "nodes": {"count": 4}, "bake": {"duration": "1h"}},

@@ -10,6 +10,7 @@ namespace {
 class RestoreInvariantTest : public InvariantTest {
  protected:
   void start_rollout() {
+    invariants = {"ObjectRestored", "NoRejectedVersion"};
     scenario.rollout =
         JsonObject{{"driver", JsonObject{{"kind", "ClusterPolicy"}, {"name", "cluster-policy"}}}};
     start();

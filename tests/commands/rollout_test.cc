@@ -138,9 +138,10 @@ TEST_F(Rollouts, PlanSaysThatFirmwareLeadsOnlyForward) {
   ASSERT_TRUE(says(lockstep("rollout create -f " + file("rollout.yaml", text)), "created"));
   ProcessOutput plan = lockstep("plan --assume-change");
   EXPECT_TRUE(says(plan, "way back: a revert of the commit in file://"));
-  EXPECT_TRUE(says(plan,
-                   "WOULD NOT BEGIN: RollbackUnavailable: firmware 28.45 comes with driver 580.126.20, "
-                   "and nothing leads back from it to 28.43"));
+  EXPECT_TRUE(
+      says(plan,
+           "WOULD NOT BEGIN: RollbackUnavailable: firmware 28.45 comes with driver 580.126.20, "
+           "and nothing leads back from it to 28.43"));
   // It reads only: nothing was committed, and a matrix that is not there refuses nothing.
   EXPECT_TRUE(
       says(cluster.sh("git -C " + cluster.directory() + "/matrix rev-list --count main"), "1"));
