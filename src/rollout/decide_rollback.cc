@@ -175,7 +175,9 @@ RolloutDecision Look::return_others() {
   std::string text =
       fmt::format("{} outside the opened waves",
                   upgrade::counted(static_cast<size_t>(progress_.to_upgrade), "node"));
-  if (next_.open_waves == all) return rest_returning(text + ": not all are back");
+  if (next_.open_waves == all)
+    return rest_returning(
+        fmt::format("{}: not back yet: {}", text, upgrade_names(progress_.returning)));
   next_.open_waves = all;
   next_.waves_to_return = all;
   return enter(Phase::rolling_back,

@@ -43,6 +43,8 @@ Progress measure_progress(const RolloutView& view) {
     if (node.out_of_sync) ++progress.out_of_sync;
     bool moves = node.out_of_sync || fleet::is_active(node.state);
     if (moves && !node.skipped) ++progress.to_upgrade;
+    bool returns = moves && !node.skipped && view.status.phase == Phase::rolling_back;
+    if (returns) progress.returning.push_back(name);
     if (node.out_of_sync && node.skipped) ++progress.left_out;
     bool idle = node.state == State::done || node.state == State::unknown;
     if (node.out_of_sync && idle && !node.skipped) ++progress.unaware;

@@ -27,6 +27,7 @@ struct Progress {
   int64_t out_of_sync = 0;
   // Of another revision or in flight, whatever their wave; and what a user's skip leaves out.
   int64_t to_upgrade = 0;
+  std::vector<std::string> returning;  // the same by name, during a rollback
   int64_t left_out = 0;
   // Of another revision, and their label does not say so yet.
   int64_t unaware = 0;
