@@ -81,18 +81,6 @@ TEST(NoWavePassesWithoutAnUpgradedNode, ACanaryDeletedDuringItsBakeHolds) {
   EXPECT_FALSE(rollout.is_open(1));
 }
 
-TEST(NoWavePassesWithoutAnUpgradedNode, RetryChoosesTheWaveAgain) {
-  TestRollout rollout(6, canary_then_rest);
-  rollout.begin();
-  rollout.remove(1);
-  ASSERT_EQ(rollout.settle(), "Held");
-  rollout.command("retry");
-  EXPECT_EQ(rollout.settle(), "Upgrading");
-  EXPECT_EQ(rollout.view.recorded[0]->nodes, (Names{"gpu-2"}));
-  EXPECT_TRUE(rollout.is_open(0));
-  EXPECT_FALSE(rollout.is_open(1));
-}
-
 TEST(NoWavePassesWithoutAnUpgradedNode, EveryKindKeepsAnUpgradedNode) {
   TestRollout rollout(6, R"(
   waves:
@@ -174,37 +162,6 @@ TEST(WaveTooSmall, AWaveForWhichNoNodeIsLeftIsPassedOver) {
   rollout.finish(2);
   EXPECT_EQ(rollout.settle(), "Complete");
   EXPECT_EQ(rollout.view.status.waves[1].verdict_text, "no node was left for this wave");
-}
-
-TEST(WaveTooSmall, RollbackFromAHeldRolloutThatNeverOpened) {
-  TestRollout rollout(3, labelled_canary);
-  rollout.begin();
-  rollout.command("rollback");
-  rollout.settle();
-  for (int i = 1; i <= 3; ++i) rollout.finish(i);
-  EXPECT_EQ(rollout.settle(), "RolledBack");
-  EXPECT_EQ(rollout.view.target.version, "570");
-}
-
-TEST(WaveTooSmall, PromoteDoesNotOpenAWaveWithoutNodes) {
-  TestRollout rollout(3, labelled_canary);
-  rollout.begin();
-  rollout.command("promote");
-  EXPECT_EQ(rollout.settle(), "Held");
-  EXPECT_FALSE(rollout.is_open(0));
-  EXPECT_EQ(rollout.view.status.history.back().reason, "CommandIgnored");
-}
-
-TEST(WaveTooSmall, AnAbortedHoldIsTriedAgain) {
-  TestRollout rollout(3, labelled_canary);
-  rollout.begin();
-  rollout.command("abort");
-  EXPECT_EQ(rollout.settle(), "Held");
-  EXPECT_EQ(rollout.view.status.reason, "Aborted");
-  rollout.label(1, "gpu-canary", "true");
-  rollout.command("retry");
-  EXPECT_EQ(rollout.settle(), "Upgrading");
-  EXPECT_TRUE(rollout.is_open(0));
 }
 
 TEST(SpecChanged, FewerWavesThanHaveOpenedHoldAndContinue) {
