@@ -61,7 +61,9 @@ sim::SimulatedFleetOptions fleet_options(const DemoFlags& flags) {
                  {"deadlines", JsonObject{{"imagePullSeconds", 20}}},
                  {"podDeletion", JsonObject{{"force", false}, {"timeoutSeconds", 60}}}};
   // Every node is busy where events are to happen: only on those do they count.
-  options.fleet.workloads.deployment_replicas = flags.bad_driver ? flags.nodes : flags.nodes / 2;
+  // More than has room while nodes are upgraded: a node that returns gets work at once, and its
+  // bake sees it busy.
+  options.fleet.workloads.deployment_replicas = flags.nodes;
   options.fleet.workloads.claim_pods = flags.bad_driver ? 0 : flags.nodes / 4;
   label_canary(flags, options.fleet);
   options.kubelets.latencies.speed = flags.speed;

@@ -1,6 +1,7 @@
 #include "cli/steer_command.h"
 
 #include <cstdio>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -98,7 +99,8 @@ int run_steer(const SteerFlags& flags) {
   kube::SyncApi api(*(*session)->api, (*session)->loop);
   fleet::Keys keys(flags.cluster.key_domain);
   DecodeContext context;
-  // All are checked before one is changed.
+  // All are checked before one is changed; a name that no node has comes first.
+  std::optional<Error> refused;
   for (const auto& name : flags.nodes) {
     auto document = api.get(resource::nodes, {"", name});
     if (!document && document.error().kind == ErrorKind::not_found) {
@@ -111,10 +113,12 @@ int run_steer(const SteerFlags& flags) {
     if (retries && flags.force) continue;
     std::string refusal = rollout::node_refusal_of(verb_of(flags.what), *node, keys);
     if (refusal.empty()) continue;
-    return report(
-        retries ? Error{ErrorKind::invalid, refusal + " (--force does it anyway)", "node " + name}
-                : Error{ErrorKind::conflict, refusal, "node " + name});
+    if (refused) continue;
+    refused = retries
+                  ? Error{ErrorKind::invalid, refusal + " (--force does it anyway)", "node " + name}
+                  : Error{ErrorKind::conflict, refusal, "node " + name};
   }
+  if (refused) return report(*refused);
   for (const auto& name : flags.nodes) {
     std::string key = flags.what == NodeSteering::retry ? keys.state : keys.skip;
     Json value = nullptr;

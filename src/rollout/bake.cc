@@ -402,7 +402,7 @@ std::string BakeJudge::describe_detectable() const {
 
 // How much more exposure of the same nodes would do.
 std::string BakeJudge::describe_needed(const RateExposure& exposure) const {
-  const std::string so_far = hours_text(upgraded_hours_) + " GPU-hours";
+  std::string so_far = hours_text(upgraded_hours_) + " GPU-hours";
   if (upgraded_hours_ <= 0) return so_far;
   if (control_hours_ <= 0) return so_far + ", and no busy node without the upgrade to compare with";
   auto is_enough = [&](double factor) {

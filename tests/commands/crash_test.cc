@@ -133,7 +133,10 @@ TEST(Crashes, TenKillsOrASecondControllerChangeNothingAboutTheEnd) {
 
   for (const auto& [name, node] : calm.nodes()) {
     EXPECT_FALSE(node.cordoned) << name;
-    for (const auto& [key, value] : node.annotations) EXPECT_EQ(key, "lockstep.dev/upgrade-since");
+    for (const auto& [key, value] : node.annotations) {
+      EXPECT_TRUE(key == "lockstep.dev/upgrade-since" || key == "lockstep.dev/upgrade-driver-pod")
+          << key;
+    }
   }
   auto expected = end_state(calm);
   EXPECT_EQ(expected.size(), static_cast<size_t>(fleet_size));

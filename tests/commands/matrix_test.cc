@@ -393,6 +393,8 @@ TEST(MatrixCommand, ApplyPatchesTheClusterPolicy) {
   EXPECT_EQ(text_at(cluster.list(cluster_policies).at(0), "spec", "driver", "version"),
             "560.35.03");
 
+  // The revert took the version out of both slots.
+  EXPECT_EQ(folder.matrix(Words{"set", "driver=570.172.08"}).exit_code, 0);
   const ProcessOutput wrong =
       folder.matrix(Words{"promote", "--apply", "--apply-to", "clusterpolicy/nobody"} + connection);
   EXPECT_EQ(wrong.exit_code, 3) << wrong.error;

@@ -294,6 +294,7 @@ class Fixture final : public Source {
     rollout::BakeVerdict verdict;
     verdict.outcome = rollout::BakeOutcome::passed;
     verdict.gpu_hours = 120;
+    verdict.min_gpu_hours = 100;
     verdict.passed = hours(48);
     verdict.evidence = 0.8;
     return rollout_card("weekly", spec, status, {verdict});
