@@ -25,10 +25,10 @@ std::string failure_of(const Json& node) {
 // Nothing that the controller does would end it.
 bool may_last(std::string_view reason) {
   static const std::set<std::string_view> names = {
-      "NoPolicy",         "AutoUpgradeOff", "InvalidPolicy", "Rival",
-      "Paused",           "RolloutPaused",  "WaveNotOpen",   "OutsideWindow",
-      "Skipped",          "NoDriver",       "NodeNotReady",  "CordonedIgnored",
-      "UnavailableLimit", "FailureBudget",  "GroupTooLarge", "GroupIncomplete"};
+      "NoPolicy",        "AutoUpgradeOff",     "InvalidPolicy",    "Rival",         "Paused",
+      "RolloutPaused",   "WaveNotOpen",        "OutsideWindow",    "Skipped",       "NoDriver",
+      "NodeNotReady",    "CordonedIgnored",    "UnavailableLimit", "FailureBudget", "GroupTooLarge",
+      "GroupIncomplete", "UpgradedOutsideWave"};
   return names.contains(reason);
 }
 

@@ -136,7 +136,10 @@ void BakeTakesItsTime::on_change(const std::string& storage, const apiserver::Ch
   const auto before = rollout::read_rollout_status(change.before->json());
   const auto after = rollout::read_rollout_status(change.object->json());
   const std::string& name = change.object->key().name;
-  const bool begins = after.phase == rollout::Phase::baking && before.phase != after.phase;
+  // After a change of the spec that was reverted, the same bake continues.
+  const bool continues = before.held_from == rollout::Phase::baking;
+  const bool begins =
+      after.phase == rollout::Phase::baking && before.phase != after.phase && !continues;
   if (begins) began_[name] = truth().uptime();
   if (!passes_its_bake(before, after) || !began_.contains(name)) return;
   const Json* waves = find(change.object->json(), "spec", "waves");
