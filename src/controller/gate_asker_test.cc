@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
 #include "kube/scripted_server_test_util.h"
 
 namespace lockstep::controller::gate_asker_test {
@@ -12,13 +13,13 @@ using kube::testing::ScriptedServer;
 using kube::testing::ServerConnection;
 
 struct HttpGateAskerTest : ::testing::Test {
-  Result<GateAnswer> ask(const std::string& address, Duration limit = seconds(15)) {
+  Result<GateAnswer> ask(const std::string& address, Duration limit = test_patience) {
     HttpGateAsker asker({}, loop, limit);
     std::optional<Result<GateAnswer>> result;
     asker.ask({address, "text/plain", "how is it?"},
               [&](Result<GateAnswer> answer) { result = std::move(answer); });
     EXPECT_FALSE(result) << "never from inside of the call";
-    loop.run_until([&] { return result.has_value(); }, seconds(20));
+    loop.run_until([&] { return result.has_value(); }, test_patience);
     return result ? *result : fail(ErrorKind::internal, "nobody called back");
   }
   EventLoop loop;

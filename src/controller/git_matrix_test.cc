@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
 #include "git/git_test_util.h"
 #include "rollout/matrix_file.h"
 
@@ -110,7 +111,7 @@ TEST(GitMatrix, AnswersOnTheLoopAndEndsWhatRunsWhenItGoes) {
     store.commit(place.order(rollout::GitStep::promote),
                  [&](Result<std::string> made) { answer = std::move(made); });
     EXPECT_FALSE(answer.has_value());
-    ASSERT_TRUE(loop.run_until([&] { return answer.has_value(); }, seconds(60)));
+    ASSERT_TRUE(loop.run_until([&] { return answer.has_value(); }, test_patience));
     EXPECT_TRUE(*answer);
     answer.reset();
     store.commit(place.order(rollout::GitStep::take_back),

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
 #include "git/git_test_util.h"
 
 namespace lockstep::controller::matrix_log_test {
@@ -110,7 +111,7 @@ TEST(MatrixLog, AnswersOnTheLoop) {
   std::optional<Result<MatrixReport>> answer;
   log.read(place.place(), [&](Result<MatrixReport> report) { answer = std::move(report); });
   EXPECT_FALSE(answer.has_value());
-  ASSERT_TRUE(loop.run_until([&] { return answer.has_value(); }, minutes(1)));
+  ASSERT_TRUE(loop.run_until([&] { return answer.has_value(); }, test_patience));
   EXPECT_TRUE(*answer);
 }
 

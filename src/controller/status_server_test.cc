@@ -8,13 +8,14 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
 #include "base/strings.h"
 
 namespace lockstep::controller::status_server_test {
 namespace {
 
 // Far longer than anything here takes: only a broken server reaches it.
-constexpr Duration patience = seconds(60);
+constexpr Duration patience = test_patience;
 
 struct Scene {
   explicit Scene(StatusServerOptions options = {}) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <sys/socket.h>
 
+#include "base/patience_test_util.h"
 #include "base/time.h"
 #include "world/descriptor.h"
 #include "world/event_loop.h"
@@ -16,7 +17,7 @@
 namespace lockstep::dashboard {
 
 // Far longer than anything here takes: only a broken server reaches it.
-inline constexpr Duration patience = seconds(60);
+inline constexpr Duration patience = test_patience;
 
 class PageClient {
  public:

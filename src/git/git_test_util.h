@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
 #include "git/clone.h"
 #include "git/program.h"
 #include "git/source.h"
@@ -40,6 +41,7 @@ class Repositories : public lockstep::testing::TemporaryDirectory {
     spec.command = {"bash", "-ec", script};
     spec.directory = path;
     spec.environment = environment();
+    spec.limit = test_patience;
     auto result = SystemProcesses().run(spec);
     if (!result) throw std::runtime_error(result.error().text());
     if (result->exit_code != 0) throw std::runtime_error(script + ": " + result->error);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/patience_test_util.h"
 #include "gpu/fake_test_util.h"
 #include "gpu/judge_test_util.h"
 
@@ -21,8 +22,8 @@ class GateTest : public ::testing::Test {
     options_.worker = {GATE_WORKER};
     options_.measure.product_size = 256;
     options_.measure.copy_bytes = 1 << 20;
-    options_.budget = seconds(120);
-    options_.call_deadline = seconds(60);
+    options_.budget = test_patience;
+    options_.call_deadline = test_patience;
   }
 
   Result<GateOutcome> run(const std::string& scenario, std::vector<std::string> checks = {}) {

@@ -22,12 +22,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/patience_test_util.h"
 #include "base/strings.h"
 #include "kube/tls_test_util.h"
 
 namespace lockstep::kube::testing {
 
-constexpr auto patience = std::chrono::seconds(20);
+constexpr Duration patience = test_patience;
 
 // Something that one thread waits for and another one lets happen.
 class Gate {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
+
 namespace lockstep::node::system_host_test {
 namespace {
 
@@ -49,7 +51,7 @@ class MachineTest : public ::testing::Test, public Kernel {
   std::string root_;
   SystemFiles files_;
   SystemProcesses processes_;
-  Duration limit_ = seconds(30);
+  Duration limit_ = test_patience;
   std::vector<std::string> calls_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
 #include "kube/scripted_server_test_util.h"
 
 namespace lockstep::notify::http_sender_test {
@@ -12,12 +13,12 @@ using kube::testing::ScriptedServer;
 using kube::testing::ServerConnection;
 
 struct HttpSenderTest : ::testing::Test {
-  Result<void> send(const std::string& address, Duration limit = seconds(15)) {
+  Result<void> send(const std::string& address, Duration limit = test_patience) {
     auto sender = HttpSender::create(address, {}, loop, limit);
     if (!sender) return fail(sender.error());
     std::optional<Result<void>> result;
     (*sender)->send(R"({"a":1})", [&](Result<void> sent) { result = std::move(sent); });
-    loop.run_until([&] { return result.has_value(); }, seconds(20));
+    loop.run_until([&] { return result.has_value(); }, test_patience);
     return result ? *result : fail(ErrorKind::internal, "nobody called back");
   }
   EventLoop loop;

@@ -13,13 +13,14 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
 #include "world/descriptor.h"
 
 namespace lockstep::event_loop_test {
 namespace {
 
 // Far longer than anything here takes: only a broken loop reaches it.
-constexpr Duration patience = seconds(60);
+constexpr Duration patience = test_patience;
 
 struct Pipe {
   Pipe() {

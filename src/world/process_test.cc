@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
 #include "base/strings.h"
 #include "world/descriptor.h"
 #include "world/event_loop.h"
@@ -21,8 +22,7 @@
 namespace lockstep::process_test {
 namespace {
 
-// Far longer than anything here takes.
-constexpr Duration patience = seconds(60);
+constexpr Duration patience = test_patience;
 
 ProcessSpec shell(const std::string& script) {
   ProcessSpec spec;

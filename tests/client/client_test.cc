@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/embedded_server.h"
+#include "base/patience_test_util.h"
 #include "kube/cache_feed.h"
 #include "kube/connect.h"
 #include "kube/events.h"
@@ -25,7 +26,7 @@ using apiserver::EmbeddedServer;
 using apiserver::HttpAnswer;
 using apiserver::HttpRequest;
 
-constexpr Duration patience = seconds(30);
+constexpr Duration patience = test_patience;
 
 bool is_watch(const HttpRequest& request) {
   return request.target.find("watch=true") != std::string::npos;

@@ -58,6 +58,7 @@ ProcessOutput run_lockstep(std::vector<std::string> words,
   ProcessSpec spec;
   spec.command = std::move(words);
   spec.environment = environment;
+  spec.limit = patience;
   return finish(processes, spec);
 }
 
@@ -171,6 +172,7 @@ ProcessOutput Cluster::sh(const std::string& script) {
   ProcessSpec spec;
   spec.command = {"sh", "-c", script};
   spec.environment = environment();
+  spec.limit = patience;
   return finish(processes_, spec);
 }
 

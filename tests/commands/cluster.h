@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/patience_test_util.h"
 #include "base/time.h"
 #include "child.h"
 #include "data/json.h"
@@ -22,8 +23,7 @@
 
 namespace lockstep::commands {
 
-// Far longer than anything here takes.
-constexpr Duration patience = seconds(90);
+constexpr Duration patience = test_patience;
 inline const std::string state_key = "nvidia.com/gpu-driver-upgrade-state";
 using fleet::cluster_policies;
 

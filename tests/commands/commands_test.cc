@@ -131,7 +131,7 @@ TEST(Commands, TheDemoEndsWhenItIsToldAtAnyMoment) {
     place.stays([] { return true; }, milliseconds(40));
   }
   for (size_t i = 0; i < demos.size(); ++i) {
-    ASSERT_TRUE(place.wait([&] { return demos[i]->exit_code().has_value(); }, seconds(20))) << i;
+    ASSERT_TRUE(place.wait([&] { return demos[i]->exit_code().has_value(); })) << i;
     EXPECT_EQ(demos[i]->exit_code(), 0);
     EXPECT_FALSE(SystemFiles().exists(fmt::format("{}/demo-{}.kubeconfig", place.directory(), i)));
   }

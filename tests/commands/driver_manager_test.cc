@@ -162,6 +162,7 @@ TEST_F(DriverManagerCommand, VariablesCountAndTheOtherNameIsTheSameCommand) {
   ProcessSpec spec;
   spec.command = {other, "uninstall_driver", "--root", root};
   spec.environment = {{"NODE_NAME", "gpu-1"}, {"KUBECONFIG", cluster.kubeconfig()}};
+  spec.limit = patience;
   auto run = processes.run(spec);
   ASSERT_TRUE(run) << run.error().text();
   EXPECT_EQ(run->exit_code, 0) << run->error;

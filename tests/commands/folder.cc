@@ -17,6 +17,7 @@ ProcessOutput finish(Words words, const std::string& directory) {
   ProcessSpec spec;
   spec.command = std::move(words);
   spec.directory = directory;
+  spec.limit = test_patience;
   auto output = SystemProcesses().run(spec);
   if (!output) throw std::runtime_error(output.error().text());
   return *output;

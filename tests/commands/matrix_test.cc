@@ -56,6 +56,7 @@ class MatrixFolder : public Folder {
     spec.command = std::move(command);
     spec.directory = directory;
     spec.environment = environment();
+    spec.limit = patience;
     return SystemProcesses().run(spec).value();
   }
 

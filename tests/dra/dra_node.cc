@@ -109,7 +109,7 @@ std::string DraNode::status(const std::string& what, const std::string& name) {
                   fmt::format("exec 3<>/dev/tcp/127.0.0.1/{} && printf 'GET {} HTTP/1.1\\r\\n"
                               "Host: x\\r\\nConnection: close\\r\\n\\r\\n' >&3 && cat <&3",
                               port, what)};
-  spec.limit = seconds(10);
+  spec.limit = test_patience;
   auto output = SystemProcesses().run(spec);
   return output ? output->output : "";
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apiserver/embedded_server.h"
+#include "base/patience_test_util.h"
 #include "data/json.h"
 #include "fake_machine.h"
 #include "kube/api.h"
@@ -65,7 +66,7 @@ class DraNode {
   bool has_event(const std::string& reason);
 
   // Looks again and again, with the kubelet looking too.
-  bool wait(const std::function<bool()>& done, Duration limit = seconds(60));
+  bool wait(const std::function<bool()>& done, Duration limit = test_patience);
 
   std::string path(const std::string& name) const { return folder_ / name; }
   std::vector<std::string> files_in(const std::string& name) const;

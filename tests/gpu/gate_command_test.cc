@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/patience_test_util.h"
 #include "data/json.h"
 #include "world/directories_test_util.h"
 #include "world/files.h"
@@ -26,6 +27,7 @@ class GateCommand : public ::testing::Test {
   ProcessOutput gate(const std::string& scenario, std::vector<std::string> words) const {
     write("scenario", scenario);
     ProcessSpec spec;
+    spec.limit = test_patience;
     spec.command = {std::getenv("LOCKSTEP_PROGRAM"),
                     "gate",
                     "--root",

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/patience_test_util.h"
 #include "kubectl/transcript.h"
 #include "world/event_loop.h"
 #include "world/process.h"
@@ -17,8 +18,8 @@ struct RunOptions {
   std::string kubectl;     // path of the program
   std::string version;     // "1.36"
   std::string kubeconfig;  // of a server that is there already; empty: an embedded one per case
-  Duration limit = seconds(60);  // of one command, and of one wait
-  bool timing = false;           // tells which steps were slow
+  Duration limit = test_patience;  // of one command, and of one wait
+  bool timing = false;             // tells which steps were slow
 };
 
 struct Failure {

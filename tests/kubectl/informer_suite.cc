@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/embedded_server.h"
+#include "base/patience_test_util.h"
 #include "base/strings.h"
 #include "kube/api.h"
 #include "world/event_loop.h"
@@ -31,7 +32,7 @@ using apiserver::EmbeddedServer;
 using Versions = std::map<std::string, std::string>;  // by name
 
 constexpr int skipped_code = 77;
-constexpr Duration patience = seconds(60);
+constexpr Duration patience = test_patience;
 
 // What the informer has told so far.
 struct Told {
@@ -47,7 +48,7 @@ class InformerTest {
     spec.command = {"/bin/bash", "-c",
                     fmt::format("exec node {} >{} 2>{}", script, output_, error_)};
     spec.environment = {{"KUBECONFIG", home + "/kubeconfig"}, {"HOME", home}};
-    spec.limit = minutes(4);
+    spec.limit = patience;
     processes_ = std::make_unique<SystemProcesses>();
     processes_->start(std::move(spec), loop_, [this](Result<ProcessOutput> result) {
       ended_ = result ? fmt::format("exit code {}", result->exit_code) : result.error().text();
