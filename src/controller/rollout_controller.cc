@@ -274,7 +274,7 @@ bool RolloutController::asks_gates(const KnownRollout& known, const rollout::Rol
   bool is_back = view.status.phase == rollout::Phase::rolling_back && !view.status.closed &&
                  view.status.open_waves > 0 && view.target.same_as(view.status.open_for);
   if (view.status.phase != rollout::Phase::gating && !is_back) return false;
-  if (!view.target.is_set() || !view.spec.problems.empty()) return false;
+  if (!view.target.is_set() || (!view.spec.problems.empty() && !is_back)) return false;
   GateRun run = gate_run(view);
   auto due = questions_.due_in(run);
   if (!due) return false;

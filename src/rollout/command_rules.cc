@@ -63,6 +63,9 @@ std::string refuse_promote(const Command& command, const RolloutStatus& status) 
   if (wave->pending == 0 && is_short_of_nodes(status.reason) && wave->verdict == Outcome::passed) {
     return "the next wave has too few nodes that can be upgraded";
   }
+  if (wave->pending == 0 && wave->done == 0) {
+    return fmt::format("no node of wave {} is upgraded; retry chooses its nodes again", wave->name);
+  }
   if (wave->pending == 0) return {};
   return fmt::format("{} of wave {} {} not upgraded",
                      upgrade::counted(static_cast<size_t>(wave->pending), "node"), wave->name,

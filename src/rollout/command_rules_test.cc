@@ -25,6 +25,7 @@ RolloutStatus status_in(Phase phase) {
   status.waves.resize(2);
   status.waves[0].name = "canary";
   status.waves[0].opened = Time::from_unix(1);
+  status.waves[0].done = 1;
   status.waves[1].name = "rest";
   return status;
 }

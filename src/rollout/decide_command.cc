@@ -60,7 +60,9 @@ RolloutDecision Look::note(const Command& command, std::string reason, std::stri
 }
 
 RolloutDecision Look::roll_back(const Command& command) {
-  if (phase() == Phase::held && next_.waves_to_return > 0) return retry(command);
+  if (phase() == Phase::held && next_.waves_to_return > 0 && !is_held_as_rejected()) {
+    return retry(command);
+  }
   // What the fleet runs is left as it is; there is nothing to hold.
   if (std::string obstacle = obstacle_to_rollback(view_, next_);
       phase() == Phase::complete && !obstacle.empty()) {
@@ -69,6 +71,18 @@ RolloutDecision Look::roll_back(const Command& command) {
   // A third version that has not begun goes first.
   bool is_third = view_.target.is_set() && !view_.target.same_as(next_.to) && !is_previous();
   if (is_third && !view_.spec.matrix && obstacle_to_rollback(view_, next_).empty()) {
+    if (view_.restore && view_.restore->is_done()) {
+      return hold({"Reverting", "waits until the operator follows the driver's object", ""},
+                  minutes(1));
+    }
+    if (view_.restore) {
+      Reason refused{
+          "RevertRefused",
+          fmt::format("the driver's object could not be set to {}; it is tried again: {}",
+                      next_.from.version, view_.restore->error),
+          "or set the version by hand"};
+      return rest(std::move(refused), minutes(1));
+    }
     return {Revert{view_.target, next_.from},
             {"Reverting", fmt::format("the driver is set back to {}", next_.from.version), ""},
             minutes(1)};

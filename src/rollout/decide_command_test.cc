@@ -62,5 +62,34 @@ TEST(DecideCommand, AnAbortedHoldIsTriedAgain) {
   EXPECT_TRUE(rollout.is_open(0));
 }
 
+TEST(DecideCommand, PromoteDoesNotPassAWaveThatLostItsNodes) {
+  TestRollout rollout(6, canary_then_rest);
+  rollout.begin();
+  rollout.remove(1);
+  ASSERT_EQ(rollout.settle(), "Held");
+  rollout.command("promote");
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_FALSE(rollout.is_open(1));
+}
+
+TEST(DecideCommand, ARollbackIsHeldNeitherByAnInvalidSpecNorByAChangedOne) {
+  for (bool is_invalid : {true, false}) {
+    TestRollout rollout(4, canary_then_rest);
+    rollout.begin();
+    rollout.finish(1);
+    rollout.settle();
+    if (is_invalid) {
+      rollout.view.spec.problems = {"spec.windows[0].timeZone: is unknown"};
+    } else {
+      rollout.set_spec("  waves:\n    - {name: all, nodes: {rest: true}}\n");
+    }
+    rollout.settle();
+    rollout.command("rollback");
+    rollout.settle();
+    for (int i = 1; i <= 4; ++i) rollout.finish(i);
+    EXPECT_EQ(rollout.settle(), "RolledBack") << is_invalid;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::rollout::decide_command_test

@@ -39,8 +39,10 @@ Look::Look(const RolloutView& view, Time now) : view_(view), now_(now), next_(vi
 }
 
 RolloutDecision Look::decide() {
-  if (!view_.spec.problems.empty()) {
-    return rest({"InvalidSpec", join(view_.spec.problems, "; "), "correct the rollout's spec"});
+  if (!view_.spec.problems.empty() && !is_rollback_wanted()) {
+    Reason invalid{"InvalidSpec", join(view_.spec.problems, "; "), "correct the rollout's spec"};
+    // Why it is held decides how it continues.
+    return phase() == Phase::held ? hold(std::move(invalid)) : rest(std::move(invalid));
   }
   if (auto commanded = obey()) return std::move(*commanded);
   if (auto changed = check_spec()) return std::move(*changed);
@@ -79,6 +81,14 @@ RolloutDecision Look::decide() {
     default:
       return decide_held();
   }
+}
+
+// A rollback needs no wave's rules: an invalid spec does not hold it.
+bool Look::is_rollback_wanted() const {
+  if (view_.spec.waves.empty()) return false;
+  bool is_asked = view_.command && view_.command->verb == "rollback" &&
+                  view_.command->text != next_.last_command;
+  return phase() == Phase::rolling_back || is_asked;
 }
 
 // Nodes are deleted and skipped in every phase.
@@ -145,7 +155,11 @@ RolloutDecision Look::enter_held(Reason reason, std::string by) {
 std::optional<RolloutDecision> Look::check_spec() {
   bool active = phase() != Phase::pending && !is_over(phase());
   if (!active || phase() == Phase::rolling_back) return std::nullopt;
-  bool is_held = phase() == Phase::held && view_.status.reason == spec_changed;
+  // The version before, set by hand, is a rollback.
+  bool is_set_back = view_.target.is_set() && is_previous() &&
+                     !view_.target.same_as(next_.open_for) && !is_held_as_rejected();
+  if (is_set_back) return std::nullopt;
+  bool is_held = phase() == Phase::held && view_.status.held_from.has_value();
   if (!spec_fits_ && phase() == Phase::held && !is_held)
     return rest({next_.reason, next_.message, ""});
   if (!spec_fits_) {
@@ -325,7 +339,10 @@ std::optional<RolloutDecision> Look::take_baseline(size_t index) const {
   Reason reason{std::string(taking_baseline),
                 fmt::format("gates measure the nodes of wave {} before their upgrade", spec.name),
                 ""};
-  if (view_.status.reason == reason.name && view_.status.message == reason.text) {
+  // Why it is held decides how it continues: that stays.
+  bool is_said = phase() == Phase::held ||
+                 (view_.status.reason == reason.name && view_.status.message == reason.text);
+  if (is_said) {
     return RolloutDecision{TakeBaseline{index}, std::move(reason), minutes(1)};
   }
   RolloutStatus waiting = view_.status;
@@ -340,6 +357,8 @@ RolloutDecision Look::hold_unopened(Reason reason) {
                  view_.target.same_as(view_.status.open_for);
   if (is_said) return rest(std::move(reason));
   next_.open_for = view_.target;
+  // Waves that were open for another version are not open for this one.
+  if (!next_.waves.front().opened.is_set()) next_.open_waves = 0;
   return enter_held(std::move(reason));
 }
 
@@ -449,6 +468,11 @@ RolloutDecision Look::decide_gating() {
 }
 
 RolloutDecision Look::decide_baking() {
+  if (!wave_spec().bake) {
+    return hold_wave({"BakeRemoved",
+                      fmt::format("the bake of wave {} was removed from spec.waves", wave().name),
+                      "restore it and retry, or lockstep rollout promote"});
+  }
   if (!view_.bake) return rest({"Baking", "the bake has not been looked at yet", ""});
   wave().bake = view_.bake->text;
   wave().detectable = view_.bake->detectable;

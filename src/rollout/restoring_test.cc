@@ -187,6 +187,21 @@ TEST(RejectedVersion, IsHeldInMidRollbackAndTheRollbackGoesOnAfterIt) {
   EXPECT_EQ(rollout.settle(), "RolledBack");
 }
 
+TEST(RejectedVersion, ARollbackInMidRollbackDoesNotAllowIt) {
+  TestRollout rollout(3, two_waves);
+  rollout.begin();
+  rollout.fail_node(1);
+  rollout.settle();
+  rollout.set_version("new", "580");
+  ASSERT_EQ(rollout.settle(), "Held");
+  rollout.command("rollback");
+  rollout.settle();
+  EXPECT_NE(rollout.phase(), "Upgrading");
+  EXPECT_FALSE(rollout.view.status.rejected.empty());
+  for (int i = 1; i <= 3; ++i) rollout.finish(i);
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+}
+
 // A tool that sets it again before the operator has seen what was restored is not fought.
 TEST(RejectedVersion, IsHeldWhenTheObjectIsChangedAgainBeforeTheOperatorFollows) {
   TestRollout rollout(3, two_waves);

@@ -54,6 +54,7 @@ class Look {
   RolloutDecision on_new_target();
 
   // A wave on its way.
+  bool is_rollback_wanted() const;
   std::optional<RolloutDecision> check_nodes();
   RolloutDecision decide_held();
   bool has_lost_nodes() const;

@@ -228,6 +228,69 @@ TEST(SpecChanged, RollbackGoesOnWhateverTheSpecSays) {
   EXPECT_EQ(rollout.settle(), "RolledBack");
 }
 
+TEST(SpecChanged, TheVersionBeforeSetByHandIsARollback) {
+  TestRollout rollout(4, canary_then_rest);
+  rollout.begin();
+  rollout.finish(1);
+  rollout.settle();
+  rollout.set_spec("  waves:\n    - {name: all, nodes: {rest: true}}\n");
+  ASSERT_EQ(rollout.settle(), "Held");
+  rollout.set_version("old", "570");
+  rollout.settle();
+  for (int i = 1; i <= 4; ++i) rollout.finish(i);
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+}
+
+TEST(SpecChanged, AMistakeMeanwhileDoesNotKeepItHeld) {
+  TestRollout rollout(4, labelled_canary);
+  rollout.begin();
+  ASSERT_EQ(rollout.view.status.reason, "WaveEmpty");
+  rollout.view.spec.problems = {"spec.waves[0].nodes: must say which"};
+  rollout.settle();
+  rollout.view.spec.problems.clear();
+  rollout.label(3, "gpu-canary", "true");
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+}
+
+TEST(WaveTooSmall, IsMeasuredBeforeItOpensAfterAll) {
+  TestRollout rollout(4, R"(
+  waves:
+    - {name: canary, nodes: {matchLabels: {gpu-canary: "true"}}, gates: [inference]}
+    - {name: rest, nodes: {rest: true}}
+)");
+  rollout.begin();
+  ASSERT_EQ(rollout.phase(), "Held");
+  rollout.label(3, "gpu-canary", "true");
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.baselines, 1);
+}
+
+TEST(WaveTooSmall, WavesOfTheVersionBeforeAreNotOpenForTheNext) {
+  TestRollout rollout(4, canary_then_rest);
+  rollout.begin();
+  rollout.finish(1);
+  rollout.settle();
+  ASSERT_EQ(rollout.view.status.open_waves, 2);
+  rollout.set_version("newer", "590");
+  for (int i = 1; i <= 4; ++i) rollout.exclude(i, "not Ready");
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.open_waves, 0);
+}
+
+TEST(SpecChanged, ABakeThatIsRemovedInTheMiddleHolds) {
+  TestRollout rollout(4, R"(
+  waves:
+    - {name: canary, nodes: {count: 1}, bake: {duration: 1h}}
+    - {name: rest, nodes: {rest: true}}
+)");
+  rollout.begin();
+  rollout.finish(1);
+  ASSERT_EQ(rollout.settle(), "Baking");
+  rollout.set_spec(canary_then_rest);
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.reason, "BakeRemoved");
+}
+
 TEST(SpecChanged, WavesAreAddedAtTheEnd) {
   TestRollout rollout(4, R"(
   waves:

@@ -17,6 +17,7 @@ constexpr auto names = std::to_array<std::string_view>({
     "BadConfig",
     "BakeFailed",
     "BakeInconclusive",
+    "BakeRemoved",
     "Baked",
     "Baking",
     "BlockedByDisruptionBudget",
