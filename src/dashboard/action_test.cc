@@ -92,7 +92,9 @@ Json rollout_in(std::string_view phase, bool paused = false) {
       {"status", JsonObject{{"phase", phase},
                             {"from", std::move(revision)},
                             {"openWaves", 1},
-                            {"waves", JsonArray{JsonObject{{"name", "canary"}}}}}}};
+                            {"waves", JsonArray{JsonObject{{"name", "canary"},
+                                                           {"opened", "2026-11-01T00:00:00Z"},
+                                                           {"done", 1}}}}}}};
 }
 
 TEST(Action, CommandsARolloutAsTheCommandLineDoes) {
