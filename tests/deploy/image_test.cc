@@ -65,6 +65,46 @@ TEST_F(Image, ThePluginHasAllThatItLoads) {
   EXPECT_EQ(run.output, in_image("--version").output);
 }
 
+// What readelf says of a program: position independent, all addresses resolved before it starts and read-only from then
+// on, no executable stack, overflow checks compiled in, and no folder of its own to load libraries from.
+std::vector<std::string> weaknesses(const std::string& program, const std::string& symbols) {
+  std::vector<std::string> found;
+  auto expect = [&](bool good, const char* what) {
+    if (!good) found.push_back(what);
+  };
+  expect(program.find("Type: DYN (Position-Independent Executable") != std::string::npos, "no PIE");
+  expect(program.find("GNU_RELRO") != std::string::npos, "no RELRO");
+  expect(std::regex_search(program, std::regex("FLAGS_1\\).*NOW")), "lazy binding");
+  expect(std::regex_search(program, std::regex("GNU_STACK.* RW ")), "executable stack");
+  expect(!std::regex_search(program, std::regex("\\((RUNPATH|RPATH)\\)")), "RUNPATH");
+  expect(symbols.find("__stack_chk_fail") != std::string::npos, "no stack protector");
+  expect(std::regex_search(symbols, std::regex("__[a-z]+_chk@")), "not fortified");
+  return found;
+}
+
+TEST_F(Image, ProgramsAreHardened) {
+#ifdef LOCKSTEP_SANITIZED
+  GTEST_SKIP() << "a build with sanitizers is not shipped, and not fortified";
+#endif
+  auto weaknesses_of = [&](const Path& program) {
+    return weaknesses(must(fmt::format("readelf -hldW '{}' | tr -s ' '", program.string())),
+                      must(fmt::format("readelf --dyn-syms -W '{}'", program.string())));
+  };
+  Path built = commands::lockstep_program();
+  for (const Path& program : {built, Path(built.string() + "-dra-plugin"), root / "usr/bin/lockstep",
+                              root / "usr/bin/lockstep-dra-plugin"}) {
+    EXPECT_EQ(weaknesses_of(program), std::vector<std::string>{}) << program;
+  }
+  // The check itself can fail: a program without any of it.
+  write(cluster.directory() + "/weak.c", "int main(void) { return 0; }\n");
+  Path weak = cluster.directory() + "/weak";
+  must(fmt::format("cc -no-pie -fno-stack-protector -Wl,-z,norelro,-z,lazy,-z,execstack,-rpath,/tmp -o '{0}' '{0}.c'",
+                   weak.string()));
+  EXPECT_EQ(weaknesses_of(weak),
+            (std::vector<std::string>{"no PIE", "no RELRO", "lazy binding", "executable stack",
+                                      "RUNPATH", "no stack protector", "not fortified"}));
+}
+
 TEST_F(Image, RunsAsNobody) {
   if (geteuid() != 0) GTEST_SKIP() << "chroot needs root";
   ProcessOutput version = in_image("--version");
