@@ -409,7 +409,7 @@ void FleetWatch::count(const fleet::NodeView& view) {
     if (const auto& pod = view.driver.pod) {
       DriverFacts& facts = driver_facts_[name];
       facts.revision = std::string(pod->meta.labels.get(fleet::revision_label));
-      facts.version = view.driver.version();
+      facts.image = fleet::driver_image_of(pod->spec);
       facts.pod = pod->meta.uid;
       facts.pod_created = pod->meta.created;
     }

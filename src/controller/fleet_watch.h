@@ -39,7 +39,7 @@ struct DriverFacts {
   bool out_of_sync = false;
   // Of the pod; empty: there is none.
   std::string revision = {};
-  std::string version = {};
+  std::string image = {};
   Text pod;  // its uid
   Time pod_created;
 };

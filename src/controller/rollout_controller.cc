@@ -128,7 +128,7 @@ void RolloutController::report_outsiders(const rollout::RolloutView& view) {
       outside_.erase(node.name());
     } else if (outside_.insert(node.name()).second) {
       log_.warning("UpgradedOutsideWave",
-                   {{"node", node.name()}, {"rollout", view.name}, {"version", node.version}});
+                   {{"node", node.name()}, {"rollout", view.name}, {"image", node.image}});
     }
   }
 }

@@ -75,7 +75,7 @@ bool RolloutNodes::is_outside(const KnownRollout& known, const std::string& node
                               const DriverFacts& facts) const {
   auto revisions = watch_.revisions_of(facts.set);
   if (!revisions) return false;
-  const rollout::NodeDriver driver{facts.set, revisions->newest, facts.revision, facts.version,
+  const rollout::NodeDriver driver{facts.set, revisions->newest, facts.revision, facts.image,
                                    facts.pod_created};
   return rollout::containment_of(known.gate, node, driver).has_value();
 }
@@ -97,7 +97,7 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
     entry.out_of_sync = facts->second.out_of_sync;
     entry.set = facts->second.set;
     entry.revision = facts->second.revision;
-    entry.version = facts->second.version;
+    entry.image = facts->second.image;
     entry.skipped =
         conduct_ ? rollout::is_skipped_by_person(*node, keys) : fleet::is_skipped(*node, keys);
     entry.excluded = rollout::excluded_because(*node, entry.skipped, keys, watch_.policy(pool));

@@ -213,7 +213,7 @@ void RolloutWatch::add_to(fleet::NodeView& view) const {
   rollout::NodeDriver driver{set, view.driver.newest_revision.str(), "", "", {}};
   if (const auto& pod = view.driver.pod) {
     driver.revision = std::string(pod->meta.labels.get(fleet::revision_label));
-    driver.version = view.driver.version();
+    driver.image = fleet::driver_image_of(pod->spec);
     driver.pod_created = pod->meta.created;
   }
   view.held_by_rollout = rollout::hold_of(rollout->gate, node, driver);

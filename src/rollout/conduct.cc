@@ -34,7 +34,7 @@ bool is_open_to(const RolloutView& view, const RolloutNode& node, size_t wave) {
   const auto index = static_cast<int64_t>(wave);
   if (index < view.status.open_waves) return true;
   return view.status.phase == Phase::rolling_back && index >= view.status.waves_to_return &&
-         runs_rejected(view.status, node.set, node.revision, node.version);
+         runs_rejected(view.status, node.set, node.revision, node.image);
 }
 
 }  // namespace

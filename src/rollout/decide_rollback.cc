@@ -10,8 +10,15 @@
 
 namespace lockstep::rollout {
 
+// The change does not affect the driver, and the fleet ran another one before it.
+bool Look::has_driver_before() const {
+  return next_.before.is_set() && next_.to.is_same_driver(next_.from) &&
+         !next_.to.is_same_driver(next_.before);
+}
+
 // The cluster asks for the version that the fleet ran before: it has proved itself there.
 bool Look::is_previous() const {
+  if (has_driver_before() && view_.target.is_same_driver(next_.before)) return true;
   return next_.from.is_set() &&
          (view_.target.same_as(next_.from) ||
           (view_.target.is_same_driver(next_.from) && !next_.to.is_same_driver(next_.from)));
@@ -59,6 +66,7 @@ RolloutDecision Look::go_back(Reason reason, std::string by) {
 }
 
 RolloutDecision Look::go_back_to_previous() {
+  if (has_driver_before() && !view_.target.same_as(next_.from)) next_.from = next_.before;
   return go_back({std::string(set_back_by_hand),
                   fmt::format("the previous version {} was set again", view_.target.version), ""});
 }
@@ -124,8 +132,8 @@ RolloutDecision Look::decide_rolling_back() {
     return note_revert(*outcome);
   }
   bool is_rejected_still = view_.target.same_as(next_.to) && !next_.open_for.same_as(next_.from);
-  // A user had set the version before, and sets the other one again.
-  if (is_rejected_still && view_.status.reason == set_back_by_hand) return on_new_target();
+  // A user had set the version before, so that the other one was not rejected, and sets it again.
+  if (is_rejected_still && rejection_of(next_, next_.to) == nullptr) return on_new_target();
   if (is_rejected_still) return view_.spec.matrix ? take_back_in_git() : restore_object();
   if (!is_previous()) return on_new_target();
   if (!view_.target.same_as(next_.open_for) || next_.closed) {

@@ -42,6 +42,22 @@ TestRollout in_phase(Phase phase) {
   return rollout;
 }
 
+// From the open canary on.
+std::string finish_upgrade(TestRollout& rollout) {
+  rollout.view.gates.clear();
+  rollout.view.bake.reset();
+  rollout.finish(1);
+  rollout.settle();
+  for (Verdict& gate : rollout.view.gates) gate.outcome = Outcome::passed;
+  rollout.settle();
+  rollout.view.bake = BakeView{Outcome::passed, false, "48h without a finding", ""};
+  rollout.settle();
+  rollout.command("promote");
+  rollout.settle();
+  for (int i = 2; i <= 4; ++i) rollout.finish(i);
+  return rollout.settle();
+}
+
 // The gates of the rollback pass.
 std::string finish_rollback(TestRollout& rollout) {
   for (int i = 1; i <= 4; ++i) rollout.finish(i);
@@ -100,6 +116,29 @@ TEST(DecideRollback, ThePreviousVersionSetByHandAfterCompleteIsARollback) {
   EXPECT_EQ(finish_rollback(rollout), "RolledBack");
 }
 
+// A toleration was added after the upgrade: that is a rollout of its own, and the version before it
+// is still the one that a rollback restores.
+TEST(DecideRollback, AChangeThatDoesNotAffectTheDriverKeepsThePreviousVersion) {
+  for (std::string how : {"by command", "by hand", "by hand, while the change is in progress"}) {
+    TestRollout rollout = in_phase(Phase::complete);
+    rollout.set_version("restarted", "580");
+    EXPECT_EQ(rollout.settle(), "Upgrading") << how;
+    if (how != "by hand, while the change is in progress") {
+      EXPECT_EQ(finish_upgrade(rollout), "Complete") << how;
+    }
+    rollout.view.gates.clear();
+    if (how == "by command") {
+      rollout.command("rollback");
+    } else {
+      rollout.set_version("old-restarted", "570");
+    }
+    EXPECT_EQ(rollout.settle(), "RollingBack") << how;
+    EXPECT_EQ(rollout.view.target.version, "570") << how;
+    EXPECT_EQ(rollout.view.status.from.version, "570") << how;
+    EXPECT_EQ(finish_rollback(rollout), "RolledBack") << how;
+  }
+}
+
 TEST(DecideRollback, AnotherVersionAfterCompleteBeginsAtTheCanary) {
   TestRollout rollout = in_phase(Phase::complete);
   rollout.set_version("newer", "590");
@@ -125,6 +164,19 @@ TEST(DecideRollback, WhatAUserHasSetBackNeedsNoAccess) {
   rollout.view.gates.clear();
   EXPECT_EQ(rollout.settle(), "RollingBack");
   EXPECT_EQ(finish_rollback(rollout), "RolledBack");
+}
+
+// In the middle of the rollback: what the user sets is not fought.
+TEST(DecideRollback, WhatAUserSetsForwardAgainStartsAgain) {
+  TestRollout rollout = in_phase(Phase::baking);
+  rollout.set_version("old", "570");
+  rollout.view.gates.clear();
+  ASSERT_EQ(rollout.settle(), "RollingBack");
+  ASSERT_EQ(rollout.view.status.reason, "RollingBack");
+  rollout.set_version("new", "580");
+  EXPECT_EQ(rollout.settle(), "Gating") << "the canary runs it still";
+  EXPECT_EQ(rollout.reverts, 0);
+  EXPECT_EQ(rollout.view.target.version, "580");
 }
 
 // A version that was set a moment ago and has not begun must not turn the rollback into its start.

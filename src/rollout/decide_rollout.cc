@@ -282,6 +282,7 @@ RolloutDecision Look::start(std::optional<HistoryEntry> changed) {
     return phase() == Phase::held ? hold(std::move(starting)) : rest(std::move(starting));
   }
   if (changed) next_.history.push_back(std::move(*changed));
+  if (next_.from.is_set() && !next_.from.is_same_driver(next_.stable)) next_.before = next_.from;
   next_.from = next_.stable;
   next_.to = view_.target;
   next_.started = now_;
@@ -500,6 +501,7 @@ RolloutDecision Look::decide_promoting() {
   if (current() + 1 < view_.spec.waves.size()) return open(current() + 1);
   next_.stable = next_.to;
   allow(next_, next_.to);
+  if (has_driver_before()) next_.from = next_.before;
   if (progress_.failed_in_open > 0) {
     return enter(
         Phase::complete,

@@ -117,7 +117,7 @@ TEST(DecideRollout, RolledBackOnlyWhenNoNodeOfThePoolRunsTheRejectedVersion) {
     RolloutNode& outside = rollout.node(5);
     outside.set = test_set;
     outside.revision = "new";
-    outside.version = "580";
+    outside.image = "driver:580";
     rollout.settle();
     rollout.finish(1);
     outside.state = fails ? fleet::State::failed : fleet::State::required;
@@ -130,7 +130,7 @@ TEST(DecideRollout, RolledBackOnlyWhenNoNodeOfThePoolRunsTheRejectedVersion) {
     if (fails) continue;
     rollout.finish(5);
     outside.revision = "old";
-    outside.version = "570";
+    outside.image = "driver:570";
     EXPECT_EQ(rollout.settle(), "RolledBack");
   }
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "fleet/driver.h"
+
 namespace lockstep::rollout {
 
 namespace {
@@ -38,7 +40,7 @@ std::optional<fleet::RolloutHold> held_by_wave(const RolloutGate& gate, const st
   }
   // A rollback takes what got the rejected version outside the waves with it.
   const bool goes_back = status.phase == Phase::rolling_back &&
-                         runs_rejected(status, set, driver.revision, driver.version);
+                         runs_rejected(status, set, driver.revision, driver.image);
   if (goes_back && static_cast<int64_t>(wave_of(gate, node)) >= status.waves_to_return) {
     return std::nullopt;
   }
@@ -65,7 +67,7 @@ std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const 
   if (status.stable.is_of(driver.set, driver.revision)) return std::nullopt;
   // A DaemonSet that has only just come, such as one for another kernel, brings nothing new by it.
   bool is_new_set = !status.stable.revisions.contains(driver.set);
-  if (is_new_set && driver.version == status.stable.version) return std::nullopt;
+  if (is_new_set && is_image_of(status.stable, driver.image).value_or(false)) return std::nullopt;
   bool is_idle = status.phase == Phase::pending || is_over(status.phase);
   if (!is_idle && status.open_for.is_of(driver.set, driver.revision)) {
     // Closed waves stay open to what was upgraded in them.
@@ -73,11 +75,12 @@ std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const 
     bool is_restored = !status.to.is_of(driver.set, driver.revision);
     if (was_open || is_restored) return std::nullopt;
   }
+  const std::string version = fleet::version_of_image(driver.image);
   return fleet::RolloutHold{
       "UpgradedOutsideWave",
       fmt::format("the driver pod came up with {}, which no open wave of rollout {} allows on this "
                   "node; it stays cordoned until its wave opens",
-                  driver.version.empty() ? "revision " + driver.revision : driver.version,
+                  version.empty() ? "revision " + driver.revision : version,
                   gate.rollout),
       fmt::format("see lockstep rollout status {}; to allow it: spec.outsideWave: accept",
                   gate.rollout)};

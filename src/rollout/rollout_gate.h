@@ -31,7 +31,7 @@ struct NodeDriver {
   std::string newest;  // revision of that
   // Of its pod; empty: it has none.
   std::string revision;
-  std::string version;
+  std::string image;
   Time pod_created;
 };
 

@@ -7,16 +7,18 @@ namespace {
 
 constexpr const char* set = "gpu-operator/driver";
 
-DriverRevision revision(const std::string& hash) { return {{{set, hash}}, hash}; }
+std::string version_of(const std::string& hash) { return hash == "old" ? "570.1" : "580.1"; }
+DriverRevision revision(const std::string& hash) { return {{{set, hash}}, version_of(hash)}; }
 
 // A node that still runs the old one.
 NodeDriver coming(const std::string& newest, const std::string& of = set) {
-  return {of, newest, "old", "old", Time::from_unix(1'800'000'000)};
+  return {of, newest, "old", "driver:570.1-ubuntu24.04", Time::from_unix(1'800'000'000)};
 }
 
 // Its pod came up with it.
 NodeDriver running(const std::string& newest) {
-  return {set, newest, newest, newest, Time::from_unix(1'800'000'000)};
+  return {set, newest, newest, "driver:" + version_of(newest) + "-ubuntu24.04",
+          Time::from_unix(1'800'000'000)};
 }
 
 RolloutGate gate_in(Phase phase) {
@@ -107,7 +109,7 @@ TEST(Containment, ANewDriverOutsideTheOpenWavesIsContained) {
     auto outside = containment_of(gate, node, running("new"));
     ASSERT_TRUE(outside) << node;
     EXPECT_EQ(outside->name, "UpgradedOutsideWave");
-    EXPECT_NE(outside->text.find("came up with new"), std::string::npos) << outside->text;
+    EXPECT_NE(outside->text.find("came up with 580.1"), std::string::npos) << outside->text;
   }
   EXPECT_FALSE(containment_of(gate, "gpu-2", running("old")));
   EXPECT_FALSE(containment_of(gate, "gpu-2", coming("new"))) << "it runs the old one";
@@ -141,7 +143,7 @@ TEST(Containment, WhatIsNotKnownIsNotContained) {
   NodeDriver other_kernel = running("new");
   other_kernel.set = "gpu-operator/driver-6.8";
   EXPECT_TRUE(containment_of(gate, "gpu-2", other_kernel));
-  other_kernel.version = gate.status.stable.version;
+  other_kernel.image = "driver:570.1-6.8.0-ubuntu24.04";
   EXPECT_FALSE(containment_of(gate, "gpu-2", other_kernel)) << "a new DaemonSet, the same version";
 }
 
@@ -167,11 +169,17 @@ TEST(RolloutGate, ARollbackReachesNodesThatGotTheRejectedVersionOutsideTheWaves)
   RolloutGate gate = gate_in(Phase::rolling_back);
   gate.status.waves_to_return = 1;
   gate.status.open_for = revision("old");
-  NodeDriver rejected{set, "old", "new", "new", {}};
+  NodeDriver rejected{set, "old", "new", "driver:580.1", {}};
   EXPECT_FALSE(hold_of(gate, "gpu-2", rejected));
   EXPECT_FALSE(hold_of(gate, "gpu-99", rejected));
-  NodeDriver same_version{set, "old", "older-hash", "old", {}};
+  NodeDriver same_version{set, "old", "older-hash", "driver:570.1", {}};
   EXPECT_TRUE(hold_of(gate, "gpu-2", same_version)) << "what it runs does not have to go";
+  // An image without a version in its tag: what the object said tells.
+  gate.status.from.fields = DriverFields{JsonObject{{"version", "sha256:aa"}}};
+  same_version.image = "driver@sha256:aa";
+  EXPECT_TRUE(hold_of(gate, "gpu-2", same_version));
+  same_version.image = "driver@sha256:bb";
+  EXPECT_FALSE(hold_of(gate, "gpu-2", same_version)) << "it runs another driver";
   gate.status.closed = true;
   EXPECT_TRUE(hold_of(gate, "gpu-2", rejected)) << "the version is not restored yet";
 }

@@ -86,6 +86,7 @@ class Look {
   RolloutDecision promote(const Command& command);
 
   // Rolling back: decide_rollback.cc.
+  bool has_driver_before() const;
   bool is_previous() const;
   bool is_held_as_rejected() const;
   RolloutDecision decide_rejected();

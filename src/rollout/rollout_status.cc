@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "fleet/driver.h"
 
 namespace lockstep::rollout {
 
@@ -228,11 +229,19 @@ std::string name_opened_waves(const RolloutStatus& status) {
   return join(names, ", ");
 }
 
+std::optional<bool> is_image_of(const DriverRevision& driver, std::string_view image) {
+  if (image.empty()) return std::nullopt;
+  if (driver.fields) return fits(*driver.fields, image);
+  const std::string version = fleet::version_of_image(image);
+  if (version.empty() || driver.version.empty()) return std::nullopt;
+  return version == driver.version;
+}
+
 bool runs_rejected(const RolloutStatus& status, const std::string& set, std::string_view revision,
-                   std::string_view version) {
+                   std::string_view image) {
   if (revision.empty() || status.from.is_of(set, revision)) return false;
   if (status.to.is_of(set, revision)) return true;
-  return !version.empty() && !status.from.version.empty() && version != status.from.version;
+  return !is_image_of(status.from, image).value_or(true);
 }
 
 RolloutStatus read_rollout_status(const Json& object) {
@@ -246,6 +255,7 @@ RolloutStatus read_rollout_status(const Json& object) {
   status.message = string_at(*json, "message");
   status.stable = read_revision(find(*json, "stable"));
   status.from = read_revision(find(*json, "from"));
+  status.before = read_revision(find(*json, "before"));
   status.to = read_revision(find(*json, "to"));
   status.open_for = read_revision(find(*json, "openFor"));
   status.started = time_at(*json, "started");
@@ -311,6 +321,7 @@ Json to_json(const RolloutStatus& status, const Detail& detail) {
   put(json, "lastCommand", status.last_command, whole);
   json["stable"] = revision_to_json(status.stable);
   json["from"] = revision_to_json(status.from);
+  if (status.before.is_set()) json["before"] = revision_to_json(status.before);
   json["to"] = revision_to_json(status.to);
   json["openFor"] = revision_to_json(status.open_for);
   if (status.restored) json["restored"] = true;

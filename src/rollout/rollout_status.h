@@ -123,6 +123,9 @@ struct RolloutStatus {
   DriverRevision stable;
   DriverRevision from;
   DriverRevision to;
+  // The driver before `from`, where the change from `from` to `to` does not affect the driver: what
+  // users mean by the previous version.
+  DriverRevision before;
   // For which the waves are open: the new one, or on the way back the old one.
   DriverRevision open_for;
   Time started;
@@ -152,10 +155,14 @@ struct RolloutStatus {
   bool operator==(const RolloutStatus&) const = default;
 };
 
-// During a rollback: a driver pod of this revision and version has to go back, whichever wave its
+// Whether the image is of this driver, whatever its revision. Nothing: neither the object's fields
+// nor the image's tag say it.
+std::optional<bool> is_image_of(const DriverRevision& driver, std::string_view image);
+
+// During a rollback: a driver pod of this revision and image has to go back, whichever wave its
 // node is in.
 bool runs_rejected(const RolloutStatus& status, const std::string& set, std::string_view revision,
-                   std::string_view version);
+                   std::string_view image);
 
 inline constexpr size_t most_history = 30;
 inline constexpr size_t most_rejected = 10;

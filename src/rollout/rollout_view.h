@@ -27,10 +27,10 @@ struct RolloutNode {
   bool old_failure = false;
   // Why it cannot be upgraded now: "not Ready"; empty: it can.
   std::string excluded = {};
-  // Of its driver pod: who made it, and from which revision and version; empty: it has none.
+  // Of its driver pod: who made it, and from which revision and image; empty: it has none.
   std::string set = {};
   std::string revision = {};
-  std::string version = {};
+  std::string image = {};
 
   std::string name() const { return node->meta.name.str(); }
 };

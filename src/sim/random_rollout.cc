@@ -17,7 +17,8 @@ class RolloutDrawer {
       : scenario_(std::move(scenario)),
         random_(seed * 29 + 5),
         images_random_(seed * 29 + 6),
-        outside_(seed * 29 + 7) {}
+        outside_(seed * 29 + 7),
+        coordination_(seed * 29 + 8) {}
 
   Scenario draw() {
     scenario_.name += "-rollout";
@@ -28,6 +29,7 @@ class RolloutDrawer {
     draw_outsiders();
     add_the_end();
     draw_world();
+    draw_coordination();
     return std::move(scenario_);
   }
 
@@ -211,10 +213,39 @@ class RolloutDrawer {
     scenario_.steps.insert(first_at_rest, at(end, "setXidRates", JsonObject{}));
   }
 
+  // The nodes' steps are NVIDIA's controller's, and the rollout only holds and releases nodes. That
+  // controller never ends some waits and fails nodes without a reason, so that its fleet has no work
+  // that stays and no broken machine: what is tried is which nodes have which version.
+  void draw_coordination() {
+    static constexpr std::array<std::string_view, 16> actions = {
+        "setVersion",    "rollout", "setRollout", "deleteDriverPods", "recreateNodes", "restart",
+        "cosmeticChange", "crash",   "outage",     "partition",        "dropWatches",   "calm",
+        "silenceWatches", "heal",    "setXidRates", "setPolicy"};
+    if (coordination_.below(8) != 0) return;
+    scenario_.conduct = true;
+    JsonObject policy{{"autoUpgrade", true}};
+    for (std::string_view limit : {"maxParallelUpgrades", "maxUnavailable"}) {
+      if (const Json* value = find(scenario_.fleet.upgrade_policy, limit)) policy[limit] = *value;
+    }
+    scenario_.fleet.upgrade_policy = std::move(policy);
+    WorkloadOptions work;
+    work.deployment_replicas = scenario_.fleet.workloads.deployment_replicas;
+    scenario_.fleet.workloads = work;
+    scenario_.rollout.as_object().erase("outsideWave");
+    std::erase_if(scenario_.machines,
+                  [](const auto& machine) { return machine.second.gate_fails.empty(); });
+    const Json all_at_once = JsonObject{{"maxUnavailable", "100%"}};
+    std::erase_if(scenario_.steps, [&](const Interference& step) {
+      if (step.action == "setPolicy") return step.value != all_at_once;
+      return std::find(actions.begin(), actions.end(), step.action) == actions.end();
+    });
+  }
+
   Scenario scenario_;
   SeededRandom random_;
   SeededRandom images_random_;
   SeededRandom outside_;
+  SeededRandom coordination_;
 };
 
 }  // namespace

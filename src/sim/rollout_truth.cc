@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "controller/rollout_watch.h"
 #include "rollout/rollout_spec.h"
+#include "sim/driver_image.h"
 #include "sim/rollout_part.h"
 #include "sim/truth.h"
 
@@ -28,7 +29,8 @@ bool runs_another(const Json& pod, const Json& status, const std::string& set) {
       containers != nullptr && containers->is_array() && !containers->get_array().empty();
   const std::string version =
       has_image ? driver_version_of_image(text_at(containers->get_array()[0], "image")) : "";
-  return version != text_at(status, "from", "version");
+  // What the object says names a driver, though by a digest or a branch.
+  return version != loaded_version(text_at(status, "from", "version"));
 }
 
 // The version that is rolled out or back, as its waves were written down for it: "set=revision,…".

@@ -106,6 +106,7 @@ std::string print_scenario(const Scenario& scenario) {
   if (scenario.self_heal > Duration(0)) json["selfHeal"] = json_of(scenario.self_heal);
   if (!scenario.fleet.dra) json["dra"] = false;
   if (scenario.health) json["health"] = true;
+  if (scenario.conduct) json["conduct"] = true;
   if (!scenario.xid_rates.empty()) {
     JsonObject rates;
     for (const auto& [version, rate] : scenario.xid_rates) rates[version] = rate;

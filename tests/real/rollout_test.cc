@@ -3,6 +3,7 @@
 // cluster; the definition is held to its rules by the genuine API server. Only the nodes, and what
 // their GPUs would say, are simulated.
 #include <algorithm>
+#include <fstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -224,6 +225,93 @@ TEST_F(RealRollout, IsTakenBackByARevertWhenAGateFailsOnTheCanary) {
   for (const NodeVersion& version : cluster->history()) seen[version.state].insert(version.node);
   EXPECT_EQ(seen["cordon-required"].size(), 2u) << "two nodes are the canary";
   EXPECT_NE(cluster->end_fleet().find("lost their driver while they ran: 0"), std::string::npos);
+}
+
+// The definition's transition rule, which only a real API server evaluates: a table of what a user may
+// do to waves, by what the rollout has opened.
+TEST_F(RealRollout, WavesThatHaveOpenedStayInTheSpec) {
+  must("kubectl create -f " LOCKSTEP_ROLLOUT_DEFINITION);
+  must("kubectl wait --for=condition=Established crd/driverrollouts.lockstep.dev");
+  auto waves_of = [](const std::vector<std::string>& names) {
+    JsonArray waves;
+    for (const std::string& name : names) {
+      waves.push_back(JsonObject{{"name", name}, {"nodes", JsonObject{{"count", 1}}}});
+    }
+    return waves;
+  };
+  auto patch = [&](const Json& change, const std::string& flags = "") {
+    std::ofstream(cluster->directory() + "/patch.json") << print_json(change);
+    return cluster->sh(fmt::format(
+        "kubectl patch driverrollout driver --type=merge --patch-file='{}/patch.json' {}",
+        cluster->directory(), flags));
+  };
+  auto set_waves = [&](const std::vector<std::string>& names) {
+    return patch(JsonObject{{"spec", JsonObject{{"waves", waves_of(names)}}}});
+  };
+  // As the controller writes it.
+  auto set_status = [&](const std::string& phase, const std::vector<std::string>& names,
+                        size_t opened) {
+    JsonArray waves;
+    for (size_t i = 0; i < names.size(); ++i) {
+      JsonObject wave{{"name", names[i]}};
+      if (i < opened) wave["opened"] = "2026-01-01T00:00:00Z";
+      waves.push_back(std::move(wave));
+    }
+    ProcessOutput written = patch(
+        JsonObject{{"status", JsonObject{{"phase", phase}, {"waves", std::move(waves)}}}},
+        "--subresource=status");
+    EXPECT_EQ(written.exit_code, 0) << written.error;
+  };
+  const std::vector<std::string> before{"canary", "tenth", "rest"};
+  std::ofstream(cluster->directory() + "/rollout.json") << print_json(JsonObject{
+      {"apiVersion", "lockstep.dev/v1alpha1"},
+      {"kind", "DriverRollout"},
+      {"metadata", JsonObject{{"name", "driver"}}},
+      {"spec", JsonObject{{"driver", JsonObject{{"kind", "ClusterPolicy"}, {"name", "policy"}}},
+                          {"waves", waves_of(before)}}}});
+  must("kubectl create -f rollout.json");
+
+  struct Row {
+    std::string phase;
+    size_t opened;
+    std::vector<std::string> after;
+    bool accepted;
+  };
+  const std::vector<Row> rows{
+      {"Baking", 1, {"canary", "half", "rest"}, true},            // not opened yet
+      {"Baking", 1, {"canary", "tenth", "half", "rest"}, true},   // one more
+      {"Baking", 1, {"tenth", "rest"}, false},                    // removed
+      {"Baking", 1, {"tenth", "canary", "rest"}, false},          // reordered
+      {"Upgrading", 2, {"canary", "ten", "rest"}, false},         // renamed
+      {"Held", 2, {"canary"}, false},
+      {"Held", 2, {}, true},                                      // the default waves' names
+      {"Complete", 3, {"all"}, true},                             // between rollouts
+      {"RolledBack", 3, {"all"}, true},
+      {"Pending", 0, {"all"}, true},
+      {"RollingBack", 2, {"canary"}, true},                       // needs no wave's rules
+  };
+  for (const Row& row : rows) {
+    const std::string name = fmt::format("{} with {} open: {}", row.phase, row.opened,
+                                         print_json(waves_of(row.after)));
+    set_status(row.phase, before, row.opened);
+    ProcessOutput changed = set_waves(row.after);
+    EXPECT_EQ(changed.exit_code == 0, row.accepted) << name << changed.error;
+    if (!row.accepted) {
+      EXPECT_NE(changed.error.find("waves that have opened may not be removed"), std::string::npos)
+          << name << changed.error;
+    }
+    // The spec as it was: also out of a spec that the rule would not have let in.
+    set_status("Pending", before, 0);
+    EXPECT_EQ(set_waves(before).exit_code, 0) << name;
+  }
+
+  // Where such an object is there all the same, other changes and the controller's status are
+  // accepted, and so is the way back to a spec that fits.
+  EXPECT_EQ(set_waves({"rest"}).exit_code, 0);
+  set_status("Held", before, 2);
+  EXPECT_EQ(patch(JsonObject{{"spec", JsonObject{{"paused", true}}}}).exit_code, 0);
+  EXPECT_NE(set_waves({"canary"}).exit_code, 0);
+  EXPECT_EQ(set_waves(before).exit_code, 0);
 }
 
 }  // namespace
