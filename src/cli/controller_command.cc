@@ -142,6 +142,7 @@ struct Controllers {
   }
   controller::RolloutOptions rollout_options(const ControllerFlags& flags) {
     controller::RolloutOptions options;
+    options.instance = who_am_i();
     options.git = &git;
     options.asker = &asker;
     options.conduct = flags.conducts();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "kube/typed.h"
+#include "rollout/rollout_gate.h"
 #include "rollout/rollout_progress.h"
 #include "upgrade/slots.h"
 
@@ -32,6 +33,13 @@ Duration bake_interval_of(const rollout::BakeSpec& bake, Duration longest) {
   return std::clamp<Duration>(bake.duration / 20, seconds(3), longest);
 }
 
+kube::EventRecorderOptions event_options(const RolloutOptions& options) {
+  kube::EventRecorderOptions events;
+  events.component = "lockstep";
+  events.instance = options.instance;
+  return events;
+}
+
 }  // namespace
 
 RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random, Log& log,
@@ -41,6 +49,7 @@ RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random,
       log_(log),
       watch_(watch),
       options_(std::move(options)),
+      events_(api, loop, random, log, event_options(options_)),
       object_reverter_(api),
       nodes_(watch, loop, options_.conduct, options_.reason_of),
       clients_(api, log, watch),
@@ -124,11 +133,15 @@ bool RolloutController::conducts(const KnownRollout& known, const rollout::Rollo
 
 void RolloutController::report_outsiders(const rollout::RolloutView& view) {
   for (const rollout::RolloutNode& node : view.nodes) {
-    if (node.reason != "UpgradedOutsideWave") {
+    if (node.reason != rollout::upgraded_outside_wave) {
       outside_.erase(node.name());
     } else if (outside_.insert(node.name()).second) {
-      log_.warning("UpgradedOutsideWave",
+      log_.warning(rollout::upgraded_outside_wave,
                    {{"node", node.name()}, {"rollout", view.name}, {"image", node.image}});
+      events_.record(node_reference(node.node->meta.name), kube::EventType::warning,
+                     "GPUDriverUpgrade",
+                     fmt::format("{}: the node runs {}, and no open wave of rollout {} allows it",
+                                 rollout::upgraded_outside_wave, node.image, view.name));
     }
   }
 }

@@ -19,12 +19,14 @@
 #include "controller/object_reverter.h"
 #include "controller/rollout_nodes.h"
 #include "kube/backoff.h"
+#include "kube/events.h"
 #include "rollout/conduct.h"
 #include "rollout/decide_rollout.h"
 
 namespace lockstep::controller {
 
 struct RolloutOptions {
+  std::string instance;  // of events: the pod's or host's name
   // Why a node waits or failed, by name.
   std::function<std::string(const std::string& node)> reason_of;
   // For drivers whose version stands in Git; null: those have no way back.
@@ -110,6 +112,7 @@ class RolloutController {
   Log& log_;
   FleetWatch& watch_;
   RolloutOptions options_;
+  kube::EventRecorder events_;
   ObjectReverter object_reverter_;
   RolloutNodes nodes_;
   ClientRestarts clients_;         // where NVIDIA's controller takes the steps

@@ -77,7 +77,7 @@ std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const 
   }
   const std::string version = fleet::version_of_image(driver.image);
   return fleet::RolloutHold{
-      "UpgradedOutsideWave",
+      std::string(upgraded_outside_wave),
       fmt::format("the driver pod came up with {}, which no open wave of rollout {} allows on this "
                   "node; it stays cordoned until its wave opens",
                   version.empty() ? "revision " + driver.revision : version,

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fleet/node_view.h"
@@ -39,6 +40,7 @@ struct NodeDriver {
 std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::string& node,
                                           const NodeDriver& driver);
 
+inline constexpr std::string_view upgraded_outside_wave = "UpgradedOutsideWave";
 // Its driver pod came up with the newest revision, and no open wave allows it that: the upgrade of
 // the node is one that nobody approved. Nothing: it is allowed, or that is not known.
 std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const std::string& node,

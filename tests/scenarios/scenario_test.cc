@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -152,6 +153,28 @@ expect: {done: all, version: "580.126.20", rolloutPhase: Complete, wavesOpened: 
   EXPECT_TRUE(summary.ok()) << join(summary.violations, "\n")
                             << join(summary.disappointments, "\n");
   EXPECT_EQ(carried, (std::map<std::string, size_t>{{"0", 0}, {"1", 1}}));
+}
+
+// Beside NVIDIA's controller nobody else says it of the node.
+TEST(Scenarios, ANodeThatIsUpgradedOutsideItsWaveGetsAWarning) {
+  auto scenario = read("coordinate-replaced");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  std::multiset<std::string> warned;
+  RunOptions options;
+  options.wrap = [&](kube::Api& inner) -> std::unique_ptr<kube::Api> {
+    return std::make_unique<ObservedApi>(inner, [&](const kube::Request& request) {
+      if (request.type.plural != "events" || !request.body) return;
+      const std::string note(text_at(*request.body, "message"));
+      if (note.find("UpgradedOutsideWave: ") != 0) return;
+      EXPECT_EQ(text_at(*request.body, "type"), "Warning");
+      EXPECT_NE(note.find("580.126.20"), std::string::npos) << note;
+      warned.emplace(text_at(*request.body, "involvedObject", "name"));
+    });
+  };
+  RunSummary summary = run_scenario(*scenario, options);
+  EXPECT_TRUE(summary.ok()) << join(summary.violations, "\n")
+                            << join(summary.disappointments, "\n");
+  EXPECT_EQ(warned, (std::multiset<std::string>{"gpu-3", "gpu-5"}));
 }
 
 // A scenario whose expectation is wrong fails: what the protection does is what makes the
