@@ -45,6 +45,7 @@ void RolloutNodes::add_to(const KnownRollout& known, rollout::RolloutView& view)
   }
   view.nodes = memory.nodes;
   view.target = memory.target;
+  view.target_image = memory.target_image;
   view.previous = memory.previous;
   view.object = memory.object;
 }
@@ -120,12 +121,14 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
 void RolloutNodes::add_revisions(const std::set<std::string>& sets, Memory& memory) const {
   rollout::DriverRevision target;
   rollout::DriverRevision previous;
+  std::string image;
   bool object_fits = memory.object.has_value();
   for (const std::string& set : sets) {
     auto revisions = watch_.revisions_of(set);
     if (!revisions) return;
     target.revisions[set] = revisions->newest;
     target.version = version_of(revisions->newest_image);
+    image = revisions->newest_image;
     object_fits = object_fits && rollout::fits(*memory.object, revisions->newest_image);
     // A set that never changed was before as it is now.
     previous.revisions[set] = revisions->previous.empty() ? revisions->newest : revisions->previous;
@@ -136,6 +139,7 @@ void RolloutNodes::add_revisions(const std::set<std::string>& sets, Memory& memo
     if (std::string version = memory.object->version(); !version.empty()) target.version = version;
   }
   memory.target = target;
+  memory.target_image = image;
   if (previous.is_set() && !previous.same_as(target)) memory.previous = previous;
 }
 

@@ -42,6 +42,7 @@ class RolloutNodes {
     Duration at{0};
     std::vector<rollout::RolloutNode> nodes;
     rollout::DriverRevision target;
+    std::string target_image;
     rollout::DriverRevision previous;
     std::optional<rollout::DriverFields> object;
   };

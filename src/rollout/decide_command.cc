@@ -129,7 +129,9 @@ RolloutDecision Look::choose_again(const Command& command) {
 RolloutDecision Look::allow_rejected(const Command& command) {
   next_.last_command = command.text;
   next_.open_waves = next_.waves_to_return = 0;
-  allow(next_, view_.target);
+  if (const RejectedDriver* rejected = rejection_of_target(view_, next_)) {
+    allow(next_, DriverRevision(rejected->driver));
+  }
   return enter(
       Phase::pending,
       {"Retry",

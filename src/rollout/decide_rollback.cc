@@ -30,7 +30,7 @@ bool Look::is_held_as_rejected() const {
 
 // A tool sets again what was rolled back: nodes keep what they run until a user decides.
 RolloutDecision Look::decide_rejected() {
-  if (const RejectedDriver* rejected = rejection_of(next_, view_.target)) {
+  if (const RejectedDriver* rejected = rejection_of_target(view_, next_)) {
     return rest(rejection_reason(*rejected, next_, view_.name));
   }
   // Another version, or the change beside the version that had begun before.

@@ -166,6 +166,24 @@ TEST(DecideRollback, WhatAUserHasSetBackNeedsNoAccess) {
   EXPECT_EQ(finish_rollback(rollout), "RolledBack");
 }
 
+// Its driver pod was replaced by another hand: it is of the previous version, and the machine may
+// still have the rejected one loaded.
+TEST(DecideRollback, ANodeWhoseDriverIsNotReadyYetIsNotBack) {
+  TestRollout rollout = in_phase(Phase::complete);
+  rollout.view.gates.clear();
+  rollout.command("rollback");
+  rollout.settle();
+  for (int i = 1; i <= 3; ++i) rollout.finish(i);
+  RolloutNode& waiting = rollout.node(4);
+  waiting.state = fleet::State::required;
+  waiting.in_sync = waiting.out_of_sync = false;
+  rollout.settle();
+  for (Verdict& gate : rollout.view.gates) gate.outcome = Outcome::passed;
+  EXPECT_EQ(rollout.settle(), "RollingBack");
+  rollout.finish(4);
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+}
+
 // In the middle of the rollback: what the user sets is not fought.
 TEST(DecideRollback, WhatAUserSetsForwardAgainStartsAgain) {
   TestRollout rollout = in_phase(Phase::baking);

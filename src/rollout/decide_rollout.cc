@@ -245,7 +245,7 @@ RolloutDecision Look::decide_idle() {
   }
   // No bake for what the whole fleet ran until this rollout.
   if (phase() == Phase::complete && is_previous()) return go_back_to_previous();
-  if (const RejectedDriver* rejected = rejection_of(next_, view_.target)) {
+  if (const RejectedDriver* rejected = rejection_of_target(view_, next_)) {
     next_.open_waves = next_.waves_to_return = 0;
     return enter_held(rejection_reason(*rejected, next_, view_.name));
   }
@@ -365,7 +365,7 @@ RolloutDecision Look::hold_unopened(Reason reason) {
 
 RolloutDecision Look::on_new_target() {
   if (is_previous()) return go_back_to_previous();
-  if (const RejectedDriver* rejected = rejection_of(next_, view_.target)) {
+  if (const RejectedDriver* rejected = rejection_of_target(view_, next_)) {
     return enter_held(rejection_reason(*rejected, next_, view_.name));
   }
   return start(HistoryEntry{now_, phase(), "", "VersionChanged",

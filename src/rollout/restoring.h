@@ -30,6 +30,8 @@ std::string obstacle_to_rollback(const RolloutView& view, const RolloutStatus& s
 
 // Null: it was not rolled back, or a user allows it again.
 const RejectedDriver* rejection_of(const RolloutStatus& status, const DriverRevision& driver);
+// Of what the cluster asks for: where the driver's object has not been seen yet, by its image.
+const RejectedDriver* rejection_of_target(const RolloutView& view, const RolloutStatus& status);
 void reject(RolloutStatus& status, const DriverRevision& driver, Time at,
             const std::string& reason);
 void allow(RolloutStatus& status, const DriverRevision& driver);

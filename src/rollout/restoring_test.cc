@@ -169,6 +169,28 @@ TEST(RejectedVersion, IsHeldWhenItIsAppliedAgainAndNoNodeStarts) {
   EXPECT_EQ(rollout.settle(), "RolledBack");
 }
 
+// The operator was faster than the watch of the driver's object, and the tag alone names another
+// version than the object.
+TEST(RejectedVersion, IsRecognizedByItsImageBeforeTheObjectIsSeen) {
+  TestRollout rollout(3, two_waves);
+  rollout.settle();
+  rollout.set_version("new", "580.1-corp1");
+  rollout.settle();
+  rollout.fail_node(1);
+  rollout.settle();
+  for (int i = 1; i <= 3; ++i) rollout.finish(i);
+  ASSERT_EQ(rollout.settle(), "RolledBack");
+  rollout.set_version("new again", "580.1");
+  rollout.view.target.fields.reset();
+  rollout.view.target_image = "nvcr.io/nvidia/driver:580.1-corp1-ubuntu24.04";
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.reason, "RejectedVersion");
+  rollout.command("retry");
+  rollout.settle();
+  rollout.view.object = rollout.view.target.fields = fields_for("580.1-corp1");
+  EXPECT_EQ(rollout.settle(), "Upgrading") << "a user may allow it";
+}
+
 TEST(RejectedVersion, IsHeldInMidRollbackAndTheRollbackGoesOnAfterIt) {
   TestRollout rollout(3, two_waves);
   rollout.begin();

@@ -41,7 +41,9 @@ Progress measure_progress(const RolloutView& view) {
     ++by_state.at(static_cast<size_t>(node.state));
     if (!node.reason.empty()) ++progress.by_reason[node.reason];
     if (node.out_of_sync) ++progress.out_of_sync;
-    bool moves = node.out_of_sync || fleet::is_active(node.state);
+    // Also one whose driver pod was replaced meanwhile and is not ready: what is loaded is not known.
+    bool moves = node.out_of_sync || fleet::is_active(node.state) ||
+                 (node.state == State::required && !node.in_sync);
     if (moves && !node.skipped) ++progress.to_upgrade;
     bool returns = moves && !node.skipped && view.status.phase == Phase::rolling_back;
     if (returns) progress.returning.push_back(name);

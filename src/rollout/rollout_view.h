@@ -105,6 +105,7 @@ struct RolloutView {
   std::vector<std::string> baselines;
   // Not set: some DaemonSet's newest revision is not known at this moment.
   DriverRevision target;
+  std::string target_image = {};  // of one of its DaemonSets
   // What the driver's object says at this moment: it changes before its DaemonSets do. Nothing: not
   // known.
   std::optional<DriverFields> object;
