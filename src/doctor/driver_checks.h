@@ -1,5 +1,5 @@
-// Checks of how drivers are brought to the nodes, and by which rules they are upgraded: the drivers'
-// DaemonSets, NVIDIA's driver-manager in their pods, and the policies.
+// Checks of how drivers are brought to the nodes, and by which rules they are upgraded: the
+// drivers' DaemonSets, NVIDIA's driver-manager in their pods, and the policies.
 #pragma once
 
 #include "doctor/check.h"

@@ -50,6 +50,8 @@ void FitForService::on_node(const NodeStep& step) {
 
 // With which driver pod its upgrade begins: until it is done.
 void FitForService::note_beginning(const NodeStep& step) {
+  // A node that is registered anew knows of none.
+  if (step.after == nullptr) began_with_.erase(step.name);
   if (step.to() != State::required) return;
   const PodTruth* pod = truth().driver_pod(step.name);
   if (pod == nullptr || truth().may_be_unknown(pod->bound)) return;

@@ -259,10 +259,7 @@ TEST_F(StepsTest, ADriverThatIsBrokenMayBeRestartedByARetry) {
 
 TEST_F(StepsTest, SeesANodeThatBeginsWhileKubernetesRestartsItsDriver) {
   start();
-  EXPECT_TRUE(cluster->call(merge_patch(
-      resource::daemon_sets,
-      {std::string(operator_namespace), std::string(driver_daemon_set_name)},
-      JsonObject{{"spec", JsonObject{{"updateStrategy", JsonObject{{"type", "RollingUpdate"}}}}}})));
+  set_driver_strategy("RollingUpdate");
   invariants = {"OnDeleteOnly"};
   meddle("gpu-1", label(State::required));
   cluster->loop.run_for(seconds(10));

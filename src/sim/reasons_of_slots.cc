@@ -67,7 +67,7 @@ bool is_retried(const Said& said, const std::string& name, const NodeTruth& node
 std::string is_rolled_by_kubernetes(const Said& said) {
   const DriverTruth* driver = driver_for(said);
   if (driver == nullptr || said.truth.may_be_unknown(driver->rolled_changed)) return {};
-  return driver->is_rolled ? "" : "its driver pods are restarted when they are deleted, and only then";
+  return driver->is_rolled ? "" : "its driver pods are replaced when they are deleted, not before";
 }
 
 std::string is_at_parallel_limit(const Said& said) {
@@ -126,7 +126,8 @@ bool fit_together(const Said& said, const std::map<std::string, const NodeTruth*
 Start now(const Said& said) { return {said.pool.active, said.pool.unavailable, said.pool.failed}; }
 
 std::string is_next(const Said& said) {
-  bool is_free = said.pool.reserved.contains(said.name) || fits(said, said.name, said.node, now(said));
+  bool is_free =
+      said.pool.reserved.contains(said.name) || fits(said, said.name, said.node, now(said));
   return is_free ? "" : "no slot is free";
 }
 

@@ -78,10 +78,7 @@ TEST_F(SlotReasonsTest, ALimitThatIsReached) {
 TEST_F(SlotReasonsTest, ADriverThatKubernetesRestartsByItself) {
   wait_for_slot();
   expect_false("gpu-2", {"RollingUpdateDriver"});
-  EXPECT_TRUE(cluster->call(merge_patch(
-      resource::daemon_sets,
-      {std::string(operator_namespace), std::string(driver_daemon_set_name)},
-      JsonObject{{"spec", JsonObject{{"updateStrategy", JsonObject{{"type", "RollingUpdate"}}}}}})));
+  set_driver_strategy("RollingUpdate");
   everybody_knows();
   expect_true("gpu-2", {"RollingUpdateDriver"});
 }

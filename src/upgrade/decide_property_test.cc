@@ -138,7 +138,7 @@ RC_GTEST_PROP(Decide, EndsEveryUpgradeInBoundedTimeAndWrites, ()) {
           scene.driver.reset();
           if (scene.set == nullptr) continue;
           scene.driver = make_driver_pod("new", scene.now + seconds(1));
-          scene.driver->meta.uid = "uid-of-the-successor";
+          scene.driver->meta.uid = Text("uid-of-successor-" + std::to_string(step));
         }
       }
       scene.now = scene.now + seconds(2);

@@ -1,5 +1,5 @@
-// A driver pod that others replace, restart on request, or cannot start; and whose cordon it is when
-// NVIDIA's driver-manager uncordons in the middle.
+// A driver pod that others replace, that is restarted on request, or that cannot start; and whose
+// cordon it is when NVIDIA's driver-manager uncordons in the middle.
 #include <gtest/gtest.h>
 
 #include "upgrade/deciding.h"
@@ -212,7 +212,7 @@ TEST(ImagePullDeadline, CountsFromWhenTheWaitWasFirstSeen) {
   decision = scene.decide();
   EXPECT_EQ(entered(decision), State::failed);
   EXPECT_EQ(decision.reason.name, "DriverImageUnavailable");
-  EXPECT_NE(decision.reason.text.find("waits in ImagePullBackOff, for 5m since that was first seen"),
+  EXPECT_NE(decision.reason.text.find("ImagePullBackOff, for 5m since that was first seen"),
             std::string::npos)
       << decision.reason.text;
   scene.apply(*decision.patch());

@@ -152,8 +152,8 @@ std::optional<Reason> find_latecomers(const Progress& progress, const Situation&
                 "let these pods not tolerate a cordon, or scale their application down"};
 }
 
-// Its kubelet cannot say that these pods have ended, and they may still run: deleted by force, those
-// of a StatefulSet would run twice.
+// Its kubelet cannot say that these pods have ended, and they may still run: deleted by force,
+// those of a StatefulSet would run twice.
 Reason node_lost(const Situation& situation, const std::vector<fleet::PodPtr>& ending) {
   return {"NodeLost",
           fmt::format("the node is not Ready, and {} may still run on it: {}; not deleted by "

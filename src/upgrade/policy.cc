@@ -248,8 +248,8 @@ void add_missing(const Json& wanted, const Json* held, const std::string& path,
   } else if (wanted.is_object() && held->is_object()) {
     for (const auto& [key, value] : wanted.get_object()) {
       if (value.is_null()) continue;
-      add_missing(value, find(*held, key), path.empty() ? std::string(key) : path + "." + std::string(key),
-                  missing);
+      std::string name(key);
+      add_missing(value, find(*held, key), path.empty() ? name : path + "." + name, missing);
     }
   }
 }

@@ -220,7 +220,8 @@ TEST(NoUpgradePolicy, IsNotUpgradedAndNamesTheField) {
 }
 
 TEST(SandboxWorkloads, AreNotUpgradedUnlessTheDefaultIsAContainer) {
-  constexpr std::string_view with = R"({{"driver":{{"upgradePolicy":{{}}}},"sandboxWorkloads":{}}})";
+  constexpr std::string_view with =
+      R"({{"driver":{{"upgradePolicy":{{}}}},"sandboxWorkloads":{}}})";
   for (std::string_view workloads :
        {R"({"enabled":false,"defaultWorkload":"vm-passthrough"})", R"({"enabled":true})",
         R"({"enabled":true,"defaultWorkload":"container"})"}) {

@@ -16,8 +16,7 @@ Reason auto_upgrade_off(const Policy& policy) {
             "install GPU Operator's ClusterPolicy, or create one"};
   }
   if (!policy.not_asked.empty()) {
-    return {"AutoUpgradeOff", policy.not_asked + ": everything stays as it is",
-            policy.asks_if};
+    return {"AutoUpgradeOff", policy.not_asked + ": everything stays as it is", policy.asks_if};
   }
   return {"AutoUpgradeOff",
           fmt::format("autoUpgrade is false in {}: everything stays as it is", policy.source),
@@ -205,8 +204,8 @@ Decision require(const Situation& situation, Reason reason) {
 
 Reason reason_of(const fleet::RolloutHold& hold) { return {hold.name, hold.text, hold.remedy}; }
 
-// It may not begin, or not any more: its wave is not open. Until it is, which may be days, its slot would be missing
-// to the nodes of those that are: of one that is the only one, for ever.
+// It may not begin, or not any more: its wave is not open. Until it is, which may be days, its slot
+// would be missing to the nodes of those that are: of one that is the only one, for ever.
 Decision give_slot_back(const Situation& situation, Reason reason) {
   // Where two of us do not agree on what is open, not all the time.
   constexpr Duration shortest = minutes(1);
