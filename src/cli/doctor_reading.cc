@@ -44,6 +44,15 @@ void read_fleet(const controller::FleetWatch& watch, const DoctorFlags& flags, C
   watch.pods.cache.for_each(
       [&](const std::shared_ptr<const Pod>& pod) { view.pod_uids.insert(pod->meta.uid.str()); });
   view.rival = watch.rival();
+  auto add_policy = [&](const std::string& pool, const GenericObject& object,
+                        std::string_view kind) {
+    view.policies.push_back({watch.policy(pool),
+                             fmt::format("{}/{}", kind, object.meta.name.view()),
+                             upgrade::pruned_fields(*object.document)});
+  };
+  if (auto object = watch.cluster_policy()) add_policy("", *object, "clusterpolicy");
+  watch.nvidia_driver_objects.cache.for_each(
+      [&](const auto& object) { add_policy(object->meta.name.str(), *object, "nvidiadriver"); });
 }
 
 std::vector<Lease> leases_of(kube::SyncApi& api, kube::Request request, ClusterView& view,

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "base/strings.h"
 #include "upgrade/decide.h"
+#include "upgrade/deciding.h"
 
 namespace lockstep::cli {
 
@@ -107,6 +110,10 @@ FleetStatus look_at_fleet(controller::FleetWatch& watch, Time now) {
     auto view = watch.view(name);
     if (!view) continue;
     PoolStatus& pool = pools[view->pool];
+    if (view->driver.is_rolled_by_kubernetes() && pool.warnings.empty()) {
+      const upgrade::Reason reason = upgrade::rolling_update_driver(*view);
+      pool.warnings.push_back(fmt::format("{}: {}", reason.name, reason.text));
+    }
     if (pool.target.empty()) pool.target = view->driver.newest_version();
     NodeStatus node = look_at_node(watch, *view, now);
     if (node.state == State::done && node.in_sync) {
@@ -121,7 +128,8 @@ FleetStatus look_at_fleet(controller::FleetWatch& watch, Time now) {
     upgrade::PoolView view = watch.pool(name);
     pool.name = name;
     pool.source = view.policy.source;
-    pool.warnings = view.policy.warnings;
+    const auto& warnings = view.policy.warnings;
+    pool.warnings.insert(pool.warnings.end(), warnings.begin(), warnings.end());
     pool.counts = view.counts;
     pool.limits = upgrade::limits_of(view.policy, view.counts.total);
     pool.held = upgrade::held_back(view, false);

@@ -12,6 +12,9 @@
 #include "data/yaml.h"
 #include "deploy/installer.h"
 #include "deploy/manifest_kinds.h"
+#include "doctor/driver_checks.h"
+#include "fleet/driver.h"
+#include "kube/typed.h"
 #include "kube/sync_api.h"
 
 namespace lockstep::cli {
@@ -98,6 +101,21 @@ Result<void> wait_for_deployments(ClusterSession& session, const std::vector<Man
   return {};
 }
 
+// It is not changed from here: that is a new revision of every driver pod.
+void warn_about_driver_manager(ClusterSession& session) {
+  kube::SyncApi api(*session.api, session.loop);
+  auto sets = api.list(kube::list(resource::daemon_sets));
+  if (!sets) return;
+  DecodeContext context;
+  for (const Document& item : sets->items) {
+    auto set = decode_object<DaemonSet>(*item, context);
+    if (!set || !fleet::is_driver_daemon_set(*set) || !doctor::manager_uncordons(*set)) continue;
+    fmt::print("the driver-manager in {} evicts pods and uncordons nodes by itself; with the next "
+               "driver version:\n  {}\n",
+               set->meta.key().text(), doctor::manager_fix());
+  }
+}
+
 Result<void> install(const InstallFlags& flags, const std::vector<Manifest>& manifests) {
   LOCKSTEP_TRY(Duration timeout, parse_duration(flags.timeout));
   LOCKSTEP_TRY(std::unique_ptr<ClusterSession> session, ClusterSession::open(flags.cluster));
@@ -107,6 +125,7 @@ Result<void> install(const InstallFlags& flags, const std::vector<Manifest>& man
   LOCKSTEP_TRY(std::vector<ObjectChange> changes,
                deploy::install(api, flags.release, manifests, options));
   print_changes(changes);
+  warn_about_driver_manager(*session);
   if (flags.wait) return wait_for_deployments(*session, manifests, timeout);
   return {};
 }

@@ -377,6 +377,7 @@ fleet::NodeFacts FleetWatch::facts_of(const fleet::NodeView& view) const {
   if (facts.state != fleet::State::required && facts.state != fleet::State::failed) return facts;
   facts.startable = upgrade::is_startable(view, policy(view.pool), rules_);
   if (facts.state == fleet::State::failed) return facts;
+  facts.retry = upgrade::is_users_retry(view);
   for (const auto& entry : view.pods) {
     if (entry.uses_gpu && !entry.pod->is_finished()) ++facts.gpu_pods;
   }
@@ -464,6 +465,15 @@ std::vector<std::string> FleetWatch::nodes() const {
     if (tally_.facts(name) != nullptr) names.push_back(std::move(name));
   });
   std::sort(names.begin(), names.end(), natural_less);
+  return names;
+}
+
+std::vector<std::string> FleetWatch::rolled_driver_sets() const {
+  std::vector<std::string> names;
+  for (const auto& key : driver_sets_) {
+    auto set = daemon_sets.cache.find(key);
+    if (set && fleet::is_rolled_by_kubernetes(*set)) names.push_back(key.text());
+  }
   return names;
 }
 

@@ -99,6 +99,8 @@ class FleetWatch : public FleetCaches {
 
   // NVIDIA's own upgrade controller would fight with us; what to do about it.
   const std::optional<upgrade::Reason>& rival() const { return pool_rules_.rival(); }
+  // Drivers' DaemonSets whose pods Kubernetes replaces by itself.
+  std::vector<std::string> rolled_driver_sets() const;
   // The object to which pool-wide events belong.
   std::optional<ObjectReference> policy_reference() const;
 

@@ -229,14 +229,9 @@ void RolloutWatch::change_policy(const std::string& pool, const Json& object, bo
                                  const upgrade::Policy& fallback, upgrade::Policy& policy) const {
   const KnownRollout* rollout = governing(pool, "");
   if (rollout == nullptr) return;
-  if (rollout->spec.policy.is_object()) {
-    Json changed = object;
-    bool is_driver = !pool.empty();
-    JsonObject& spec = ensure_object(changed.as_object(), "spec");
-    JsonObject& holder = is_driver ? spec : ensure_object(spec, "driver");
-    deep_merge(holder["upgradePolicy"], rollout->spec.policy);
-    policy = is_driver ? upgrade::policy_of_nvidia_driver(changed, fallback, own_switch)
-                       : upgrade::policy_of_cluster_policy(changed, own_switch);
+  if (const Json& over = rollout->spec.policy; over.is_object()) {
+    policy = pool.empty() ? upgrade::policy_of_cluster_policy(object, own_switch, &over)
+                          : upgrade::policy_of_nvidia_driver(object, fallback, own_switch, &over);
   }
   if (!rollout->is_active()) return;
   auto current = static_cast<size_t>(std::max<int64_t>(rollout->status.open_waves, 1) - 1);

@@ -166,11 +166,15 @@ void UpgradeController::work(const std::string& name) {
   drop_spent(name);
   // A write of ours is not shown yet: when it is, the node is looked at again.
   if (!watch_.is_current(name) || lets_cordon_settle(*view->node)) return queue_.done(name);
-  auto granted = granted_.find(name);
-  view->granted = granted != granted_.end() && granted->second == view->node->meta.resource_version;
+  view->granted = has_slot(*view->node);
   upgrade::Decision decision = decide(*view, began);
   if (leading_ && must_be_verified(name, decision)) return verify(*view, decision);
   act(*view, decision);
+}
+
+bool UpgradeController::has_slot(const Node& node) const {
+  auto granted = granted_.find(node.meta.name.str());
+  return granted != granted_.end() && granted->second == node.meta.resource_version;
 }
 
 bool UpgradeController::lets_cordon_settle(const Node& node) {
@@ -251,6 +255,8 @@ void UpgradeController::on_verified(const std::string& name, Result<FreshNode> f
   // Gone: the watch will say so too.
   if (!fresh->node) return queue_.done(name);
   fleet::NodeView view = watch_.view(*fresh);
+  // As long as a watch tells nothing, nothing begins.
+  view.granted = !watch_.is_blind() && has_slot(*view.node);
   upgrade::Decision decision = decide(view, options_.stopwatch ? options_.stopwatch() : Duration());
   if (FleetWatch::is_behind_on_driver(*fresh, view)) {
     return wait_for_watches(name, *fresh,
@@ -469,6 +475,10 @@ void UpgradeController::warn_about_policy() {
     for (const auto& problem : policy.problems) {
       warning += fmt::format("{}{}: {}", warning.empty() ? "" : "; ", policy.source, problem);
     }
+  }
+  for (const auto& set : watch_.rolled_driver_sets()) {
+    warning += fmt::format("{}{}: RollingUpdateDriver: its update strategy must be OnDelete",
+                           warning.empty() ? "" : "; ", set);
   }
   if (warning == policy_warning_) return;
   policy_warning_ = warning;

@@ -128,6 +128,8 @@ class UpgradeController {
   };
   std::map<std::string, Cordon, std::less<>> cordons_;
   Renewals renewals_;
+  // It was given one at just this version of the node.
+  bool has_slot(const Node& node) const;
   bool lets_cordon_settle(const Node& node);
   std::string policy_warning_;  // the last that was announced
   Scope scope_;

@@ -20,6 +20,7 @@
 #include "objects/resource_claim.h"
 #include "rollout/compatibility_rules.h"
 #include "rollout/matrix_file.h"
+#include "upgrade/policy.h"
 #include "upgrade/reason.h"
 
 namespace lockstep::doctor {
@@ -30,6 +31,12 @@ struct Certificate {
   std::string fix;
 };
 
+struct PolicyFacts {
+  upgrade::Policy policy;
+  std::string object;               // "clusterpolicy/cluster-policy"
+  std::vector<std::string> pruned;  // see upgrade::pruned_fields
+};
+
 struct ClusterView {
   Time now;
   fleet::Keys keys;
@@ -37,6 +44,7 @@ struct ClusterView {
   // Nodes that have a driver or should, with their clients.
   std::vector<fleet::NodeView> nodes;
   std::vector<std::shared_ptr<const Node>> all_nodes;
+  std::vector<PolicyFacts> policies;
   std::optional<upgrade::Reason> rival;
   std::vector<Lease> leases;  // of controllers, in any namespace
   std::vector<std::shared_ptr<const ResourceClaim>> claims;

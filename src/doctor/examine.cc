@@ -3,6 +3,7 @@
 #include <string>
 
 #include "doctor/access_checks.h"
+#include "doctor/driver_checks.h"
 #include "doctor/fleet_checks.h"
 
 namespace lockstep::doctor {
@@ -15,6 +16,9 @@ std::vector<Check> examine(const ClusterView& view) {
   const std::vector<Look> looks = {
       {"Controller", check_controller},
       {"RivalControllers", check_rivals},
+      {"Policies", check_policies},
+      {"DriverDaemonSets", check_driver_sets},
+      {"DriverManager", check_driver_manager},
       {"Rights", check_rights},
       {"OrphanedCordons", check_cordons},
       {"OrphanedLabels", check_labels},

@@ -36,6 +36,10 @@ bool is_driver_daemon_set(const DaemonSet& set) {
   return has_driver_labels(set.meta.labels) || has_driver_labels(set.pod_template.labels);
 }
 
+bool is_rolled_by_kubernetes(const DaemonSet& set) {
+  return !set.update_strategy.empty() && set.update_strategy != "OnDelete";
+}
+
 bool is_driver_pod(const Pod& pod) { return has_driver_labels(pod.meta.labels); }
 
 const Taint* untolerated_taint(const DaemonSet& set, const Node& node) {
@@ -83,6 +87,10 @@ bool DriverView::is_orphan() const {
   if (pod == nullptr) return false;
   const OwnerReference* owner = pod->meta.controller();
   return owner == nullptr || set == nullptr || owner->uid != set->meta.uid;
+}
+
+bool DriverView::is_rolled_by_kubernetes() const {
+  return set != nullptr && fleet::is_rolled_by_kubernetes(*set);
 }
 
 bool DriverView::is_revision_unknown() const {

@@ -17,6 +17,8 @@ namespace lockstep::fleet {
 // By the labels of GPU Operator: a ClusterPolicy's or an NVIDIADriver's.
 bool is_driver_daemon_set(const DaemonSet& set);
 bool is_driver_pod(const Pod& pod);
+// Kubernetes itself replaces the DaemonSet's pods when its template changes.
+bool is_rolled_by_kubernetes(const DaemonSet& set);
 
 // The DaemonSet controller makes a pod for the node: its node selector matches, and the pods
 // tolerate the node's taints (those of the node's condition and of a cordon are tolerated by every
@@ -42,6 +44,8 @@ struct DriverView {
   // Whom to ask about the pod: its own DaemonSet, also where it is not known here (it is gone, or
   // so new that it was not seen yet); without a pod, or with one of nobody, the one that wants one.
   std::optional<ObjectKey> set_to_ask() const;
+  // Its DaemonSet does not leave the restarts to us: another update strategy than OnDelete.
+  bool is_rolled_by_kubernetes() const;
   // Its DaemonSet is there, and what it wants is not known yet, or not any more.
   bool is_revision_unknown() const;
   // Of the newest revision.

@@ -37,6 +37,9 @@ inline constexpr std::string_view failed_revision_annotation =
 // The uid of the driver pod with which the upgrade began. Times cannot say whether a pod is from
 // before: its own is the API server's, and ours may be another.
 inline constexpr std::string_view began_with_annotation = "lockstep.dev/upgrade-began-with";
+// Since when a container of the new driver pod has been seen to wait for what may never come, such
+// as its image: the time, and of which pod and container.
+inline constexpr std::string_view waiting_since_annotation = "lockstep.dev/upgrade-waiting-since";
 // Whose the node's cordon is. Written together with the cordon, so that a state label that is lost
 // or set by hand does not make ours look like somebody's; gone when the upgrade is over.
 inline constexpr std::string_view cordon_annotation = "lockstep.dev/upgrade-cordon";
@@ -55,6 +58,9 @@ inline constexpr std::string_view slot_returned_annotation = "lockstep.dev/slot-
 inline constexpr std::string_view paused_annotation = "lockstep.dev/paused";
 // On the same, where autoUpgrade is NVIDIA's switch (--key-domain lockstep.dev): "false" is off.
 inline constexpr std::string_view auto_upgrade_annotation = "lockstep.dev/auto-upgrade";
+
+// On the same: rules that NVIDIA's CRD does not know and prunes, as YAML.
+inline constexpr std::string_view policy_annotation = "lockstep.dev/upgrade-policy";
 
 // Where the rules of an upgrade are written.
 extern const ResourceType cluster_policies;  // nvidia.com/v1

@@ -100,7 +100,8 @@ bool is_requested(const Node& node, const Keys& keys);
 bool waits_for_safe_load(const Node& node, const Keys& keys);
 // Cordoned, and we wrote down that we did it.
 bool is_cordoned_by_us(const Node& node);
-// Cordoned, and by somebody who wants it to stay so when the upgrade is over.
+// Cordoned, and by a user who wants it to stay so when the upgrade is over; also where it was
+// uncordoned in the middle of that.
 bool was_cordoned_by_others(const Node& node, const Keys& keys);
 // Its driver was restarted, or may have been, and was not validated since.
 bool is_unvalidated(const Node& node);

@@ -65,16 +65,24 @@ const std::set<Waiting>& Tally::line(const std::string& pool,
   return at == pools_.end() ? none : at->second.*which;
 }
 
-const std::set<Waiting>& Tally::startable(const std::string& pool) const {
-  return line(pool, &Pool::startable);
+const std::set<Waiting>& Tally::line(const std::string& pool, bool retry,
+                                     std::set<Waiting> Lines::* which) const {
+  static const std::set<Waiting> none;
+  auto at = pools_.find(pool);
+  if (at == pools_.end()) return none;
+  return (retry ? at->second.retries : at->second.lines).*which;
 }
 
-const std::set<Waiting>& Tally::startable_cordoned(const std::string& pool) const {
-  return line(pool, &Pool::startable_cordoned);
+const std::set<Waiting>& Tally::startable(const std::string& pool, bool retry) const {
+  return line(pool, retry, &Lines::startable);
 }
 
-const std::set<Waiting>& Tally::startable_again(const std::string& pool) const {
-  return line(pool, &Pool::startable_again);
+const std::set<Waiting>& Tally::startable_cordoned(const std::string& pool, bool retry) const {
+  return line(pool, retry, &Lines::startable_cordoned);
+}
+
+const std::set<Waiting>& Tally::startable_again(const std::string& pool, bool retry) const {
+  return line(pool, retry, &Lines::startable_again);
 }
 
 const std::set<Waiting>& Tally::recovering(const std::string& pool) const {
@@ -97,8 +105,9 @@ std::set<Waiting>& Tally::Pool::line_of(const NodeFacts& facts) {
   if (facts.state == State::failed) {
     return facts.unschedulable ? recovering : recovering_in_service;
   }
-  if (!facts.unschedulable) return startable;
-  return facts.cordoned_by_others ? startable_cordoned : startable_again;
+  Lines& of = facts.retry ? retries : lines;
+  if (!facts.unschedulable) return of.startable;
+  return facts.cordoned_by_others ? of.startable_cordoned : of.startable_again;
 }
 
 std::vector<std::string> Tally::pools() const {

@@ -24,6 +24,8 @@ struct NodeFacts {
   bool startable = false;
   // Cordoned by a person: upgrading it takes nothing more out of service.
   bool cordoned_by_others = false;
+  // It failed, and a user has it tried again: no failures hold it.
+  bool retry = false;
   int gpu_pods = 0;
   // Those of one group are given slots together or not at all; empty: by itself.
   std::string group;
@@ -68,10 +70,11 @@ class Tally {
   // are away already, and will be once more when they use it.
   int64_t reserved_not_ready(const std::string& pool) const;
   // Those that may be given a slot. Cordoned ones are kept apart, as their rules differ: those that
-  // a person cordoned, and those that are still cordoned from an earlier try of ours.
-  const std::set<Waiting>& startable(const std::string& pool) const;
-  const std::set<Waiting>& startable_cordoned(const std::string& pool) const;
-  const std::set<Waiting>& startable_again(const std::string& pool) const;
+  // a person cordoned, and those that are still cordoned from an earlier try of ours. So are those
+  // that a user retries.
+  const std::set<Waiting>& startable(const std::string& pool, bool retry = false) const;
+  const std::set<Waiting>& startable_cordoned(const std::string& pool, bool retry = false) const;
+  const std::set<Waiting>& startable_again(const std::string& pool, bool retry = false) const;
   // Failed ones that may be validated: out of service as they are, or put into service by somebody.
   const std::set<Waiting>& recovering(const std::string& pool) const;
   const std::set<Waiting>& recovering_in_service(const std::string& pool) const;
@@ -84,12 +87,16 @@ class Tally {
   size_t size() const { return nodes_.size(); }
 
  private:
-  struct Pool {
-    PoolCounts counts;
-    int64_t reserved_not_ready = 0;
+  struct Lines {
     std::set<Waiting> startable;
     std::set<Waiting> startable_cordoned;
     std::set<Waiting> startable_again;
+  };
+  struct Pool {
+    PoolCounts counts;
+    int64_t reserved_not_ready = 0;
+    Lines lines;
+    Lines retries;
     std::set<Waiting> recovering;
     std::set<Waiting> recovering_in_service;
     std::map<std::string, std::set<std::string>> groups;
@@ -97,6 +104,8 @@ class Tally {
     std::set<Waiting>& line_of(const NodeFacts& facts);
   };
   const std::set<Waiting>& line(const std::string& pool, std::set<Waiting> Pool::* which) const;
+  const std::set<Waiting>& line(const std::string& pool, bool retry,
+                                std::set<Waiting> Lines::* which) const;
   void count(const std::string& node, const NodeFacts& facts, int64_t sign);
 
   std::map<std::string, NodeFacts> nodes_;

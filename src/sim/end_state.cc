@@ -28,7 +28,7 @@ bool may_last(std::string_view reason) {
       "NoPolicy",        "AutoUpgradeOff",     "InvalidPolicy",    "Rival",         "Paused",
       "RolloutPaused",   "WaveNotOpen",        "OutsideWindow",    "Skipped",       "NoDriver",
       "NodeNotReady",    "CordonedIgnored",    "UnavailableLimit", "FailureBudget", "GroupTooLarge",
-      "GroupIncomplete", "UpgradedOutsideWave"};
+      "GroupIncomplete", "UpgradedOutsideWave", "RollingUpdateDriver"};
   return names.contains(reason);
 }
 
@@ -44,7 +44,8 @@ void add_memory(const Json& node, const fleet::Keys& keys,
                                              keys.validation_start,
                                              fleet::cordon_annotation,
                                              fleet::began_with_annotation,
-                                             fleet::unvalidated_annotation};
+                                             fleet::unvalidated_annotation,
+                                             fleet::waiting_since_annotation};
   for (std::string_view key : keys_of_memory) {
     if (has_annotation(node, key)) facts[std::string(key)] = "is there";
   }

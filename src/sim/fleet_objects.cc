@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "data/yaml.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -19,15 +21,44 @@ Json condition(std::string_view type, std::string_view status, std::string_view 
                     {"lastTransitionTime", format_rfc3339(now)}};
 }
 
+Json field(std::string_view type) { return JsonObject{{"type", type}}; }
+
+JsonObject object_of(JsonObject properties) {
+  return {{"type", "object"}, {"properties", std::move(properties)}};
+}
+
+// upgradePolicy as NVIDIA's own CRD has it: what is not here is pruned.
+Json upgrade_policy_schema() {
+  JsonObject eviction{{"force", field("boolean")},
+                      {"timeoutSeconds", field("integer")},
+                      {"deleteEmptyDir", field("boolean")}};
+  JsonObject drain = eviction;
+  drain["enable"] = field("boolean");
+  drain["podSelector"] = field("string");
+  JsonObject wait{{"podSelector", field("string")}, {"timeoutSeconds", field("integer")}};
+  return object_of({{"autoUpgrade", field("boolean")},
+                    {"maxParallelUpgrades", field("integer")},
+                    {"maxUnavailable", JsonObject{{"x-kubernetes-int-or-string", true}}},
+                    {"podDeletion", object_of(std::move(eviction))},
+                    {"waitForCompletion", object_of(std::move(wait))},
+                    {"drain", object_of(std::move(drain))}});
+}
+
 Json definition(const ResourceType& type, std::string_view singular,
-                std::vector<std::string> short_names) {
+                std::vector<std::string> short_names, bool prunes_policy = false) {
   JsonObject anything{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+  JsonObject spec = anything;
+  if (prunes_policy) {
+    JsonObject driver = anything;
+    driver["properties"] = JsonObject{{"upgradePolicy", upgrade_policy_schema()}};
+    spec["properties"] = JsonObject{{"driver", std::move(driver)}};
+  }
   JsonObject status{{"type", "object"},
                     {"properties", JsonObject{{"state", JsonObject{{"type", "string"}}},
                                               {"namespace", JsonObject{{"type", "string"}}}}},
                     {"x-kubernetes-preserve-unknown-fields", true}};
   JsonObject schema{{"type", "object"},
-                    {"properties", JsonObject{{"spec", anything}, {"status", status}}}};
+                    {"properties", JsonObject{{"spec", spec}, {"status", status}}}};
   JsonArray columns{
       JsonObject{{"name", "Status"}, {"type", "string"}, {"jsonPath", ".status.state"}},
       JsonObject{{"name", "Age"}, {"type", "date"}, {"jsonPath", ".metadata.creationTimestamp"}}};
@@ -154,7 +185,9 @@ Json node_object(int index, const FleetOptions& options, Time now) {
                                           {"nodeInfo", std::move(info)}}}};
 }
 
-Json cluster_policy_definition() { return definition(cluster_policies, "clusterpolicy", {}); }
+Json cluster_policy_definition(bool prunes_policy) {
+  return definition(cluster_policies, "clusterpolicy", {}, prunes_policy);
+}
 
 Json nvidia_driver_definition() {
   return definition(nvidia_drivers, "nvidiadriver", {"nvd", "nvdriver", "nvdrivers"});
@@ -172,13 +205,17 @@ Json cluster_policy(const FleetOptions& options) {
   if (options.driver_tolerations.is_array()) {
     spec["daemonsets"] = JsonObject{{"tolerations", options.driver_tolerations}};
   }
-  return JsonObject{
-      {"apiVersion", cluster_policies.api_version()},
-      {"kind", cluster_policies.kind},
-      {"metadata", JsonObject{{"name", "cluster-policy"},
-                              {"labels", JsonObject{{"helm.sh/chart",
-                                                     "gpu-operator-" + options.chart_version}}}}},
-      {"spec", std::move(spec)}};
+  JsonObject metadata{
+      {"name", "cluster-policy"},
+      {"labels", JsonObject{{"helm.sh/chart", "gpu-operator-" + options.chart_version}}}};
+  if (options.policy_annotation.is_object()) {
+    metadata["annotations"] =
+        JsonObject{{fleet::policy_annotation, print_yaml(options.policy_annotation)}};
+  }
+  return JsonObject{{"apiVersion", cluster_policies.api_version()},
+                    {"kind", cluster_policies.kind},
+                    {"metadata", std::move(metadata)},
+                    {"spec", std::move(spec)}};
 }
 
 Json dra_daemon_set(const FleetOptions& options) {
@@ -214,7 +251,8 @@ Json validator_daemon_set() {
 
 std::vector<kube::Request> fleet_requests(const FleetOptions& options) {
   std::vector<kube::Request> requests;
-  for (Json& crd : std::vector<Json>{cluster_policy_definition(), nvidia_driver_definition()}) {
+  for (Json& crd : std::vector<Json>{cluster_policy_definition(options.prunes_policy),
+                                          nvidia_driver_definition()}) {
     requests.push_back(kube::create(resource::custom_resource_definitions, "", std::move(crd)));
   }
   for (std::string_view name :
@@ -224,8 +262,10 @@ std::vector<kube::Request> fleet_requests(const FleetOptions& options) {
   }
   Json policy = cluster_policy(options);
   if (makes_driver(policy)) {
+    Json set = driver_daemon_set(config_of_cluster_policy(policy));
+    set.at("spec").as_object()["updateStrategy"] = JsonObject{{"type", options.driver_strategy}};
     requests.push_back(kube::create(resource::daemon_sets, std::string(operator_namespace),
-                                    driver_daemon_set(config_of_cluster_policy(policy))));
+                                    std::move(set)));
   }
   requests.push_back(kube::create(cluster_policies, "", std::move(policy)));
   for (const auto& [name, version] : options.nvidia_drivers) {

@@ -37,6 +37,12 @@ struct FleetOptions {
   ImageNaming image_naming = ImageNaming::version;
   std::string chart_version = "v25.10.1";
   Json upgrade_policy = JsonObject{{"autoUpgrade", true}};  // spec.driver.upgradePolicy
+  // The CRD keeps only those fields of upgradePolicy that NVIDIA's has.
+  bool prunes_policy = false;
+  // What stands in the annotation lockstep.dev/upgrade-policy; null: there is none.
+  Json policy_annotation;
+  // How Kubernetes updates the driver's DaemonSet.
+  std::string driver_strategy = "OnDelete";
   // ClusterPolicy's spec.daemonsets.tolerations; null: every taint is tolerated.
   Json driver_tolerations;
   bool dra = true;
@@ -61,7 +67,7 @@ Json node_object(int index, const FleetOptions& options, Time now);
 std::vector<kube::Request> fleet_requests(const FleetOptions& options);
 
 // Its parts.
-Json cluster_policy_definition();
+Json cluster_policy_definition(bool prunes_policy = false);
 Json nvidia_driver_definition();
 Json cluster_policy(const FleetOptions& options);
 Json dra_daemon_set(const FleetOptions& options);

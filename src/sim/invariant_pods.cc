@@ -55,6 +55,19 @@ void ProtectedPods::on_pod_end(const PodEnd& end) {
   check_work(end, *node);
 }
 
+void ProtectedPods::on_request(const kube::Request& request) {
+  if (request.verb != kube::Verb::remove || request.type != resource::pods) return;
+  const Json* grace = request.body ? find(*request.body, "gracePeriodSeconds") : nullptr;
+  if (grace == nullptr || as_integer(grace) != 0) return;
+  const auto pod =
+      truth().cluster().backend.store.shelf("pods").find({request.ns, request.name});
+  const std::string name(pod ? text_at(pod->json(), "spec", "nodeName") : std::string_view());
+  const NodeTruth* node = truth().node(name);
+  if (node == nullptr || node->ready || truth().may_be_unknown(node->ready_changed)) return;
+  accuse(fmt::format("{}/{} was deleted by force from {}, which is not Ready: it may still run",
+                     request.ns, request.name, name));
+}
+
 bool ProtectedPods::is_stale_client(const PodEnd& end) const {
   const Kubelets& kubelets = truth().cluster().kubelets();
   const PodRun* run = kubelets.find_run(end.node, end.key);

@@ -20,6 +20,8 @@ class ProtectedPods final : public Invariant {
  public:
   using Invariant::Invariant;
   void on_pod_end(const PodEnd& end) override;
+  // Nothing is deleted by force where nobody can say whether it still runs.
+  void on_request(const kube::Request& request) override;
 
  private:
   void check_daemon_pod(const PodEnd& end, const NodeTruth& node) const;

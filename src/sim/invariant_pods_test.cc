@@ -266,6 +266,26 @@ TEST_F(PodsTest, WhatWasAskedForIsNotCosmetic) {
   expect_innocent();
 }
 
+TEST_F(PodsTest, SeesAPodThatIsDeletedByForceFromANodeThatIsNotReady) {
+  start_with_work();
+  ObjectKey pod = work_on("gpu-1");
+  invariants = {"ProtectedPods"};
+  go_to_eviction("gpu-1");
+  cluster->kubelets().set_ready("gpu-1", false);
+  cluster->loop.run_for(seconds(10));
+  EXPECT_EQ(evict(pod), 201);
+  expect_innocent();
+  kube::Request force = kube::remove(
+      resource::pods, pod,
+      JsonObject{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"gracePeriodSeconds", 0}});
+  witness->see_request(force);
+  expect_violation("was deleted by force from gpu-1, which is not Ready");
+  cluster->kubelets().set_ready("gpu-1", true);
+  cluster->loop.run_for(seconds(10));
+  witness->see_request(force);
+  EXPECT_EQ(violations().size(), 1U);
+}
+
 TEST_F(PodsTest, WhatOthersDeleteIsNotHeldAgainstUs) {
   start_with_work();
   EXPECT_TRUE(cluster->call(kube::remove(resource::pods, work_on("gpu-3"))));

@@ -16,8 +16,8 @@ using fleet::State;
 // walk over all.
 bool is_of_pool(std::string_view reason) {
   static const std::set<std::string_view> names = {
-      "AutoUpgradeOff", "FailureBudget", "InvalidPolicy", "NoPolicy",
-      "ParallelLimit",  "Paused",        "Rival",         "UnavailableLimit"};
+      "AutoUpgradeOff", "InvalidPolicy", "NoPolicy",        "ParallelLimit",
+      "Paused",         "Rival",         "UnavailableLimit"};
   return names.contains(reason);
 }
 

@@ -18,13 +18,17 @@ bool is_plugin_pod(const ObjectKey& key, const Json& pod) {
 
 void AdminCordon::on_node(const NodeStep& step) {
   if (!step.ours || step.before == nullptr || step.after == nullptr) return;
-  if (step.before->cordon != Cordon::others || step.before->cordoned_in_flight) return;
+  bool is_theirs = step.before->cordon == Cordon::others && !step.before->cordoned_in_flight;
+  // Others uncordoned it in the middle: that does not change whose cordon it was.
+  bool ends = step.changes_state() && step.to() == State::done;
+  if (!is_theirs && !(ends && step.before->cordoned_before)) return;
   if (step.after->unschedulable) return;
   accuse(fmt::format("{} was uncordoned in {}, and somebody else had cordoned it", step.name,
                      fleet::display_name(step.to())));
 }
 
 void FitForService::on_node(const NodeStep& step) {
+  note_beginning(step);
   if (!step.ours || !step.changes_state()) return;
   if (step.to() == State::validation) {
     generations_[step.name] = truth().cluster().kubelets().machine(step.name).generation();
@@ -33,13 +37,38 @@ void FitForService::on_node(const NodeStep& step) {
   // Who is in uncordon-required was judged when it left the state before.
   if (!leaves || step.from() == State::uncordon) return;
   if (step.from() != State::validation) {
+    check_same_pod(step.name);
     if (clients_) check_renewal(step.name);
     return;
   }
+  began_with_.erase(step.name);
   check_driver(step.name);
   // The slices of a client that is not as it should be are not either.
   if (clients_ && has_fit_clients(step.name)) check_slices(step.name);
   check_validators(step.name);
+}
+
+// With which driver pod its upgrade begins: until it is done.
+void FitForService::note_beginning(const NodeStep& step) {
+  // A node that is registered anew knows of none.
+  if (step.after == nullptr) began_with_.erase(step.name);
+  if (step.to() != State::required) return;
+  const PodTruth* pod = truth().driver_pod(step.name);
+  if (pod == nullptr || truth().may_be_unknown(pod->bound)) return;
+  began_with_.try_emplace(step.name, text_at(*pod->object, "metadata", "uid"));
+}
+
+// Whoever replaced it, the driver was reloaded.
+void FitForService::check_same_pod(const std::string& node) {
+  auto began = began_with_.extract(node);
+  const PodTruth* pod = truth().driver_pod(node);
+  if (began.empty() || pod == nullptr || truth().coordinates) return;
+  if (truth().may_be_unknown(pod->bound)) return;
+  if (text_at(*pod->object, "metadata", "uid") == began.mapped()) return;
+  accuse(
+      fmt::format("{} is to return to service without a validation, and its driver pod is another "
+                  "than the one with which its upgrade began",
+                  node));
 }
 
 void FitForService::on_pod_end(const PodEnd& end) {

@@ -28,6 +28,8 @@ class FitForService final : public Invariant {
   void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
 
  private:
+  void note_beginning(const NodeStep& step);
+  void check_same_pod(const std::string& node);
   void check_renewal(const std::string& node) const;
   void check_driver(const std::string& node) const;
   // Where they are not, it has said so.
@@ -39,6 +41,7 @@ class FitForService final : public Invariant {
   bool never_ready(const std::string& node, const ObjectKey& key, const PodTruth& pod) const;
 
   bool clients_;
+  std::map<std::string, std::string> began_with_;  // by node, the uid of its driver pod
   std::map<std::string, uint64_t> generations_;  // of the module, when its validation began
   struct Restart {
     bool ours = false;

@@ -37,6 +37,30 @@ TEST_F(ServiceTest, SeesTheUncordonOfANodeThatSomebodyElseHadCordoned) {
   expect_violation("gpu-1 was uncordoned in upgrade-done, and somebody else had cordoned it");
 }
 
+TEST_F(ServiceTest, SeesTheCordonOfAnAdministratorThatIsLostBecauseOthersUncordoned) {
+  start();
+  change_driver();
+  cordon(*cluster, "gpu-1");
+  go("gpu-1", {State::required, State::cordon, State::wait_for_jobs});
+  cordon(*cluster, "gpu-1", false);
+  invariants = {"AdminCordon"};
+  go("gpu-1", {State::uncordon, State::done});
+  expect_violation("gpu-1 was uncordoned in upgrade-done, and somebody else had cordoned it");
+}
+
+TEST_F(ServiceTest, SeesANodeThatReturnsWithADriverPodThatOthersHaveReplaced) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required});
+  EXPECT_TRUE(cluster->call(
+      kube::remove(resource::pods, pod_on(driver_daemon_set_name, "gpu-1"))));
+  EXPECT_TRUE(run_until(
+      *cluster, [&] { return has_driver(*cluster, "gpu-1", new_version); }, minutes(10)));
+  cluster->loop.run_for(seconds(10));
+  go("gpu-1", {State::done});
+  expect_violation("its driver pod is another than the one with which its upgrade began");
+}
+
 TEST_F(ServiceTest, OurOwnCordonIsTakenBack) {
   start();
   change_driver();

@@ -23,6 +23,8 @@ constexpr std::array<std::string_view, 4> passing_failures = {
 bool is_allowed_transition(State from, State to) {
   // Before the driver is restarted a change that was taken back ends the upgrade.
   bool ends = to == State::uncordon || to == State::done;
+  // Others replaced the driver pod: nothing more is moved, and the node is validated.
+  if (fleet::is_before_restart(from) && to == State::validation) return true;
   switch (from) {
     case State::unknown:
       return to == State::required || to == State::done;
@@ -124,6 +126,11 @@ bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
   if (annotation_of(node, keys().requested) == "true") return true;
   if (!annotation_of(node, keys().safe_load).empty()) return true;
   if (broken_off_.contains(step.name)) return true;
+  // Its upgrade has not ended, and its driver pod is another since.
+  std::string_view began_with = annotation_of(*step.before->object, fleet::began_with_annotation);
+  if (const PodTruth* pod = truth().driver_pod(step.name); pod != nullptr && !began_with.empty()) {
+    if (text_at(*pod->object, "metadata", "uid") != began_with) return true;
+  }
   // It is taken out of service for its driver (NoUnapprovedDriver says whether rightly).
   if (step.after->contained && !step.before->contained) return true;
   // Its driver was restarted and has not been validated since.
@@ -212,6 +219,38 @@ void NoRepeatedState::on_node(const NodeStep& step) {
                      step.name, fleet::display_name(step.to()), format_duration(now - before)));
 }
 
+void OnDeleteOnly::on_node(const NodeStep& step) {
+  if (!step.ours || !step.changes_state() || step.from() != State::required) return;
+  if (!fleet::is_active(step.to()) || step.to() == State::uncordon) return;
+  const PodTruth* pod = truth().driver_pod(step.name);
+  const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
+  if (driver == nullptr || !driver->is_rolled) return;
+  if (truth().may_be_unknown(driver->rolled_changed)) return;
+  accuse(fmt::format("{} was begun, and Kubernetes restarts its driver pod by itself", step.name));
+}
+
+void OneRestartPerCause::on_node(const NodeStep& step) {
+  auto asks = [&](const NodeTruth* node) {
+    return node != nullptr && annotation_of(*node->object, keys().requested) == "true";
+  };
+  if (!asks(step.after)) {
+    auto asked = asked_.find(step.name);
+    if (asked == asked_.end()) return;
+    const PodTruth* pod = truth().driver_pod(step.name);
+    bool is_same = pod != nullptr && text_at(*pod->object, "metadata", "uid") == asked->second.pod;
+    asked_.erase(asked);
+    if (step.after == nullptr || !step.ours || !is_same || step.to() != State::done) return;
+    return accuse(fmt::format("the driver of {} was to be restarted on request, and was not",
+                              step.name));
+  }
+  // Later it has been restarted already, or is about to be.
+  bool is_early = !fleet::is_active(step.to()) && step.to() != State::failed;
+  if (step.ours || asks(step.before) || !is_early) return;
+  const PodTruth* pod = truth().driver_pod(step.name);
+  if (pod == nullptr || is_terminating(*pod->object)) return;
+  asked_[step.name] = {std::string(text_at(*pod->object, "metadata", "uid"))};
+}
+
 void OneRestartPerCause::on_pod_end(const PodEnd& end) {
   if (!end.ours || !is_driver_pod(end.pod)) return;
   const DriverTruth* driver = truth().driver_of(end.pod);
@@ -224,6 +263,11 @@ void OneRestartPerCause::on_pod_end(const PodEnd& end) {
                annotation_of(object, keys().requested) == "true" ||
                truth().may_be_unknown(node->meddled);
   if (again && !is_ready_pod(end.pod)) return;
+  // On request one is restarted that was there when its upgrade began, however healthy it is.
+  bool is_asked = annotation_of(object, keys().requested) == "true" &&
+                  annotation_of(object, fleet::began_with_annotation) ==
+                      text_at(end.pod, "metadata", "uid");
+  if (is_asked) return;
   accuse(fmt::format(
       "the driver pod {} of {} was restarted although it is of the newest revision "
       "({}) and {}",

@@ -64,12 +64,27 @@ class NoRepeatedState final : public Invariant {
   Duration news_of_all_ = Duration::min();
 };
 
-// A driver pod is deleted because it is of an old revision, or because what failed is tried again:
-// one of the newest revision that is ready is left alone.
+// No upgrade begins on a node whose driver pod Kubernetes itself replaces.
+class OnDeleteOnly final : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
+};
+
+// A driver pod is deleted because it is of an old revision, because what failed is tried again, or
+// on request: one of the newest revision that is ready is else left alone. And a request is not
+// over before the driver pod has been replaced.
 class OneRestartPerCause final : public Invariant {
  public:
   using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
   void on_pod_end(const PodEnd& end) override;
+
+ private:
+  struct Asked {
+    std::string pod;  // its uid when the request came
+  };
+  std::map<std::string, Asked> asked_;  // by node
 };
 
 }  // namespace lockstep::sim

@@ -257,17 +257,57 @@ TEST_F(StepsTest, ADriverThatIsBrokenMayBeRestartedByARetry) {
   expect_innocent();
 }
 
+TEST_F(StepsTest, SeesANodeThatBeginsWhileKubernetesRestartsItsDriver) {
+  start();
+  set_driver_strategy("RollingUpdate");
+  invariants = {"OnDeleteOnly"};
+  meddle("gpu-1", label(State::required));
+  cluster->loop.run_for(seconds(10));
+  go("gpu-1", {State::cordon});
+  expect_violation("gpu-1 was begun, and Kubernetes restarts its driver pod by itself");
+}
+
+TEST_F(StepsTest, SeesARequestThatRestartedNothing) {
+  start();
+  meddle("gpu-1", annotations({{keys.requested, "true"}}));
+  cluster->loop.run_for(seconds(10));
+  invariants = {"OneRestartPerCause"};
+  go_to_restart("gpu-1");
+  go("gpu-1", {State::validation, State::uncordon});
+  patch("gpu-1", step(State::done, {{keys.requested, nullptr}}));
+  expect_violation("the driver of gpu-1 was to be restarted on request, and was not");
+}
+
+TEST_F(StepsTest, OnRequestAHealthyDriverIsRestartedOnce) {
+  start();
+  meddle("gpu-1", annotations({{keys.requested, "true"}}));
+  cluster->loop.run_for(seconds(10));
+  invariants = {"OneRestartPerCause"};
+  const std::string uid = pod_of(*cluster, driver_daemon_set_name, "gpu-1").meta.uid.str();
+  patch("gpu-1", step(State::required, {{fleet::began_with_annotation, uid}}));
+  go("gpu-1", {State::cordon, State::wait_for_jobs, State::pod_deletion, State::pod_restart});
+  restart_driver("gpu-1");
+  cluster->loop.run_for(minutes(10));
+  expect_innocent();
+  restart_driver("gpu-1");
+  expect_violation("was restarted although it is of the newest revision");
+}
+
 TEST(Transitions, EveryStateHasAWayForwardAndNoneJumps) {
   // Rows of section 2, and the ways back.
   const std::map<State, std::set<State>> allowed = {
       {State::unknown, {State::done, State::required}},
       {State::done, {State::required}},
-      {State::required, {State::cordon, State::pod_restart, State::uncordon, State::done}},
-      {State::cordon, {State::wait_for_jobs, State::uncordon, State::done}},
-      {State::wait_for_jobs, {State::pod_deletion, State::uncordon, State::done}},
+      {State::required,
+       {State::cordon, State::pod_restart, State::validation, State::uncordon, State::done}},
+      {State::cordon, {State::wait_for_jobs, State::validation, State::uncordon, State::done}},
+      {State::wait_for_jobs,
+       {State::pod_deletion, State::validation, State::uncordon, State::done}},
       {State::pod_deletion,
-       {State::pod_restart, State::drain, State::failed, State::uncordon, State::done}},
-      {State::drain, {State::pod_restart, State::failed, State::uncordon, State::done}},
+       {State::pod_restart, State::drain, State::validation, State::failed, State::uncordon,
+        State::done}},
+      {State::drain,
+       {State::pod_restart, State::validation, State::failed, State::uncordon, State::done}},
       {State::pod_restart, {State::validation, State::failed, State::wait_for_jobs}},
       {State::validation, {State::pod_restart, State::failed, State::uncordon, State::done}},
       {State::uncordon, {State::done}},

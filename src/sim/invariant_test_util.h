@@ -77,6 +77,13 @@ class InvariantTest : public ::testing::Test {
     go(node, {State::required, State::cordon, State::wait_for_jobs, State::pod_deletion,
               State::pod_restart});
   }
+  void set_driver_strategy(std::string_view type) {
+    JsonObject strategy{{"type", type}};
+    EXPECT_TRUE(cluster->call(
+        merge_patch(resource::daemon_sets,
+                    {std::string(operator_namespace), std::string(driver_daemon_set_name)},
+                    JsonObject{{"spec", JsonObject{{"updateStrategy", std::move(strategy)}}}})));
+  }
   ObjectKey pod_on(std::string_view daemon_set, const std::string& node) {
     return pod_of(*cluster, daemon_set, node).meta.key();
   }

@@ -86,6 +86,38 @@ bool has_ended(const Json& pod) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
+bool any_container_status(const Json& pod, const std::function<bool(const Json&)>& visit) {
+  for (const char* part : {"initContainerStatuses", "containerStatuses"}) {
+    const Json* statuses = find(pod, "status", part);
+    if (statuses == nullptr || !statuses->is_array()) continue;
+    for (const Json& status : statuses->get_array()) {
+      if (visit(status)) return true;
+    }
+  }
+  return false;
+}
+
+namespace {
+
+bool waits_in(const Json& pod, const std::initializer_list<std::string_view>& reasons) {
+  return any_container_status(pod, [&](const Json& status) {
+    std::string_view reason = text_at(status, "state", "waiting", "reason");
+    return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+  });
+}
+
+}  // namespace
+
+bool waits_for_image(const Json& pod) {
+  return waits_in(pod, {"ImagePullBackOff", "ErrImagePull", "InvalidImageName"});
+}
+
+bool waits_for_container(const Json& pod) {
+  return waits_in(pod, {"CreateContainerConfigError", "CreateContainerError"});
+}
+
+bool waits_in_vain(const Json& pod) { return waits_for_image(pod) || waits_for_container(pod); }
+
 bool is_ready_pod(const Json& pod) { return is_true_condition(pod, "Ready"); }
 
 bool asks_for_gpu(const Json& pod) {

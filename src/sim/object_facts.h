@@ -2,6 +2,7 @@
 // the types that the controller uses.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "data/json.h"
@@ -22,6 +23,12 @@ bool is_mirror_pod(const Json& pod);
 bool is_terminating(const Json& object);
 bool has_ended(const Json& pod);
 bool is_ready_pod(const Json& pod);
+// Shows each of its containers' and init containers' statuses, until `visit` says true.
+bool any_container_status(const Json& pod, const std::function<bool(const Json&)>& visit);
+// One of its containers waits for an image, or for what it needs to be made.
+bool waits_for_image(const Json& pod);
+bool waits_for_container(const Json& pod);
+bool waits_in_vain(const Json& pod);
 // A container or init container asks for one, or it has a claim.
 bool asks_for_gpu(const Json& pod);
 bool has_empty_dir(const Json& pod);

@@ -134,6 +134,11 @@ Result<void> People::steer(const std::string& action, const std::string& node) {
         JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{key, std::move(value)}}}}}});
   };
   if (action == "retry") return label(keys_.state, Json(to_string(State::required)));
+  if (action == "request") {
+    JsonObject asks{{keys_.requested, "true"}};
+    return patch_node(node,
+                      JsonObject{{"metadata", JsonObject{{"annotations", std::move(asks)}}}});
+  }
   if (action == "skip") return label(keys_.skip, "true");
   if (action == "unskip") return label(keys_.skip, nullptr);
   return {};

@@ -22,6 +22,10 @@ class RolloutDrawer {
 
   Scenario draw() {
     scenario_.name += "-rollout";
+    // Kubernetes would take the whole fleet past all waves.
+    scenario_.fleet.driver_strategy = "OnDelete";
+    std::erase_if(scenario_.steps,
+                  [](const Interference& step) { return step.action == "setDriverStrategy"; });
     draw_rollout();
     draw_images();
     draw_people();

@@ -32,6 +32,7 @@ class Drawer {
     draw_steps();
     draw_faults();
     draw_late_slices(seed);
+    draw_driver_pods(seed);
     std::stable_sort(scenario_.steps.begin(), scenario_.steps.end(),
                      [](const auto& left, const auto& right) { return left.at < right.at; });
     add_the_end();
@@ -135,6 +136,48 @@ class Drawer {
         std::any_of(scenario_.machines.begin(), scenario_.machines.end(),
                     [&](const auto& machine) { return machine.first.numbers == choice.numbers; });
     if (!is_taken) scenario_.machines.emplace_back(std::move(choice), std::move(behaviour));
+  }
+
+  // By lots of its own, too: drivers that others restart, a driver-manager that uncordons, requests
+  // for a restart, and a policy of which the CRD keeps only what it knows.
+  void draw_driver_pods(uint64_t seed) {
+    SeededRandom random(seed * 13 + 13);
+    auto node = [&] { return 1 + static_cast<int>(random.below(static_cast<uint64_t>(nodes()))); };
+    auto add = [&](std::string action, Json value, std::vector<int> on) {
+      Interference step;
+      step.at = seconds(static_cast<int64_t>(random.below(5000)));
+      step.action = std::move(action);
+      step.value = std::move(value);
+      step.nodes.numbers = std::move(on);
+      scenario_.steps.push_back(std::move(step));
+    };
+    if (random.below(4) == 0) add("deleteDriverPods", true, {node()});
+    if (random.below(6) == 0) add("request", true, {node()});
+    if (random.below(4) == 0) {
+      const int whose = node();
+      add("cordon", true, {whose});
+      NodeChoice choice;
+      choice.first = nodes();
+      NodeBehaviour behaviour;
+      behaviour.manager_uncordons = true;
+      // One machine has one fault.
+      if (scenario_.machines.empty()) scenario_.machines.emplace_back(choice, behaviour);
+    }
+    if (random.below(15) == 0) {
+      scenario_.fleet.driver_strategy = "RollingUpdate";
+      add("setDriverStrategy", "OnDelete", {});
+    }
+    if (random.below(6) == 0) prune_policy();
+  }
+
+  void prune_policy() {
+    scenario_.fleet.prunes_policy = true;
+    JsonObject kept;
+    for (std::string_view key : {"maxFailures", "cordonedNodes", "deadlines"}) {
+      const Json* value = find(scenario_.fleet.upgrade_policy, key);
+      if (value != nullptr) kept[key] = *value;
+    }
+    if (!kept.empty()) scenario_.fleet.policy_annotation = std::move(kept);
   }
 
   NodeChoice some_nodes() {

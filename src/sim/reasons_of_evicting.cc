@@ -69,6 +69,14 @@ std::string has_ending_pods(const Said& said) {
   return found ? "" : "none of its pods is ending";
 }
 
+std::string is_on_lost_node(const Said& said) {
+  if (said.node.ready && !said.truth.may_be_unknown(said.node.ready_changed)) {
+    return "the node is Ready";
+  }
+  std::string objection = has_ending_pods(said);
+  return objection.empty() ? objection_to_timeout(said) : objection;
+}
+
 std::string has_stuck_pods(const Said& said) {
   bool found = may_have_pod(said, [](const ObjectKey&, const Json& pod) {
     const Json* grace = find(pod, "metadata", "deletionGracePeriodSeconds");
@@ -138,6 +146,7 @@ const Objections& objections_to_evicting() {
       {"EvictionRefused", has_refused_evictions},
       {"EvictsPods", has_pods_to_evict},
       {"ForceDeletes", has_ending_pods},
+      {"NodeLost", is_on_lost_node},
       {"GpuPodsCameBack", has_gpu_pods},
       {"GpuPodsRemain", has_gpu_pods},
       {"NoGpuPodsLeft", has_no_gpu_pods},

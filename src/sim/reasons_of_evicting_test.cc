@@ -53,6 +53,18 @@ class EvictingReasonsTest : public ReasonsTest {
   }
 };
 
+TEST_F(EvictingReasonsTest, OfANodeThatIsLost) {
+  start_with_hung_kubelet();
+  add_work("train", "gpu-1");
+  go_to_eviction("gpu-1");
+  EXPECT_EQ(evict({"ml-training", "train"}), 201);
+  everybody_knows();
+  expect_false("gpu-1", {"NodeLost"});
+  cluster->kubelets().set_ready("gpu-1", false);
+  everybody_knows();
+  expect_true("gpu-1", {"NodeLost"});
+}
+
 TEST_F(EvictingReasonsTest, OfANodeWithoutWorkNothingIsToBeMoved) {
   start();
   go_to_eviction("gpu-1");

@@ -11,36 +11,9 @@ namespace {
 
 using fleet::State;
 
-template <typename Visit>
-bool any_status(const Json& pod, const Visit& visit) {
-  for (const char* part : {"initContainerStatuses", "containerStatuses"}) {
-    const Json* statuses = find(pod, "status", part);
-    if (statuses == nullptr || !statuses->is_array()) continue;
-    for (const Json& status : statuses->get_array()) {
-      if (visit(status)) return true;
-    }
-  }
-  return false;
-}
-
-bool waits_in(const Json& pod, const std::initializer_list<std::string_view>& reasons) {
-  return any_status(pod, [&](const Json& status) {
-    std::string_view reason = text_at(status, "state", "waiting", "reason");
-    return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
-  });
-}
-
-bool waits_for_image(const Json& pod) {
-  return waits_in(pod, {"ImagePullBackOff", "ErrImagePull", "InvalidImageName"});
-}
-
-bool waits_for_container(const Json& pod) {
-  return waits_in(pod, {"CreateContainerConfigError", "CreateContainerError"});
-}
-
 int64_t most_restarts(const Json& pod) {
   int64_t most = 0;
-  any_status(pod, [&](const Json& status) {
+  any_container_status(pod, [&](const Json& status) {
     most = std::max(most, as_integer(find(status, "restartCount")));
     return false;
   });
@@ -148,26 +121,50 @@ std::string is_in_crash_loop(const Said& said) {
   return is_so ? "" : fmt::format("its driver pod restarted {} times", restarts);
 }
 
+// The wait itself has lasted, not only its pod.
+std::string objection_to_short_wait(const Said& said) {
+  const PodTruth* pod = said.truth.driver_pod(said.name);
+  // By the controller's clock, which may have been set.
+  if (!said.fails || pod == nullptr || said.truth.clock_set.is_set()) return {};
+  Duration waited = said.truth.uptime() - pod->waited_first + seconds(1);
+  bool is_over = by_some_policy(said, [&](const upgrade::Policy& policy) {
+    return waited >= policy.deadlines.image_pull;
+  });
+  return is_over ? "" : "its time was not up";
+}
+
 std::string has_no_image(const Said& said) {
   const KnownPod known(said);
   if (!known.is_known) return {};
   if (known.pod == nullptr) return "it has no driver pod";
-  return waits_for_image(*known.pod) ? "" : "its driver pod waits for no image";
+  return waits_for_image(*known.pod) ? objection_to_short_wait(said)
+                                     : "its driver pod waits for no image";
 }
 
 std::string has_broken_container(const Said& said) {
   const KnownPod known(said);
   if (!known.is_known) return {};
   if (known.pod == nullptr) return "it has no driver pod";
-  return waits_for_container(*known.pod) ? "" : "its driver pod has no broken container";
+  return waits_for_container(*known.pod) ? objection_to_short_wait(said)
+                                         : "its driver pod has no broken container";
 }
 
-std::string waits_in_vain(const Said& said) {
+std::string waits_for_nothing(const Said& said) {
   const KnownPod known(said);
   if (!known.is_known) return {};
   if (known.pod == nullptr) return "it has no driver pod";
-  bool is_so = waits_for_image(*known.pod) || waits_for_container(*known.pod);
-  return is_so ? "" : "its driver pod waits for nothing";
+  return waits_in_vain(*known.pod) ? "" : "its driver pod waits for nothing";
+}
+
+// Ready, of the newest revision, and nobody has deleted the one before on our behalf.
+std::string is_replaced(const Said& said) {
+  std::string objection = is_settled(said);
+  if (!objection.empty()) return objection;
+  std::string_view began_with =
+      annotation_of(*said.node.object, fleet::began_with_annotation);
+  const PodTruth* pod = said.truth.driver_pod(said.name);
+  bool is_same = pod != nullptr && text_at(*pod->object, "metadata", "uid") == began_with;
+  return is_same ? "it has the driver pod with which its upgrade began" : "";
 }
 
 // To whom nothing was ever hidden, the API has never been away.
@@ -197,7 +194,8 @@ const Objections& objections_to_restarting() {
       {"DriverRecovered", is_settled},
       {"DriverStartTimeout", is_late},
       {"DriverStarting", is_not_ready},
-      {"DriverWaiting", waits_in_vain},
+      {"DriverReplaced", is_replaced},
+      {"DriverWaiting", waits_for_nothing},
       {"InSync", is_in_sync},
       {"NewerRevision", has_newer_revision},
       {"NoLongerNeeded", is_settled},

@@ -15,6 +15,32 @@ TEST_F(RestartingReasonsTest, OfADriverThatIsAsItShouldBe) {
                          "SchedulerCatchesUp", "WatchesBehind", "YoungOrphan"});
 }
 
+TEST_F(RestartingReasonsTest, OfADriverPodThatOthersHaveReplaced) {
+  start();
+  const std::string uid = pod_of(*cluster, driver_daemon_set_name, "gpu-1").meta.uid.str();
+  patch("gpu-1", step(State::required, {{fleet::began_with_annotation, uid}}));
+  everybody_knows();
+  expect_false("gpu-1", {"DriverReplaced"});
+  EXPECT_TRUE(cluster->call(
+      kube::remove(resource::pods, pod_on(driver_daemon_set_name, "gpu-1"))));
+  cluster->loop.run_for(minutes(5));
+  expect_true("gpu-1", {"DriverReplaced"});
+}
+
+TEST_F(RestartingReasonsTest, AnImageThatIsWaitedForOnlyJustIsNoReasonToFail) {
+  start();
+  NodeBehaviour bad;
+  bad.image_pull_fails = new_version;
+  behave("gpu-1", bad);
+  change_driver();
+  go_to_restart("gpu-1");
+  restart_driver("gpu-1");
+  cluster->loop.run_for(minutes(2));
+  invariants = {"TrueReasons"};
+  fail("gpu-1", "DriverImageUnavailable");
+  expect_violation("its time was not up");
+}
+
 TEST_F(RestartingReasonsTest, OfADriverThatIsToBeReplaced) {
   start();
   change_driver();

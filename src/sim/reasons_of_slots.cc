@@ -54,6 +54,22 @@ std::string is_paused(const Said& said) {
   return is_so ? "" : "nobody has paused the policy";
 }
 
+// A user repaired it and has it tried again.
+bool is_retried(const Said& said, const std::string& name, const NodeTruth& node) {
+  if (node.state != State::required) return false;
+  if (!has_annotation(*node.object, fleet::failure_annotation)) return false;
+  const PodTruth* pod = said.truth.driver_pod(name);
+  const DriverTruth* driver = pod == nullptr ? nullptr : said.truth.driver_of(*pod->object);
+  std::string_view failed = annotation_of(*node.object, fleet::failed_revision_annotation);
+  return failed.empty() || (driver != nullptr && driver->newest == failed);
+}
+
+std::string is_rolled_by_kubernetes(const Said& said) {
+  const DriverTruth* driver = driver_for(said);
+  if (driver == nullptr || said.truth.may_be_unknown(driver->rolled_changed)) return {};
+  return driver->is_rolled ? "" : "its driver pods are replaced when they are deleted, not before";
+}
+
 std::string is_at_parallel_limit(const Said& said) {
   int64_t limit = said.truth.limits(said.node.pool).parallel;
   if (limit > 0 && said.pool.active >= limit) return {};
@@ -68,6 +84,7 @@ std::string is_at_unavailable_limit(const Said& said) {
 
 std::string is_at_failure_budget(const Said& said) {
   int64_t limit = said.truth.limits(said.node.pool).failures;
+  if (is_retried(said, said.name, said.node)) return "it failed, and is tried again";
   if (said.pool.failed >= limit) return {};
   return fmt::format("{} failed and maxFailures is {}", said.pool.failed, limit);
 }
@@ -87,17 +104,19 @@ bool asks_for_place(const Said& said, const NodeTruth& node) {
   return node.cordon == Cordon::others && !may_be_upgraded;
 }
 
-bool fits(const Said& said, const NodeTruth& node, const Start& beside) {
+bool fits(const Said& said, const std::string& name, const NodeTruth& node, const Start& beside) {
   const Truth::Limits limits = said.truth.limits(said.node.pool);
   // Each that recovers is a failure less.
-  if (node.state != State::failed && beside.failed >= limits.failures) return false;
+  bool may_fail = node.state == State::failed || is_retried(said, name, node);
+  if (!may_fail && beside.failed >= limits.failures) return false;
   if (limits.parallel > 0 && beside.active >= limits.parallel) return false;
   return !asks_for_place(said, node) || beside.unavailable < limits.unavailable;
 }
 
-bool fit_together(const Said& said, const std::vector<const NodeTruth*>& nodes, Start beside) {
-  for (const NodeTruth* node : nodes) {
-    if (!fits(said, *node, beside)) return false;
+bool fit_together(const Said& said, const std::map<std::string, const NodeTruth*>& nodes,
+                  Start beside) {
+  for (const auto& [name, node] : nodes) {
+    if (!fits(said, name, *node, beside)) return false;
     ++beside.active;
     if (!node->unschedulable) ++beside.unavailable;
   }
@@ -107,7 +126,8 @@ bool fit_together(const Said& said, const std::vector<const NodeTruth*>& nodes, 
 Start now(const Said& said) { return {said.pool.active, said.pool.unavailable, said.pool.failed}; }
 
 std::string is_next(const Said& said) {
-  bool is_free = said.pool.reserved.contains(said.name) || fits(said, said.node, now(said));
+  bool is_free =
+      said.pool.reserved.contains(said.name) || fits(said, said.name, said.node, now(said));
   return is_free ? "" : "no slot is free";
 }
 
@@ -196,8 +216,7 @@ std::string is_in_incomplete_group(const Said& said) {
 }
 
 std::string objection_to_group(const Said& said, bool fits_ever) {
-  std::vector<const NodeTruth*> nodes;
-  for (const auto& [name, node] : group_that_waits(said)) nodes.push_back(node);
+  const auto nodes = group_that_waits(said);
   if (nodes.empty()) return "it is in no group";
   if (fit_together(said, nodes, now(said))) return "there is room for its whole group";
   if (fit_together(said, nodes, Start()) == fits_ever) return {};
@@ -223,6 +242,7 @@ const Objections& objections_to_slots() {
       {"ParallelLimit", is_at_parallel_limit},
       {"Paused", is_paused},
       {"Rival", has_rival},
+      {"RollingUpdateDriver", is_rolled_by_kubernetes},
       {"RolloutPaused", is_in_paused_rollout},
       {"UnavailableLimit", is_at_unavailable_limit},
       {"UpgradedOutsideWave", is_upgraded_outside_wave},

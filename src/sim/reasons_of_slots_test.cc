@@ -75,6 +75,25 @@ TEST_F(SlotReasonsTest, ALimitThatIsReached) {
   expect_true("gpu-2", {"FailureBudget"});
 }
 
+TEST_F(SlotReasonsTest, ADriverThatKubernetesRestartsByItself) {
+  wait_for_slot();
+  expect_false("gpu-2", {"RollingUpdateDriver"});
+  set_driver_strategy("RollingUpdate");
+  everybody_knows();
+  expect_true("gpu-2", {"RollingUpdateDriver"});
+}
+
+TEST_F(SlotReasonsTest, WhoRetriesANodeDoesNotWaitForOthersThatFailed) {
+  wait_for_slot();
+  go("gpu-1", {State::required, State::cordon});
+  fail("gpu-1", "NodeNotReady");
+  expect_true("gpu-2", {"FailureBudget"});
+  meddle("gpu-2", annotations({{fleet::failure_annotation, "NodeNotReady: so"}}));
+  everybody_knows();
+  expect_false("gpu-2", {"FailureBudget"});
+  expect_true("gpu-2", {"NextInLine"});
+}
+
 TEST_F(SlotReasonsTest, ASwitch) {
   wait_for_slot();
   EXPECT_TRUE(cluster->call(merge_patch(cluster_policies, {"", "cluster-policy"},

@@ -162,6 +162,13 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
     check_policy(*policy, "policy", false, error);
     scenario.fleet.upgrade_policy = *policy;
   }
+  reader.flag("prunesPolicy", scenario.fleet.prunes_policy);
+  if (const Json* policy = reader.get("policyAnnotation")) {
+    check_policy(*policy, "policyAnnotation", true, error);
+    scenario.fleet.policy_annotation = *policy;
+  }
+  reader.word("driverStrategy", scenario.fleet.driver_strategy, {"OnDelete", "RollingUpdate"},
+              "update strategy");
   if (const Json* workloads = reader.get("workloads")) read_workloads(*workloads, scenario, error);
   if (const Json* latencies = reader.get("latencies")) {
     read_latencies(*latencies, scenario.latencies, error);

@@ -34,6 +34,7 @@ Json json_of(const NodeChoice& choice, const NodeBehaviour& behaviour) {
   for (const auto& [version, speed] : behaviour.gate_speeds) speeds[version] = speed;
   if (!speeds.empty()) machine["gateSpeeds"] = std::move(speeds);
   if (behaviour.keeps_operands) machine["keepsOperands"] = true;
+  if (behaviour.manager_uncordons) machine["managerUncordons"] = true;
   if (behaviour.driver_load > Duration(0)) machine["driverLoad"] = json_of(behaviour.driver_load);
   if (behaviour.slices_late > Duration(0)) machine["slicesLate"] = json_of(behaviour.slices_late);
   if (behaviour.slowness != 1.0) machine["slowness"] = behaviour.slowness;
@@ -100,6 +101,13 @@ std::string print_scenario(const Scenario& scenario) {
     json["images"] = to_string(scenario.fleet.image_naming);
   }
   json["policy"] = scenario.fleet.upgrade_policy;
+  if (scenario.fleet.prunes_policy) json["prunesPolicy"] = true;
+  if (scenario.fleet.policy_annotation.is_object()) {
+    json["policyAnnotation"] = scenario.fleet.policy_annotation;
+  }
+  if (const std::string& strategy = scenario.fleet.driver_strategy; strategy != "OnDelete") {
+    json["driverStrategy"] = strategy;
+  }
   Json work = json_of(workloads_of(scenario, scenario.fleet.nodes));
   if (!work.get_object().empty()) json["workloads"] = std::move(work);
   if (!scenario.rollout.is_null()) json["rollout"] = scenario.rollout;

@@ -21,6 +21,7 @@ NodeBehaviour read_behaviour(StrictReader& reader) {
   reader.text("loadsInstead", behaviour.loads_instead);
   reader.text("validationFails", behaviour.validation_fails);
   reader.flag("keepsOperands", behaviour.keeps_operands);
+  reader.flag("managerUncordons", behaviour.manager_uncordons);
   reader.text("prepareFails", behaviour.prepare_fails);
   reader.text("gateFails", behaviour.gate_fails);
   reader.number("gateExitCode", behaviour.gate_exit_code, 1);
@@ -95,6 +96,7 @@ constexpr auto known_actions = std::to_array<Action>({
     {"uncordon", Wants::yes, true},
     {"taint", Wants::texts, true},
     {"retry", Wants::yes, true},
+    {"request", Wants::yes, true},
     {"skip", Wants::yes, true},
     {"unskip", Wants::yes, true},
     {"notReady", Wants::yes, true},
@@ -125,6 +127,7 @@ constexpr auto known_actions = std::to_array<Action>({
     {"recreateDriverPods", Wants::yes, true},
     {"deleteDriverPods", Wants::yes, true},
     {"recreateDaemonSet", Wants::yes},
+    {"setDriverStrategy", Wants::text},
     {"relabel", Wants::texts, true},
     {"setMachine", Wants::machine, true},
     {"rollout", Wants::command},

@@ -107,13 +107,16 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
   State from = node.state;
   State to = fleet::state_of(label_of(object, keys_.state));
   bool unschedulable = as_bool(find(object, "spec", "unschedulable"));
-  node.ready = is_true_condition(object, "Ready");
+  bool ready = is_true_condition(object, "Ready");
+  if (ready != node.ready) node.ready_changed = uptime();
+  node.ready = ready;
   node.pool = std::string(label_of(object, driver_owner_label));
   if (unschedulable != node.unschedulable) {
-    node.cordon = !unschedulable ? Cordon::none : ours ? Cordon::ours : Cordon::others;
+    bool is_theirs = !ours || node.cordoned_before;
+    node.cordon = !unschedulable ? Cordon::none : is_theirs ? Cordon::others : Cordon::ours;
     node.cordon_changed = uptime();
     node.cordoned_in_flight =
-        node.cordon == Cordon::others && (fleet::is_active(from) || from == State::failed ||
+        unschedulable && !ours && (fleet::is_active(from) || from == State::failed ||
                                           has_annotation(object, fleet::failure_annotation));
   }
   node.unschedulable = unschedulable;
@@ -123,6 +126,10 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
   bool starts = from == State::required && fleet::is_active(to) && to != State::uncordon;
   if (ours && (starts || (from == State::failed && to == State::validation))) node.begun = true;
   if (!fleet::is_active(to)) node.begun = false;
+  if (ours && starts) {
+    node.cordoned_before = node.cordon == Cordon::others && !node.cordoned_in_flight;
+  }
+  if (!fleet::is_active(to) && to != State::failed) node.cordoned_before = false;
   if (!ours && node.object) {
     const Json& old = *node.object;
     if (!same(find(old, "spec"), find(object, "spec")) ||
@@ -196,7 +203,11 @@ void Truth::take_pod(const apiserver::Change& change) {
   auto [at, fresh] = pods_[node].try_emplace(change.object->key());
   bool another =
       !fresh && text_at(*at->second.object, "metadata", "uid") != text_at(pod, "metadata", "uid");
-  if (fresh || another) at->second.bound = uptime();
+  if (fresh || another) {
+    at->second.bound = uptime();
+    at->second.waited_first = Duration::max();
+  }
+  if (waits_in_vain(pod)) at->second.waited_first = std::min(at->second.waited_first, uptime());
   at->second.changed = uptime();
   at->second.object = change.object->document();
 }
@@ -211,6 +222,9 @@ void Truth::take_daemon_set(const apiserver::Change& change) {
     return;
   }
   DriverTruth& driver = drivers_[uid];
+  bool is_rolled = text_at(set, "spec", "updateStrategy", "type") != "OnDelete";
+  if (is_rolled != driver.is_rolled) driver.rolled_changed = uptime();
+  driver.is_rolled = is_rolled;
   const Json* spec = find(set, "spec", "template", "spec");
   std::string digest(spec == nullptr ? std::string_view() : config_digest(*spec));
   if (digest == driver.digest) return;

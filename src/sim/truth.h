@@ -41,6 +41,9 @@ struct NodeTruth {
   bool cordoned_in_flight = false;
   // The controller gave it a slot, and its upgrade has not ended.
   bool begun = false;
+  // Others had cordoned it before that: whoever uncordons it meanwhile, it is their cordon.
+  bool cordoned_before = false;
+  Duration ready_changed = Duration::min();
   // The controller keeps it out of service because it got a driver that no open wave allows: that
   // is no upgrade of ours, whatever the limits say.
   bool contained = false;
@@ -60,6 +63,8 @@ struct NodeTruth {
 struct PodTruth {
   Document object;
   Duration bound = Duration::min();    // when it came to the node
+  // When one of its containers was first seen to wait for what may never come; max: none was.
+  Duration waited_first = Duration::max();
   Duration changed = Duration::min();  // in any way
 };
 
@@ -71,6 +76,8 @@ struct DriverTruth {
   Duration changed = Duration::min();  // when either last did
   std::string digest_before;
   Duration digest_changed = Duration::min();
+  bool is_rolled = false;  // Kubernetes replaces its pods by itself
+  Duration rolled_changed = Duration::min();
 };
 
 class Truth {

@@ -51,6 +51,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<WholeSteps>("WholeSteps");
   add<OneUpgradePerCause>("OneUpgradePerCause");
   add<OneRestartPerCause>("OneRestartPerCause");
+  add<OnDeleteOnly>("OnDeleteOnly");
   add<NoRepeatedState>("NoRepeatedState");
   add<SafeRestart>("SafeRestart");
   add<ProtectedPods>("ProtectedPods");

@@ -64,6 +64,7 @@ const std::map<std::string, WorldFaults::Action, std::less<>>& WorldFaults::acti
       {"olderReplica", &WorldFaults::older_replica},
       {"clockStep", &WorldFaults::clock_step},
       {"recreateDaemonSet", &WorldFaults::recreate_daemon_set},
+      {"setDriverStrategy", &WorldFaults::set_driver_strategy},
       {"giveWay", &WorldFaults::give_way},
   };
   return known;
@@ -173,6 +174,16 @@ Result<void> WorldFaults::recreate_daemon_set(const Interference&) {
   }
   return outcome_of(
       cluster_.call(kube::create(resource::daemon_sets, key.ns, as_new(*daemon_set))));
+}
+
+// Until now, or from now on, Kubernetes itself reloads drivers, whoever has them open.
+Result<void> WorldFaults::set_driver_strategy(const Interference& step) {
+  for (const std::string& node : cluster_.kubelets().node_names()) reloaded_.insert(node);
+  JsonObject strategy{{"type", step.value}, {"rollingUpdate", nullptr}};
+  return outcome_of(cluster_.call(
+      merge_patch(resource::daemon_sets,
+                  {std::string(operator_namespace), std::string(driver_daemon_set_name)},
+                  JsonObject{{"spec", JsonObject{{"updateStrategy", std::move(strategy)}}}})));
 }
 
 // Those whose work cannot be moved take it away themselves: the budgets, and what the policy may

@@ -56,6 +56,7 @@ class WorldFaults {
   Result<void> older_replica(const Interference& step);
   Result<void> clock_step(const Interference& step);
   Result<void> recreate_daemon_set(const Interference& step);
+  Result<void> set_driver_strategy(const Interference& step);
   Result<void> give_way(const Interference& step);
 
   Result<void> not_ready_for(const Interference& step, const std::string& node);

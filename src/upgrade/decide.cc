@@ -20,7 +20,6 @@ Decision cordon_again(const Situation& situation) {
                                         to_string(situation.state())),
                             fmt::format("to stop the upgrade instead, skip the node before it "
                                         "begins or set autoUpgrade to false")});
-  // Whoever had cordoned it before wants it in service now: from here on the cordon is ours.
   take_out_of_service(decision, situation);
   decision.events = {{true, decision.reason.text}};
   return decision;
@@ -87,6 +86,14 @@ Decision take_back(const Situation& situation) {
   return decision;
 }
 
+// Others restarted the driver in the middle: a client may have the old one open.
+Decision validate_replaced(const Situation& situation) {
+  Decision decision = enter(situation, State::validation, driver_replaced(situation.view));
+  take_out_of_service(decision, situation);
+  decision.needs_fresh_view = decision.needs_fresh_revisions = true;
+  return decision;
+}
+
 bool moves_pods(State state) {
   return state == State::wait_for_jobs || state == State::pod_deletion || state == State::drain;
 }
@@ -113,6 +120,11 @@ Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& 
   if (must_be_contained(situation)) return contain(situation);
   if (fleet::is_before_restart(state) && is_no_longer_needed(view, rules)) {
     return take_back(situation);
+  }
+  // One that waits needs a slot for it (decide_required).
+  if (fleet::is_before_restart(state) && state != State::required &&
+      is_replaced_by_others(view, rules)) {
+    return validate_replaced(situation);
   }
   if (must_be_cordoned(state) && !view.node->unschedulable) return cordon_again(situation);
   if (fleet::is_active(state) && !fleet::state_since(*view.node).is_set()) {

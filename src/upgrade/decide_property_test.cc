@@ -121,6 +121,7 @@ RC_GTEST_PROP(Decide, EndsEveryUpgradeInBoundedTimeAndWrites, ()) {
   int patches = 0;
   for (int step = 0; step < 60 && fleet::is_active(scene.state()); ++step) {
     Decision decision = scene.decide();
+    RC_LOG() << to_string(scene.state()) << ": " << decision.reason.name << std::endl;
     if (decision.patch() != nullptr) {
       auto before = scene.node;
       scene.apply(*decision.patch());
@@ -137,7 +138,7 @@ RC_GTEST_PROP(Decide, EndsEveryUpgradeInBoundedTimeAndWrites, ()) {
           scene.driver.reset();
           if (scene.set == nullptr) continue;
           scene.driver = make_driver_pod("new", scene.now + seconds(1));
-          scene.driver->meta.uid = "uid-of-the-successor";
+          scene.driver->meta.uid = Text("uid-of-successor-" + std::to_string(step));
         }
       }
       scene.now = scene.now + seconds(2);

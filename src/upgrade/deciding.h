@@ -9,9 +9,18 @@
 namespace lockstep::upgrade {
 
 Reason auto_upgrade_off(const Policy& policy);
+// Kubernetes itself restarts the driver pods, under running jobs.
+Reason rolling_update_driver(const fleet::NodeView& view);
 
-// Before its driver pod was restarted, the pod fits again: the change was taken back.
+// Its driver pod is the one with which the upgrade began. By its uid: where nobody wrote that down,
+// by the times, and where there are none, it is not.
+bool has_same_driver_pod(const fleet::NodeView& view);
+// Before its driver pod was restarted, the pod fits again: the change was rolled back.
 bool is_no_longer_needed(const fleet::NodeView& view, const Rules& rules);
+// Another pod fits, which we have not made come: a user deleted the old one, or the machine was
+// restarted. The driver was reloaded, so that the node has to be validated.
+bool is_replaced_by_others(const fleet::NodeView& view, const Rules& rules);
+Reason driver_replaced(const fleet::NodeView& view);
 // What failed is done again, by the same revision: it must pass from the beginning, although the
 // pod may fit.
 bool is_retry(const fleet::NodeView& view);

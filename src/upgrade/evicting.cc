@@ -152,6 +152,18 @@ std::optional<Reason> find_latecomers(const Progress& progress, const Situation&
                 "let these pods not tolerate a cordon, or scale their application down"};
 }
 
+// Its kubelet cannot say that these pods have ended, and they may still run: deleted by force,
+// those of a StatefulSet would run twice.
+Reason node_lost(const Situation& situation, const std::vector<fleet::PodPtr>& ending) {
+  return {"NodeLost",
+          fmt::format("the node is not Ready, and {} may still run on it: {}; not deleted by "
+                      "force, whatever the time",
+                      counted(ending.size(), "pod"), name_pods(ending)),
+          fmt::format("bring the node back; if its machine is gone for good: kubectl delete node "
+                      "{}",
+                      situation.view.name())};
+}
+
 // The steps of eviction, which pod-deletion and drain share. `give_up` says what comes when some
 // pods cannot be moved.
 Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
@@ -186,6 +198,9 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
                 ""};
     }
     if (auto late = find_latecomers(progress, situation, timeout)) return give_up(*late);
+    if (progress.to_evict.empty() && !progress.ending.empty() && !situation.node().ready()) {
+      return hold(node_lost(situation, progress.ending), minutes(1));
+    }
     if (!progress.to_force.empty() && progress.to_evict.empty()) {
       Decision decision =
           hold({"ForceDeletes",
@@ -196,6 +211,8 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
                seconds(30));
       decision.events = {{true, decision.reason.text}};
       decision.write = std::move(progress.to_force);
+      // The node may have been lost since we last heard of it.
+      decision.needs_fresh_view = true;
       return decision;
     }
     if (progress.to_evict.empty() && !progress.next_try) {
@@ -297,6 +314,9 @@ Decision decide_drain(const Situation& situation) {
            fmt::format("waits for {} to end: {}", counted(left.size(), "GPU pod"), name_pods(left)),
            ""},
           limit > Duration::zero() ? std::optional(rest) : std::nullopt);
+    }
+    if (!left.empty() && all_end && !situation.node().ready()) {
+      return hold(node_lost(situation, left), minutes(1));
     }
     if (!left.empty()) {
       return fail_node(situation, {"GpuPodsRemain",

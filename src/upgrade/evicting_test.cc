@@ -209,6 +209,37 @@ TEST(PodDeletion, ForceDeletesAtTheTimeoutWhatIsEndingAlready) {
   ASSERT_TRUE(decision.look_again.has_value());
 }
 
+TEST(NodeLost, NoPodIsDeletedByForceWhileTheNodeIsNotReady) {
+  for (State state : {State::pod_deletion, State::drain}) {
+    Scene scene = deleting({gpu_pod(terminating(make_pod("stateful-0")))});
+    scene.policy.drain.enable = state == State::drain;
+    scene.in(state, hours(1));
+    scene.node.conditions[0].status = "Unknown";
+    Decision decision = scene.decide();
+    EXPECT_FALSE(decision.writes()) << to_string(state);
+    EXPECT_EQ(decision.reason.name, "NodeLost") << "it does not fail either";
+    EXPECT_NE(decision.reason.text.find("ml/stateful-0"), std::string::npos);
+    EXPECT_TRUE(decision.look_again);
+    // One that was deleted so while the node was Ready.
+    scene.pods = {forced(scene.pods[0])};
+    EXPECT_EQ(scene.decide().reason.name, "NodeLost");
+    scene.pods = {gpu_pod(terminating(make_pod("stateful-0")))};
+    scene.node.conditions[0].status = "True";
+    decision = scene.decide();
+    EXPECT_EQ(removed(decision), Names{"force-delete stateful-0"});
+    EXPECT_TRUE(decision.needs_fresh_view) << "it may have been lost since";
+  }
+}
+
+TEST(NodeLost, APodThatADrainLeavesOutIsWaitedForToo) {
+  Scene scene = draining({gpu_pod(terminating(make_pod("kept")))}, hours(1));
+  scene.policy.drain.eviction.pods = selector("app=web");
+  EXPECT_EQ(scene.decide().reason.name, "GpuPodsRemain");
+  scene.node.conditions[0].status = "Unknown";
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().reason.name, "NodeLost");
+}
+
 TEST(PodDeletion, ForceDeletesOnceAndThenGivesUpAfterAMinute) {
   Scene scene = deleting({forced(gpu_pod(terminating(make_pod("stuck"))))}, seconds(310));
   Decision decision = scene.decide();

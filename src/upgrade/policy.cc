@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "data/yaml.h"
 #include "fleet/keys.h"
 
 namespace lockstep::upgrade {
@@ -166,14 +167,96 @@ const Json* annotation(const Json& object, std::string_view key) {
   return annotations == nullptr ? nullptr : find(*annotations, key);
 }
 
-void read_annotations(Policy& policy, const Json& object, bool own_switch) {
-  policy.nvidia_auto_upgrade = policy.auto_upgrade;
+void read_fields(Policy& policy, const Json* json, const std::string& path) {
+  Fields fields(policy, path);
+  auto pod_deletion = [&](const Json& value, const std::string& at) {
+    read_pod_deletion(policy, value, at);
+  };
+  fields.on("autoUpgrade", fields.boolean(policy.auto_upgrade))
+      .on("maxParallelUpgrades", fields.count(policy.max_parallel))
+      .on("maxUnavailable", fields.share(policy.max_unavailable))
+      .on("maxFailures", fields.share(policy.max_failures))
+      .on("cordonedNodes",
+          [&](const Json& value, const std::string& at) {
+            read_cordoned_nodes(policy, value, at);
+          })
+      .on("waitForCompletion",
+          [&](const Json& value, const std::string& at) { read_wait(policy, value, at); })
+      .on("podDeletion", pod_deletion)
+      // NVIDIA's documentation calls it so, its API does not.
+      .on("gpuPodDeletion", pod_deletion)
+      .on("drain", [&](const Json& value, const std::string& at) { read_drain(policy, value, at); })
+      .on("deadlines",
+          [&](const Json& value, const std::string& at) { read_deadlines(policy, value, at); })
+      .read(json);
+}
+
+// What is laid over an upgradePolicy. True: it asks for upgrades.
+bool read_more(Policy& policy, const Json* json, std::string_view path) {
+  if (json == nullptr || json->is_null()) return false;
+  read_fields(policy, json, std::string(path));
+  const Json* asks = json->is_object() ? find(*json, "autoUpgrade") : nullptr;
+  return asks != nullptr && as_bool(asks);
+}
+
+bool read_annotated(Policy& policy, const Json& object) {
+  const Json* text = annotation(object, fleet::policy_annotation);
+  if (text == nullptr) return false;
+  auto json = parse_yaml(as_text(text), fleet::policy_annotation);
+  if (json) return read_more(policy, &*json, fleet::policy_annotation);
+  policy.problems.push_back(json.error().text());
+  return false;
+}
+
+void read_switches(Policy& policy, const Json& object, bool own_switch) {
   if (own_switch) {
     policy.auto_upgrade = as_text(annotation(object, fleet::auto_upgrade_annotation)) != "false";
   }
+  if (!policy.not_asked.empty()) policy.auto_upgrade = policy.nvidia_auto_upgrade = false;
   if (const Json* paused = annotation(object, fleet::paused_annotation)) {
     policy.paused = std::string(as_text(paused));
   }
+}
+
+// Virtual machines bring their own driver: what NVIDIA's controller does not upgrade.
+void read_workloads(Policy& policy, const Json& object) {
+  const Json* sandbox = find(object, "spec", "sandboxWorkloads");
+  if (sandbox == nullptr || !as_bool(find(*sandbox, "enabled"))) return;
+  std::string_view workload = text_at(*sandbox, "defaultWorkload");
+  if (workload.empty() || workload == "container") return;
+  policy.serves_machines = true;
+  policy.not_asked =
+      fmt::format("spec.sandboxWorkloads of {} is enabled and its defaultWorkload is {}",
+                  policy.source, workload);
+  policy.asks_if = "set spec.sandboxWorkloads.defaultWorkload to container";
+}
+
+void note_missing(Policy& policy, std::string_view field, std::string_view besides = {}) {
+  policy.not_asked = fmt::format("{} has no {}{}", policy.source, field, besides);
+  policy.asks_if = fmt::format("set {}, such as {{autoUpgrade: true}}", field);
+}
+
+const Json* member(const Json* object) {
+  return object == nullptr || object->is_null() ? nullptr : object;
+}
+
+// The paths of what `wanted` has and `held` has not.
+void add_missing(const Json& wanted, const Json* held, const std::string& path,
+                 std::vector<std::string>& missing) {
+  if (held == nullptr) {
+    missing.push_back(path);
+  } else if (wanted.is_object() && held->is_object()) {
+    for (const auto& [key, value] : wanted.get_object()) {
+      if (value.is_null()) continue;
+      std::string name(key);
+      add_missing(value, find(*held, key), path.empty() ? name : path + "." + name, missing);
+    }
+  }
+}
+
+const Json* upgrade_policy_of(const Json& object) {
+  const Json* of_cluster_policy = find(object, "spec", "driver", "upgradePolicy");
+  return of_cluster_policy != nullptr ? of_cluster_policy : find(object, "spec", "upgradePolicy");
 }
 
 }  // namespace
@@ -188,46 +271,56 @@ Policy read_policy(const Json* upgrade_policy, std::string source) {
   Policy policy;
   policy.source = std::move(source);
   policy.drain.eviction.pods = LabelSelector{};
-  Fields fields(policy, "upgradePolicy");
-  auto pod_deletion = [&](const Json& json, const std::string& path) {
-    read_pod_deletion(policy, json, path);
-  };
-  fields.on("autoUpgrade", fields.boolean(policy.auto_upgrade))
-      .on("maxParallelUpgrades", fields.count(policy.max_parallel))
-      .on("maxUnavailable", fields.share(policy.max_unavailable))
-      .on("maxFailures", fields.share(policy.max_failures))
-      .on("cordonedNodes",
-          [&](const Json& json, const std::string& path) {
-            read_cordoned_nodes(policy, json, path);
-          })
-      .on("waitForCompletion",
-          [&](const Json& json, const std::string& path) { read_wait(policy, json, path); })
-      .on("podDeletion", pod_deletion)
-      // NVIDIA's documentation calls it so, its API does not.
-      .on("gpuPodDeletion", pod_deletion)
-      .on("drain",
-          [&](const Json& json, const std::string& path) { read_drain(policy, json, path); })
-      .on("deadlines",
-          [&](const Json& json, const std::string& path) { read_deadlines(policy, json, path); })
-      .read(upgrade_policy);
+  read_fields(policy, upgrade_policy, "upgradePolicy");
   return policy;
 }
 
-Policy policy_of_cluster_policy(const Json& object, bool own_switch) {
-  Policy policy = read_policy(find(object, "spec", "driver", "upgradePolicy"),
-                              fmt::format("ClusterPolicy {}", text_at(object, "metadata", "name")));
-  read_annotations(policy, object, own_switch);
+Policy policy_of_cluster_policy(const Json& object, bool own_switch, const Json* over) {
+  const Json* own = member(find(object, "spec", "driver", "upgradePolicy"));
+  Policy policy =
+      read_policy(own, fmt::format("ClusterPolicy {}", text_at(object, "metadata", "name")));
+  policy.nvidia_auto_upgrade = own != nullptr && policy.auto_upgrade;
+  bool asks = read_annotated(policy, object);
+  asks = read_more(policy, over, "policy of the DriverRollout") || asks || own != nullptr;
+  if (!asks) note_missing(policy, "spec.driver.upgradePolicy");
+  read_workloads(policy, object);
+  read_switches(policy, object, own_switch);
   return policy;
 }
 
-Policy policy_of_nvidia_driver(const Json& object, const Policy& fallback, bool own_switch) {
-  const Json* own = find(object, "spec", "upgradePolicy");
-  if (own != nullptr && own->is_null()) own = nullptr;
+Policy policy_of_nvidia_driver(const Json& object, const Policy& fallback, bool own_switch,
+                               const Json* over) {
+  const Json* own = member(find(object, "spec", "upgradePolicy"));
   std::string source = fmt::format("NVIDIADriver {}", text_at(object, "metadata", "name"));
-  Policy policy = own == nullptr && !fallback.source.empty() ? fallback : read_policy(own, source);
-  if (own == nullptr) policy.auto_upgrade = fallback.source.empty() || fallback.nvidia_auto_upgrade;
-  read_annotations(policy, object, own_switch);
+  bool has_fallback = !fallback.source.empty();
+  Policy policy = own == nullptr && has_fallback ? fallback : read_policy(own, source);
+  if (own == nullptr) policy.auto_upgrade = has_fallback && fallback.nvidia_auto_upgrade;
+  policy.nvidia_auto_upgrade = policy.auto_upgrade;
+  bool asks = read_annotated(policy, object);
+  asks = read_more(policy, over, "policy of the DriverRollout") || asks || own != nullptr;
+  if (asks) {
+    policy.not_asked.clear();
+  } else if (!has_fallback) {
+    note_missing(policy, "spec.upgradePolicy", ", and there is no ClusterPolicy");
+  }
+  if (fallback.serves_machines) {
+    policy.not_asked = fallback.not_asked;
+    policy.asks_if = fallback.asks_if;
+  }
+  read_switches(policy, object, own_switch);
   return policy;
+}
+
+std::vector<std::string> pruned_fields(const Json& object) {
+  std::vector<std::string> missing;
+  const Json* text = annotation(object, "kubectl.kubernetes.io/last-applied-configuration");
+  auto applied = parse_json(as_text(text));
+  const Json* wanted = applied ? member(upgrade_policy_of(*applied)) : nullptr;
+  if (wanted == nullptr) return missing;
+  const Json none = JsonObject{};
+  const Json* held = member(upgrade_policy_of(object));
+  add_missing(*wanted, held == nullptr ? &none : held, "", missing);
+  return missing;
 }
 
 }  // namespace lockstep::upgrade

@@ -44,6 +44,12 @@ struct Policy {
   // Where it comes from, for messages: "ClusterPolicy cluster-policy"; empty: there is none.
   std::string source;
   bool auto_upgrade = true;
+  // Not empty: nobody has asked for upgrades, as NVIDIA's controller sees it, too. Which field says
+  // so, or is missing; and what would ask for them.
+  std::string not_asked;
+  std::string asks_if;
+  // The ClusterPolicy is for virtual machines, which no driver on the host serves.
+  bool serves_machines = false;
   // NVIDIA's own controller is told to upgrade; differs from ours only outside its key domain.
   bool nvidia_auto_upgrade = false;
   std::optional<std::string> paused;  // why, when somebody paused it
@@ -69,10 +75,19 @@ struct Policy {
 // or null where neither is there. A problem names the field by its path.
 Policy read_policy(const Json* upgrade_policy, std::string source);
 
-// The switch and the rules of a whole object: where its upgradePolicy is, whether it is paused.
-// `own_switch`: autoUpgrade is NVIDIA's switch, ours is the annotation lockstep.dev/auto-upgrade.
-Policy policy_of_cluster_policy(const Json& object, bool own_switch = false);
+// The switch and the rules of a whole object: what its upgradePolicy says, over that what its
+// annotation lockstep.dev/upgrade-policy says, over that `over` (a DriverRollout's policy, or
+// null); and whether it is paused. `own_switch`: autoUpgrade is NVIDIA's switch, ours is the
+// annotation lockstep.dev/auto-upgrade.
+Policy policy_of_cluster_policy(const Json& object, bool own_switch = false,
+                                const Json* over = nullptr);
 // `fallback`: the ClusterPolicy's, for an NVIDIADriver that has no upgradePolicy of its own.
-Policy policy_of_nvidia_driver(const Json& object, const Policy& fallback, bool own_switch = false);
+Policy policy_of_nvidia_driver(const Json& object, const Policy& fallback, bool own_switch = false,
+                               const Json* over = nullptr);
+
+// Fields of upgradePolicy that a manifest sets (kubectl.kubernetes.io/last-applied-configuration)
+// and that the object has not: its CRD does not know them, and the API server drops them. By their
+// paths, such as "podDeletion.podSelector".
+std::vector<std::string> pruned_fields(const Json& object);
 
 }  // namespace lockstep::upgrade

@@ -1,6 +1,9 @@
 #include "upgrade/policy.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "upgrade/deciding.h"
 
 namespace lockstep::upgrade::policy_test {
 namespace {
@@ -179,6 +182,118 @@ TEST(Policy, OutsideNvidiasKeyDomainTheSwitchIsOurOwn) {
   EXPECT_FALSE(policy_of_cluster_policy(object, true).nvidia_auto_upgrade);
   find(object, "metadata", "annotations")->get_object()["lockstep.dev/auto-upgrade"] = "false";
   EXPECT_FALSE(policy_of_cluster_policy(object, true).auto_upgrade);
+}
+
+Policy of_cluster_policy(std::string_view spec, std::string_view annotations = "{}",
+                         bool own_switch = false) {
+  return policy_of_cluster_policy(
+      json_of(fmt::format(R"({{"metadata":{{"name":"c","annotations":{}}},"spec":{}}})",
+                          annotations, spec)),
+      own_switch);
+}
+
+std::string says(const Policy& policy) {
+  EXPECT_FALSE(policy.auto_upgrade);
+  Reason reason = auto_upgrade_off(policy);
+  EXPECT_EQ(reason.name, "AutoUpgradeOff");
+  return reason.text;
+}
+
+TEST(NoUpgradePolicy, IsNotUpgradedAndNamesTheField) {
+  for (bool own_switch : {false, true}) {
+    for (std::string_view spec :
+         {R"({})", R"({"driver":{}})", R"({"driver":{"upgradePolicy":null}})"}) {
+      Policy policy = of_cluster_policy(spec, "{}", own_switch);
+      EXPECT_EQ(says(policy),
+                "ClusterPolicy c has no spec.driver.upgradePolicy: everything stays as it is");
+      EXPECT_FALSE(policy.nvidia_auto_upgrade);
+      EXPECT_FALSE(policy_of_nvidia_driver(json_of(R"({"metadata":{"name":"d"},"spec":{}})"),
+                                           policy, own_switch)
+                       .auto_upgrade);
+    }
+    EXPECT_TRUE(of_cluster_policy(R"({"driver":{"upgradePolicy":{}}})", "{}", own_switch)
+                    .auto_upgrade);
+  }
+  Json driver = json_of(R"({"metadata":{"name":"d"},"spec":{}})");
+  EXPECT_NE(says(policy_of_nvidia_driver(driver, Policy::none())).find("no spec.upgradePolicy"),
+            std::string::npos);
+}
+
+TEST(SandboxWorkloads, AreNotUpgradedUnlessTheDefaultIsAContainer) {
+  constexpr std::string_view with =
+      R"({{"driver":{{"upgradePolicy":{{}}}},"sandboxWorkloads":{}}})";
+  for (std::string_view workloads :
+       {R"({"enabled":false,"defaultWorkload":"vm-passthrough"})", R"({"enabled":true})",
+        R"({"enabled":true,"defaultWorkload":"container"})"}) {
+    EXPECT_TRUE(of_cluster_policy(fmt::format(fmt::runtime(with), workloads)).auto_upgrade)
+        << workloads;
+  }
+  Policy policy = of_cluster_policy(
+      fmt::format(fmt::runtime(with), R"({"enabled":true,"defaultWorkload":"vm-vgpu"})"));
+  EXPECT_NE(says(policy).find("sandboxWorkloads"), std::string::npos);
+  Json driver = json_of(R"({"metadata":{"name":"d"},"spec":{"upgradePolicy":{}}})");
+  EXPECT_NE(says(policy_of_nvidia_driver(driver, policy)).find("vm-vgpu"), std::string::npos);
+}
+
+TEST(PrunedPolicy, IsReadFromTheAnnotation) {
+  Policy policy = of_cluster_policy(
+      R"({"driver":{"upgradePolicy":{"maxParallelUpgrades":3,"maxFailures":1}}})",
+      R"({"lockstep.dev/upgrade-policy":"maxFailures: 50%\ndeadlines: {imagePullSeconds: 60}\n"})");
+  EXPECT_TRUE(policy.problems.empty());
+  EXPECT_EQ(policy.max_parallel, 3);
+  EXPECT_EQ(policy.max_failures, IntOrPercent::percentage(50)) << "it goes over the object";
+  EXPECT_EQ(policy.deadlines.image_pull, seconds(60));
+  Policy own = policy_of_nvidia_driver(
+      json_of(R"({"metadata":{"name":"d","annotations":{
+        "lockstep.dev/upgrade-policy":"cordonedNodes: ignore"}},"spec":{"upgradePolicy":{}}})"),
+      policy);
+  EXPECT_EQ(own.cordoned_nodes, CordonedNodes::ignore);
+}
+
+TEST(PrunedPolicy, WhatTheAnnotationSaysWrongIsAProblem) {
+  for (std::string_view text : {"maxFailures: many", "[1, 2]", "a: [", "just words"}) {
+    Policy policy = of_cluster_policy(
+        R"({"driver":{"upgradePolicy":{}}})",
+        print_json(JsonObject{{"lockstep.dev/upgrade-policy", text}}));
+    ASSERT_EQ(policy.problems.size(), 1U) << text;
+    EXPECT_NE(policy.problems[0].find("lockstep.dev/upgrade-policy"), std::string::npos)
+        << policy.problems[0];
+  }
+}
+
+TEST(PrunedPolicy, ADriverRolloutsPolicyGoesOverBoth) {
+  Json over = json_of(R"({"maxFailures":7})");
+  Json object = json_of(R"({"metadata":{"name":"c","annotations":{
+    "lockstep.dev/upgrade-policy":"maxFailures: 5"}},"spec":{"driver":{"upgradePolicy":{}}}})");
+  EXPECT_EQ(policy_of_cluster_policy(object, false, &over).max_failures, IntOrPercent::count(7));
+  EXPECT_EQ(policy_of_cluster_policy(object).max_failures, IntOrPercent::count(5));
+}
+
+TEST(PrunedPolicy, OnlyAnExplicitAutoUpgradeAsksWhereTheObjectDoesNot) {
+  EXPECT_FALSE(of_cluster_policy("{}", R"({"lockstep.dev/upgrade-policy":"maxFailures: 5"})")
+                   .auto_upgrade);
+  Policy asked = of_cluster_policy("{}", R"({"lockstep.dev/upgrade-policy":"autoUpgrade: true"})");
+  EXPECT_TRUE(asked.auto_upgrade);
+  EXPECT_FALSE(asked.nvidia_auto_upgrade) << "NVIDIA's controller does not read it";
+}
+
+TEST(PrunedPolicy, FieldsThatAManifestSetsAndTheObjectLacksAreNamed) {
+  auto pruned = [](std::string_view held, std::string_view applied) {
+    Json object = json_of(fmt::format(R"({{"spec":{{"driver":{{"upgradePolicy":{}}}}}}})", held));
+    std::string manifest =
+        fmt::format(R"({{"spec":{{"driver":{{"upgradePolicy":{}}}}}}})", applied);
+    object.as_object()["metadata"] = JsonObject{
+        {"annotations",
+         JsonObject{{"kubectl.kubernetes.io/last-applied-configuration", manifest}}}};
+    return pruned_fields(object);
+  };
+  using Fields = std::vector<std::string>;
+  EXPECT_EQ(pruned(R"({"maxUnavailable":1,"podDeletion":{}})",
+                   R"({"maxUnavailable":1,"maxFailures":2,"podDeletion":{"podSelector":"a=b"}})"),
+            (Fields{"maxFailures", "podDeletion.podSelector"}));
+  EXPECT_EQ(pruned("{}", "{}"), Fields{});
+  EXPECT_EQ(pruned("null", R"({"deadlines":{"imagePullSeconds":1}})"), Fields{"deadlines"});
+  EXPECT_EQ(pruned_fields(json_of("{}")), Fields{});
 }
 
 }  // namespace

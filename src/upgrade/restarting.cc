@@ -43,36 +43,54 @@ bool is_in_trouble(const ContainerStatus& status) {
   return !status.ready && !(status.terminated && status.exit_code == 0);
 }
 
-std::optional<Reason> find_failure(const Situation& situation, const Pod& pod) {
+std::optional<Reason> find_crash_loop(const Situation& situation, const Pod& pod) {
   const Deadlines& deadlines = situation.policy().deadlines;
-  if (const auto* status = find_status(pod, [&](const ContainerStatus& container) {
-        return is_in_trouble(container) && container.restarts > deadlines.restarts;
-      })) {
-    return Reason{
-        "DriverCrashLoop",
-        fmt::format("container {} of {} has restarted {} times (limit {}) and is not ready"
-                    "{}{}",
-                    status->name.view(), name_pod(pod), status->restarts, deadlines.restarts,
-                    status->terminated_reason.empty() ? "" : ": ",
-                    status->terminated_reason.view()),
-        fmt::format("kubectl logs -n {} {} -c {} --previous", pod.meta.ns.view(),
-                    pod.meta.name.view(), status->name.view())};
-  }
-  const auto* waiting = find_status(pod, is_hopeless);
-  Time from = std::max(pod.meta.created, fleet::state_since(situation.node()));
-  if (waiting != nullptr && situation.now - from >= deadlines.image_pull) {
-    bool image = waiting->waiting_reason.view().find("Image") != std::string_view::npos;
-    return Reason{
-        image ? "DriverImageUnavailable" : "DriverContainerBroken",
-        fmt::format("container {} of {} waits in {} for {}{}{}", waiting->name.view(),
-                    name_pod(pod), waiting->waiting_reason.view(),
-                    human_duration(situation.now - from),
-                    waiting->waiting_message.empty() ? "" : ": ", waiting->waiting_message.view()),
-        image ? "check that the driver image exists for this version and this system"
+  const auto* status = find_status(pod, [&](const ContainerStatus& container) {
+    return is_in_trouble(container) && container.restarts > deadlines.restarts;
+  });
+  if (status == nullptr) return std::nullopt;
+  return Reason{
+      "DriverCrashLoop",
+      fmt::format("container {} of {} has restarted {} times (limit {}) and is not ready"
+                  "{}{}",
+                  status->name.view(), name_pod(pod), status->restarts, deadlines.restarts,
+                  status->terminated_reason.empty() ? "" : ": ", status->terminated_reason.view()),
+      fmt::format("kubectl logs -n {} {} -c {} --previous", pod.meta.ns.view(),
+                  pod.meta.name.view(), status->name.view())};
+}
+
+// What stands on the node beside the time when this wait was first seen.
+std::string wait_of(const Pod& pod, const ContainerStatus& status) {
+  return fmt::format("{}/{}", pod.meta.uid.view(), status.name.view());
+}
+
+// How long this wait has been seen, by whoever was there; nothing: it is seen for the first time,
+// or the time was written by a clock that was wrong.
+std::optional<Duration> waited(const Situation& situation, const Pod& pod,
+                               const ContainerStatus& status) {
+  std::string_view note = situation.node().meta.annotations.get(fleet::waiting_since_annotation);
+  size_t space = note.find(' ');
+  if (space == std::string_view::npos || note.substr(space + 1) != wait_of(pod, status)) return {};
+  auto since = parse_rfc3339(note.substr(0, space));
+  if (!since || *since > situation.now) return std::nullopt;
+  return situation.without_gained(situation.now - *since);
+}
+
+std::string describe_wait(const Pod& pod, const ContainerStatus& status) {
+  return fmt::format("container {} of {} waits in {}{}{}", status.name.view(), name_pod(pod),
+                     status.waiting_reason.view(), status.waiting_message.empty() ? "" : ": ",
+                     status.waiting_message.view());
+}
+
+Reason waits_in_vain(const Pod& pod, const ContainerStatus& status, Duration for_so_long) {
+  bool image = status.waiting_reason.view().find("Image") != std::string_view::npos;
+  return {image ? "DriverImageUnavailable" : "DriverContainerBroken",
+          fmt::format("{}, for {} since that was first seen", describe_wait(pod, status),
+                      human_duration(for_so_long)),
+          image
+              ? "check that the driver image exists for this version and this system"
               : fmt::format("kubectl describe pod -n {} {}", pod.meta.ns.view(),
                             pod.meta.name.view())};
-  }
-  return std::nullopt;
 }
 
 std::optional<Reason> find_timeout(const Situation& situation, std::string_view what) {
@@ -176,21 +194,31 @@ std::string describe_progress(const Pod& pod) {
 
 Decision await_driver_pod(const Situation& situation) {
   const Pod& pod = *situation.view.driver.pod;
-  if (auto failure = find_failure(situation, pod)) return fail_node(situation, *failure);
-  Decision decision = wait_for_driver(situation, "DriverStarting", describe_progress(pod));
+  if (auto failure = find_crash_loop(situation, pod)) return fail_node(situation, *failure);
+  const Duration limit = situation.policy().deadlines.image_pull;
   const ContainerStatus* hopeless = find_status(pod, is_hopeless);
-  if (decision.writes() || hopeless == nullptr) return decision;
+  auto so_far = hopeless == nullptr ? std::nullopt : waited(situation, pod, *hopeless);
+  if (so_far && *so_far >= limit) {
+    return fail_node(situation, waits_in_vain(pod, *hopeless, *so_far));
+  }
+  Decision decision = wait_for_driver(situation, "DriverStarting", describe_progress(pod));
+  if (decision.writes()) return decision;
+  const std::string key(fleet::waiting_since_annotation);
+  if (hopeless == nullptr) {
+    annotate(decision, situation, key, {});
+    return decision;
+  }
+  if (!so_far) {
+    annotate(decision, situation, key,
+             fmt::format("{} {}", format_rfc3339(situation.now), wait_of(pod, *hopeless)));
+  }
   // It fails earlier than the rest.
-  Time from = std::max(pod.meta.created, fleet::state_since(situation.node()));
-  Duration left = from + situation.policy().deadlines.image_pull - situation.now;
+  Duration left = limit - so_far.value_or(Duration::zero());
   if (left >= *decision.look_again) return decision;
   decision.look_again = left;
   decision.reason.name = "DriverWaiting";
-  decision.reason.text =
-      fmt::format("container {} of {} waits in {}{}{}; the node fails if that lasts {} more",
-                  hopeless->name.view(), name_pod(pod), hopeless->waiting_reason.view(),
-                  hopeless->waiting_message.empty() ? "" : ": ", hopeless->waiting_message.view(),
-                  human_duration(left));
+  decision.reason.text = fmt::format("{}; the node fails if that lasts {} more",
+                                     describe_wait(pod, *hopeless), human_duration(left));
   return decision;
 }
 
@@ -217,9 +245,13 @@ Decision decide_pod_restart(const Situation& situation) {
   bool safe_load = fleet::waits_for_safe_load(situation.node(), keys);
   // Only what failed or was asked for: a pod that waits for us is old too, and not broken.
   bool again = is_retry(situation.view) || fleet::is_requested(situation.node(), keys);
+  // A request is for a restart, however healthy the pod is.
+  bool asked =
+      fleet::is_requested(situation.node(), keys) && is_from_before(situation, *driver.pod);
   bool to_be_replaced =
       driver.is_out_of_sync() || driver.is_orphan() ||
-      (driver.is_in_sync() && again && !safe_load && is_broken_from_before(situation, *driver.pod));
+      (driver.is_in_sync() && again && !safe_load &&
+       (asked || is_broken_from_before(situation, *driver.pod)));
   // Either way the driver is loaded anew.
   bool reloads = to_be_replaced || (driver.is_in_sync() && safe_load);
   if (reloads && !is_restart_only(situation.view, situation.rules)) {

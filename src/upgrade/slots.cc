@@ -44,6 +44,7 @@ std::optional<Reason> held_by_node(const fleet::NodeView& view, const Policy& po
     return Reason{"Skipped", fmt::format("the node has the label {}=true", rules.keys.skip),
                   fmt::format("lockstep unskip {}", node.meta.name.view())};
   }
+  if (view.driver.is_rolled_by_kubernetes()) return rolling_update_driver(view);
   if (!node.ready()) {
     const Condition* ready = find_condition(node.conditions, "Ready");
     return Reason{"NodeNotReady",
@@ -90,12 +91,12 @@ Place place_of(const Node& node, const Rules& rules) {
                                                          : Place::cordoned_by_us;
 }
 
-std::optional<Reason> held_by_limits(const PoolView& pool, Place place) {
+std::optional<Reason> held_by_limits(const PoolView& pool, Place place, bool retry = false) {
   const Policy& policy = pool.policy;
   const fleet::PoolCounts& counts = pool.counts;
   Limits limits = limits_of(policy, counts.total);
-  // Each that recovers is a failure less.
-  if (counts.failed >= limits.failures && !is_recovery(place)) {
+  // Each that recovers is a failure less; and who repaired a node need not wait for the others.
+  if (counts.failed >= limits.failures && !is_recovery(place) && !retry) {
     return Reason{
         "FailureBudget",
         fmt::format("{} of {} nodes failed and maxFailures is {} ({}); nothing new starts",
@@ -140,7 +141,12 @@ std::optional<Reason> held_back(const fleet::NodeView& view, const PoolView& poo
     const fleet::RolloutHold& hold = *view.held_by_group;
     return Reason{hold.name, hold.text, hold.remedy};
   }
-  return held_by_limits(pool, place_of(*view.node, rules));
+  return held_by_limits(pool, place_of(*view.node, rules), is_users_retry(view));
+}
+
+bool is_users_retry(const fleet::NodeView& view) {
+  // A newer revision sends failed nodes into the line by itself.
+  return view.node->meta.annotations.contains(fleet::failure_annotation) && is_retry(view);
 }
 
 std::optional<Reason> holds_recovery(const fleet::NodeView& view, const PoolView& pool) {
@@ -183,8 +189,9 @@ std::vector<std::string> waiting_members(const fleet::Tally& tally, const std::s
 std::optional<Reason> held_together(const fleet::Tally& tally,
                                     const std::vector<std::string>& members, PoolView pool) {
   for (const std::string& name : members) {
-    Place place = place_of(*tally.facts(name));
-    if (auto reason = held_by_limits(pool, place)) return reason;
+    const fleet::NodeFacts& facts = *tally.facts(name);
+    Place place = place_of(facts);
+    if (auto reason = held_by_limits(pool, place, facts.retry)) return reason;
     count_start(pool, place);
   }
   return std::nullopt;
@@ -241,21 +248,25 @@ std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::str
   struct Line {
     const std::set<fleet::Waiting>& nodes;
     Place place;
+    bool retry;
     std::set<fleet::Waiting>::const_iterator next = nodes.begin();
   };
-  std::vector<Line> lines{{tally.recovering(pool_name), Place::recovering},
-                          {tally.recovering_in_service(pool_name), Place::recovering_in_service},
-                          {tally.startable(pool_name), Place::in_service},
-                          {tally.startable_again(pool_name), Place::cordoned_by_us}};
-  if (policy.cordoned_nodes != CordonedNodes::ignore) {
-    lines.push_back({tally.startable_cordoned(pool_name), Place::cordoned_by_person});
+  std::vector<Line> lines{
+      {tally.recovering(pool_name), Place::recovering, false},
+      {tally.recovering_in_service(pool_name), Place::recovering_in_service, false}};
+  for (bool retry : {true, false}) {
+    lines.push_back({tally.startable(pool_name, retry), Place::in_service, retry});
+    lines.push_back({tally.startable_again(pool_name, retry), Place::cordoned_by_us, retry});
+    if (policy.cordoned_nodes == CordonedNodes::ignore) continue;
+    lines.push_back({tally.startable_cordoned(pool_name, retry), Place::cordoned_by_person, retry});
   }
   std::set<std::string> groups_done;
   while (true) {
     // A cordoned node may go where one in service may not.
     Line* first = nullptr;
     for (Line& line : lines) {
-      if (line.next == line.nodes.end() || held_by_limits(pool, line.place)) continue;
+      if (line.next == line.nodes.end()) continue;
+      if (held_by_limits(pool, line.place, line.retry)) continue;
       if (first == nullptr || *line.next < *first->next) first = &line;
     }
     if (first == nullptr) break;

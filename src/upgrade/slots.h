@@ -27,13 +27,16 @@ Limits limits_of(const Policy& policy, int64_t total);
 std::optional<Reason> held_by_switch(const Policy& policy);
 
 // What keeps the whole pool from starting another node that is in service; nothing: one may start.
-// `cordoned`: the node is one that a person had cordoned.
+// `cordoned`: the node is one that a person had cordoned. A retry may go where others may not.
 std::optional<Reason> held_back(const PoolView& pool, bool cordoned);
 
 // What keeps this node from starting, by the first rule that does not hold; nothing: it may start
 // as soon as those before it in the line have started.
 std::optional<Reason> held_back(const fleet::NodeView& view, const PoolView& pool,
                                 const Rules& rules);
+
+// A user has a failed node tried again: no failures of others, nor its own, hold it.
+bool is_users_retry(const fleet::NodeView& view);
 
 // What keeps a failed node whose driver is ready after all from its validation; nothing: it may go.
 std::optional<Reason> holds_recovery(const fleet::NodeView& view, const PoolView& pool);

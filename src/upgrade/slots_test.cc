@@ -322,6 +322,45 @@ TEST(ChooseStarts, StopsAtTheFailureBudget) {
   EXPECT_TRUE(choose_starts(tally, "", policy_of(IntOrPercent::count(5), 0)).empty());
 }
 
+TEST(UsersRetry, IsNotHeldByTheFailureBudget) {
+  Scene scene;
+  scene.driver = make_driver_pod("old");
+  scene.fail_with("DriverImageUnavailable: x");
+  scene.label(scene.rules.keys.state, "upgrade-required");
+  scene.counts.failed = 1;
+  EXPECT_TRUE(is_users_retry(scene.view()));
+  EXPECT_EQ(scene.decide().reason.name, "NextInLine");
+  scene.counts.active = 1;
+  EXPECT_EQ(scene.decide().reason.name, "ParallelLimit") << "other limits apply";
+  scene.counts.active = 0;
+  // A newer revision sent it into the line: nobody has repaired it.
+  scene.annotate(fleet::failed_revision_annotation, "older");
+  EXPECT_FALSE(is_users_retry(scene.view()));
+  EXPECT_EQ(scene.decide().reason.name, "FailureBudget");
+  scene.note(fleet::failure_annotation, "");
+  scene.note(fleet::failed_revision_annotation, "");
+  EXPECT_FALSE(is_users_retry(scene.view()));
+}
+
+TEST(UsersRetry, GetsASlotWhereOthersGetNone) {
+  fleet::Tally tally = tally_of(4);
+  for (const char* name : {"gpu-90", "gpu-91"}) {
+    fleet::NodeFacts failed;
+    failed.state = State::failed;
+    failed.unschedulable = true;
+    tally.update(name, failed);
+  }
+  for (bool cordoned : {false, true}) {
+    fleet::NodeFacts retried = facts(3);
+    retried.retry = true;
+    retried.unschedulable = cordoned;
+    tally.update(cordoned ? "gpu-80" : "gpu-81", retried);
+  }
+  EXPECT_EQ(choose_starts(tally, "", policy_of(IntOrPercent::count(9), 0)),
+            (Names{"gpu-80", "gpu-81"}));
+  EXPECT_EQ(choose_starts(tally, "", policy_of(IntOrPercent::count(9), 1)), Names{"gpu-80"});
+}
+
 TEST(ChooseStarts, LetsACordonedNodeGoWhereOneInServiceMayNot) {
   fleet::Tally tally = tally_of(2);
   fleet::NodeFacts cordoned = facts(7);

@@ -15,20 +15,60 @@ Reason auto_upgrade_off(const Policy& policy) {
     return {"NoPolicy", "there is no ClusterPolicy or NVIDIADriver that asks for upgrades",
             "install GPU Operator's ClusterPolicy, or create one"};
   }
+  if (!policy.not_asked.empty()) {
+    return {"AutoUpgradeOff", policy.not_asked + ": everything stays as it is", policy.asks_if};
+  }
   return {"AutoUpgradeOff",
           fmt::format("autoUpgrade is false in {}: everything stays as it is", policy.source),
           "set upgradePolicy.autoUpgrade to true"};
 }
 
-bool is_no_longer_needed(const fleet::NodeView& view, const Rules& rules) {
+Reason rolling_update_driver(const fleet::NodeView& view) {
+  const DaemonSet& set = *view.driver.set;
+  return {"RollingUpdateDriver",
+          fmt::format("the driver DaemonSet {} has the update strategy {}: Kubernetes restarts its "
+                      "pods by itself, under running jobs",
+                      set.meta.key().text(), set.update_strategy.view()),
+          fmt::format("kubectl -n {} patch daemonset {} --type=merge -p "
+                      "'{{\"spec\":{{\"updateStrategy\":{{\"type\":\"OnDelete\","
+                      "\"rollingUpdate\":null}}}}}}'",
+                      set.meta.ns.view(), set.meta.name.view())};
+}
+
+namespace {
+
+// As it should be, before we restarted anything.
+bool fits_again(const fleet::NodeView& view, const Rules& rules) {
   const Node& node = *view.node;
   if (!view.driver.is_settled()) return false;
-  if (fleet::is_requested(node, rules.keys)) return false;
   if (fleet::waits_for_safe_load(node, rules.keys)) return false;
   // It was restarted, and what it became has not been validated.
   if (fleet::is_unvalidated(node)) return false;
-  // A retry of the revision that failed is no change taken back: what failed must pass first.
+  // A retry of the revision that failed is no rollback of the change: what failed must pass first.
   return !is_retry(view);
+}
+
+}  // namespace
+
+bool has_same_driver_pod(const fleet::NodeView& view) {
+  if (view.driver.pod == nullptr) return false;
+  const ObjectMeta& pod = view.driver.pod->meta;
+  const StringMap& annotations = view.node->meta.annotations;
+  // A user set the label where the first is missing: then with the pod of the last validation.
+  for (std::string_view key : {fleet::began_with_annotation, fleet::driver_pod_annotation}) {
+    if (const Text* uid = annotations.find(key)) return *uid == pod.uid;
+  }
+  Time since = fleet::state_since(*view.node);
+  return since.is_set() && pod.created < since;
+}
+
+bool is_no_longer_needed(const fleet::NodeView& view, const Rules& rules) {
+  return fits_again(view, rules) && !fleet::is_requested(*view.node, rules.keys) &&
+         has_same_driver_pod(view);
+}
+
+bool is_replaced_by_others(const fleet::NodeView& view, const Rules& rules) {
+  return fits_again(view, rules) && !has_same_driver_pod(view);
 }
 
 bool is_retry(const fleet::NodeView& view) {
@@ -46,9 +86,18 @@ bool is_restart_only(const fleet::NodeView& view, const Rules& rules) {
 }
 
 bool is_resumed(const fleet::NodeView& view, const Rules& rules) {
+  // A request is for a restart, which may have been.
+  bool asks = fleet::is_requested(*view.node, rules.keys) && has_same_driver_pod(view);
   return fleet::is_unvalidated(*view.node) && view.driver.is_in_sync() && !is_retry(view) &&
-         !fleet::is_requested(*view.node, rules.keys) &&
-         !fleet::waits_for_safe_load(*view.node, rules.keys);
+         !asks && !fleet::waits_for_safe_load(*view.node, rules.keys);
+}
+
+Reason driver_replaced(const fleet::NodeView& view) {
+  return {"DriverReplaced",
+          fmt::format("{} is ready with the newest revision, and is not the driver pod with which "
+                      "the upgrade began: no more pods are moved, and the node is validated",
+                      name_pod(*view.driver.pod)),
+          ""};
 }
 
 bool is_outside_wave(const fleet::NodeView& view) {
@@ -93,6 +142,9 @@ Reason why_required(const Situation& situation) {
 }
 
 Reason why_begun(const Situation& situation) {
+  if (is_replaced_by_others(situation.view, situation.rules)) {
+    return driver_replaced(situation.view);
+  }
   if (is_resumed(situation.view, situation.rules)) {
     return {"Resumed",
             "the upgrade was broken off after the driver was restarted: nobody is moved, and it "
@@ -107,10 +159,13 @@ Reason why_begun(const Situation& situation) {
 
 Decision begin(const Situation& situation) {
   const Text& newest = situation.view.driver.newest_revision;
-  bool moves_nobody = is_resumed(situation.view, situation.rules) ||
+  bool is_replaced = is_replaced_by_others(situation.view, situation.rules);
+  bool moves_nobody = is_replaced || is_resumed(situation.view, situation.rules) ||
                       is_restart_only(situation.view, situation.rules);
-  Decision decision =
-      enter(situation, moves_nobody ? State::pod_restart : State::cordon, why_begun(situation));
+  State next = is_replaced    ? State::validation
+               : moves_nobody ? State::pod_restart
+                              : State::cordon;
+  Decision decision = enter(situation, next, why_begun(situation));
   if (moves_nobody || situation.node().unschedulable) {
     take_out_of_service(decision, situation);
   } else {
@@ -118,22 +173,24 @@ Decision begin(const Situation& situation) {
     annotate(decision, situation, situation.rules.keys.initially_unschedulable, {});
     annotate(decision, situation, std::string(fleet::cordon_annotation), {});
   }
-  const auto& pod = situation.view.driver.pod;
-  annotate(decision, situation, std::string(fleet::began_with_annotation),
-           pod == nullptr ? std::nullopt : std::optional(pod->meta.uid.str()));
   // A retry remembers until its end what it is a retry of (see is_retry).
   bool retry = is_retry(situation.view);
+  note_beginning(decision, situation, retry);
   if (!newest.empty()) {
     annotate(decision, situation, std::string(fleet::failed_revision_annotation),
              retry ? std::optional(newest.str()) : std::nullopt);
   }
-  decision.needs_fresh_view = situation.view.blind;
+  decision.needs_fresh_view = situation.view.blind || is_replaced;
+  decision.needs_fresh_revisions = is_replaced;
   return decision;
 }
 
 // We have not ended what we began, and the label does not tell: it was lost, or set by hand.
-bool is_broken_off(const Node& node) {
-  return fleet::is_unvalidated(node) || fleet::is_cordoned_by_us(node);
+bool is_broken_off(const fleet::NodeView& view) {
+  const Node& node = *view.node;
+  if (fleet::is_unvalidated(node) || fleet::is_cordoned_by_us(node)) return true;
+  return node.meta.annotations.contains(fleet::began_with_annotation) && view.driver.pod &&
+         !has_same_driver_pod(view);
 }
 
 Decision require(const Situation& situation, Reason reason) {
@@ -145,12 +202,14 @@ Decision require(const Situation& situation, Reason reason) {
   return decision;
 }
 
-// Its wave is not open, or not any more. Until it is, which may be days, its slot would be missing
-// to the nodes of those that are: of one that is the only one, for ever.
-Decision give_slot_back(const Situation& situation, const fleet::RolloutHold& hold_of_wave) {
+Reason reason_of(const fleet::RolloutHold& hold) { return {hold.name, hold.text, hold.remedy}; }
+
+// It may not begin, or not any more: its wave is not open. Until it is, which may be days, its slot
+// would be missing to the nodes of those that are: of one that is the only one, for ever.
+Decision give_slot_back(const Situation& situation, Reason reason) {
   // Where two of us do not agree on what is open, not all the time.
   constexpr Duration shortest = minutes(1);
-  Decision decision = hold({hold_of_wave.name, hold_of_wave.text, hold_of_wave.remedy});
+  Decision decision = hold(std::move(reason));
   const std::string key(fleet::slot_returned_annotation);
   auto last = parse_rfc3339(situation.node().meta.annotations.get(key));
   if (last && *last <= situation.now && situation.now - *last < shortest) {
@@ -172,6 +231,7 @@ Decision decide_idle(const Situation& situation) {
     decision = hold({"NoDriver", "no driver DaemonSet wants a pod on this node", ""});
   } else if (fleet::is_requested(situation.node(), keys) ||
              fleet::waits_for_safe_load(situation.node(), keys) || view.driver.is_out_of_sync()) {
+    if (view.driver.is_rolled_by_kubernetes()) return hold(rolling_update_driver(view));
     decision = require(situation, why_required(situation));
     decision.needs_fresh_view =
         situation.state() == State::done && situation.is_suspicious_change();
@@ -184,7 +244,7 @@ Decision decide_idle(const Situation& situation) {
                      "look at the driver's DaemonSet"});
   } else if (view.driver.newest_revision.empty()) {
     decision = hold({"RevisionUnknown", "the driver DaemonSet has no ControllerRevision yet", ""});
-  } else if (is_broken_off(situation.node())) {
+  } else if (is_broken_off(view)) {
     decision = require(situation, {"BrokenOff",
                                    "the upgrade was not over when its state label was lost or set "
                                    "by hand; it goes on",
@@ -215,9 +275,12 @@ Decision decide_idle(const Situation& situation) {
 Decision decide_required(const Situation& situation) {
   if (is_outside_wave(situation.view)) {
     const fleet::RolloutHold& outside = *situation.view.outside_wave;
-    if (situation.view.granted) return give_slot_back(situation, outside);
+    if (situation.view.granted) return give_slot_back(situation, reason_of(outside));
     if (auto restart = restart_stale_clients(situation)) return *restart;
     return hold({outside.name, outside.text, outside.remedy});
+  }
+  if (situation.view.granted && situation.view.driver.is_rolled_by_kubernetes()) {
+    return give_slot_back(situation, rolling_update_driver(situation.view));
   }
   // A slot that was given just before a pause is kept, and used after it if it still fits.
   bool held = held_by_switch(situation.policy()) || situation.view.held_by_rollout;
@@ -229,7 +292,7 @@ Decision decide_required(const Situation& situation) {
   }
   const auto& wave = situation.view.held_by_rollout;
   if (situation.view.granted && wave && wave->name == "WaveNotOpen") {
-    return give_slot_back(situation, *wave);
+    return give_slot_back(situation, reason_of(*wave));
   }
   auto reason = held_back(situation.view, situation.pool, situation.rules);
   if (reason) return hold(*reason);
@@ -282,10 +345,9 @@ Decision decide_wait_for_jobs(const Situation& situation) {
 
 Decision decide_uncordon(const Situation& situation) {
   Decision decision = enter(situation, State::done, {"Upgraded", "the upgrade is complete", ""});
-  // Whoever brought it here: what a person had cordoned before stays so.
-  if (!fleet::was_cordoned_by_others(situation.node(), situation.rules.keys)) {
-    set_unschedulable(decision, situation, false);
-  }
+  // Whoever brought it here: what a user had cordoned before stays so.
+  set_unschedulable(decision, situation,
+                    fleet::was_cordoned_by_others(situation.node(), situation.rules.keys));
   return decision;
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "upgrade/deciding.h"
+#include "upgrade/slots.h"
 #include "upgrade/upgrade_test_util.h"
 
 namespace lockstep::upgrade::starting_test {
@@ -340,6 +341,43 @@ TEST(WaitForJobs, AClockThatWasSetForwardDoesNotEndTheWait) {
   // One that was set back has not made the wait any longer than it looks.
   scene.clock_gained = -hours(2);
   EXPECT_EQ(entered(scene.decide()), State::pod_deletion);
+}
+
+TEST(RollingUpdateDriver, NothingBegins) {
+  for (State state : {State::unknown, State::done, State::required}) {
+    Scene scene;
+    scene.in(state);
+    scene.driver = make_driver_pod("old");
+    scene.set->meta.ns = "gpu-operator";
+    scene.set->update_strategy = "RollingUpdate";
+    EXPECT_FALSE(scene.decide().writes()) << to_string(state);
+    EXPECT_EQ(scene.decide().reason.name, "RollingUpdateDriver");
+    EXPECT_NE(scene.decide().reason.remedy.find("gpu-operator patch daemonset nvidia-driver"),
+              std::string::npos);
+    EXPECT_FALSE(is_startable(scene.view(), scene.policy, scene.rules));
+    scene.set->update_strategy = "OnDelete";
+    scene.granted = state == State::required;
+    EXPECT_TRUE(scene.decide().writes()) << to_string(state);
+  }
+}
+
+TEST(RollingUpdateDriver, ASlotThatWasGivenBeforeIsGivenBack) {
+  Scene scene;
+  scene.in(State::required);
+  scene.driver = make_driver_pod("old");
+  scene.set->update_strategy = "RollingUpdate";
+  scene.granted = true;
+  EXPECT_TRUE(scene.decide().writes());
+  EXPECT_EQ(entered(scene.decide()), std::nullopt);
+  EXPECT_EQ(scene.decide().reason.name, "RollingUpdateDriver");
+}
+
+TEST(RollingUpdateDriver, WhatIsInFlightGoesOn) {
+  Scene scene;
+  scene.in(State::pod_restart);
+  scene.driver = make_driver_pod("old");
+  scene.set->update_strategy = "RollingUpdate";
+  EXPECT_EQ(removed(scene.decide()), Names{"delete driver-old"});
 }
 
 TEST(Uncordon, SetsTheNodeSchedulableInThePatchThatEndsTheUpgrade) {

@@ -44,9 +44,13 @@ Duration Situation::since_timer(const std::string& key) const {
   return now - Time::from_unix(*began);
 }
 
-Duration Situation::really_since_timer(const std::string& key) const {
+Duration Situation::without_gained(Duration passed) const {
   const Duration gained = std::max(view.clock_gained, Duration::zero());
-  return std::max(since_timer(key) - gained, Duration::zero());
+  return std::max(passed - gained, Duration::zero());
+}
+
+Duration Situation::really_since_timer(const std::string& key) const {
+  return without_gained(since_timer(key));
 }
 
 void annotate(Decision& decision, const Situation& situation, const std::string& key,
@@ -72,6 +76,13 @@ void take_out_of_service(Decision& decision, const Situation& situation) {
   annotate(decision, situation, keys.initially_unschedulable, note(others, "true"));
   annotate(decision, situation, std::string(fleet::cordon_annotation),
            note(!others, fleet::our_cordon));
+}
+
+void note_beginning(Decision& decision, const Situation& situation, bool again) {
+  const std::string key(fleet::began_with_annotation);
+  const auto& pod = situation.view.driver.pod;
+  if (pod == nullptr || (!again && situation.node().meta.annotations.contains(key))) return;
+  annotate(decision, situation, key, pod->meta.uid.str());
 }
 
 Decision enter(const Situation& situation, State to, Reason reason) {
@@ -103,6 +114,7 @@ Decision enter(const Situation& situation, State to, Reason reason) {
     annotate(decision, situation, std::string(fleet::driver_pod_annotation),
              pod == nullptr ? std::nullopt : std::optional(pod->meta.uid.str()));
   }
+  if (to == State::required) note_beginning(decision, situation);
   if (to == State::done) {
     annotate(decision, situation, keys.requested, {});
     annotate(decision, situation, std::string(fleet::cordon_annotation), {});
@@ -111,6 +123,7 @@ Decision enter(const Situation& situation, State to, Reason reason) {
     annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
   }
   annotate(decision, situation, std::string(slot_returned_annotation), {});
+  annotate(decision, situation, std::string(fleet::waiting_since_annotation), {});
   // While it waits for another try, it tells that it is one.
   if (to != State::failed && to != State::required) {
     annotate(decision, situation, std::string(fleet::failure_annotation), {});
@@ -154,8 +167,10 @@ Decision leave_upgrade(const Situation& situation, Reason reason) {
   // It never began: there is nothing to uncordon, and a thousand nodes whose change was taken back
   // must not all become active at once.
   bool never_began = situation.state() == State::required && !node.unschedulable;
-  return enter(situation, stays_cordoned || never_began ? State::done : State::uncordon,
-               std::move(reason));
+  Decision decision = enter(
+      situation, stays_cordoned || never_began ? State::done : State::uncordon, std::move(reason));
+  if (stays_cordoned) set_unschedulable(decision, situation, true);
+  return decision;
 }
 
 }  // namespace lockstep::upgrade

@@ -35,7 +35,10 @@ struct Situation {
   // How long ago the timer of this annotation began; the time in the state when it does not say, or
   // says what cannot be.
   Duration since_timer(const std::string& key) const;
-  // The same without what the clock was set forward by since then, as far as somebody saw it.
+  // A time that passed by the clock, without what that was set forward by since the state was
+  // entered, as far as somebody saw it.
+  Duration without_gained(Duration passed) const;
+  // since_timer() without that.
   Duration really_since_timer(const std::string& key) const;
 };
 
@@ -53,6 +56,9 @@ Decision fail_node(const Situation& situation, Reason reason);
 Decision return_slot(const Situation& situation, Reason reason);
 // When that last was; gone with the next step.
 inline constexpr std::string_view slot_returned_annotation = "lockstep.dev/upgrade-slot-returned";
+
+// Writes down with which driver pod the upgrade begins; `again`: also where that stands there.
+void note_beginning(Decision& decision, const Situation& situation, bool again = false);
 
 // The end of an upgrade that succeeded or is no longer wanted: uncordon, unless a person had
 // cordoned the node before.
