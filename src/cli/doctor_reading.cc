@@ -6,6 +6,7 @@
 #include "cli/matrix_session.h"
 #include "cli/server_clock.h"
 #include "controller/fleet_watch.h"
+#include "controller/unknown_plugins.h"
 #include "deploy/chart.h"
 #include "kube/certificate.h"
 #include "kube/sync_api.h"
@@ -36,7 +37,7 @@ void read_fleet(const controller::FleetWatch& watch, const DoctorFlags& flags, C
   for (const std::string& name : watch.nodes()) {
     auto node = watch.view(name);
     if (!node) continue;
-    node->clients = watch.clients_on(*node, flags.cluster.clients);
+    node->clients = watch.clients_on(*node);
     view.nodes.push_back(std::move(*node));
   }
   watch.claims.cache.for_each(
@@ -44,6 +45,10 @@ void read_fleet(const controller::FleetWatch& watch, const DoctorFlags& flags, C
   watch.pods.cache.for_each(
       [&](const std::shared_ptr<const Pod>& pod) { view.pod_uids.insert(pod->meta.uid.str()); });
   view.rival = watch.rival();
+  for (auto& plugin : controller::find_unknown_plugins(watch)) {
+    view.unknown_plugins.push_back(
+        {plugin.dra_driver, std::move(plugin.nodes), std::move(plugin.perhaps)});
+  }
 }
 
 std::vector<Lease> leases_of(kube::SyncApi& api, kube::Request request, ClusterView& view,
@@ -166,7 +171,7 @@ Result<ClusterView> read_cluster(ClusterSession& session, const DoctorFlags& fla
   controller::FleetWatch watch(*session.api, session.loop, session.random, *session.log,
                                flags.cluster.fleet());
   LOCKSTEP_CHECK(wait_for_fleet(session, watch));
-  view.keys = fleet::Keys(flags.cluster.key_domain);
+  view.keys = fleet::Keys(flags.cluster.fleet().key_domain);
   view.ns = flags.ns;
   read_fleet(watch, flags, view);
   kube::SyncApi api(*session.api, session.loop);
