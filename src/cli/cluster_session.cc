@@ -26,7 +26,7 @@ Result<rollout::TimeZone> system_time_zone(const std::string& name) {
 
 controller::FleetWatchOptions ClusterFlags::fleet() const {
   controller::FleetWatchOptions options;
-  options.key_domain = key_domain;
+  if (!key_domain.empty()) options.key_domain = key_domain;
   options.gpu_pods.dra_drivers = dra_drivers;
   options.clients = clients;
   options.rollouts.enabled = true;

@@ -22,9 +22,10 @@ namespace lockstep::cli {
 struct ClusterFlags {
   std::string kubeconfig;
   std::string context;
-  std::string key_domain = "nvidia.com";
+  std::string key_domain;    // empty: not said
+  std::string key_conflict;  // what was found is of another domain (key_domain.h)
   std::vector<std::string> dra_drivers = {"gpu.nvidia.com", "gpu.lockstep.dev"};
-  std::vector<std::string> clients = {"nvidia-dra-driver/nvidia-dra-driver-gpu-kubelet-plugin"};
+  fleet::ClientOptions clients;
   bool verbose = false;
 
   controller::FleetWatchOptions fleet() const;

@@ -10,14 +10,31 @@ void add_output_flag(CLI::App* command, std::string& output) {
       ->capture_default_str();
 }
 
+void add_key_domain_flag(CLI::App* command, ClusterFlags& flags) {
+  command
+      ->add_option("--key-domain", flags.key_domain,
+                   "Domain of the upgrade's labels: nvidia.com, or lockstep.dev beside NVIDIA's "
+                   "own operator; without, the one that the controller publishes")
+      ->envname("LOCKSTEP_KEY_DOMAIN");
+}
+
 void add_connection_flags(CLI::App* command, ClusterFlags& flags) {
   command->add_option("--kubeconfig", flags.kubeconfig, "Path to the kubeconfig file");
   command->add_option("--context", flags.context, "Context of the kubeconfig to use");
-  command
-      ->add_option("--key-domain", flags.key_domain,
-                   "Domain of the upgrade's labels; lockstep.dev beside NVIDIA's own operator")
-      ->capture_default_str();
+  add_key_domain_flag(command, flags);
   command->add_flag("-v,--verbose", flags.verbose, "Log more");
+}
+
+void add_client_flags(CLI::App* command, fleet::ClientOptions& clients) {
+  command
+      ->add_option("--plugin-namespaces", clients.namespaces,
+                   "Where DRA plugins are looked for, by the labels of their charts")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option("--client-daemonsets", clients.named,
+                   "Other DaemonSets whose pods hold the driver open, as namespace/name")
+      ->delimiter(',');
 }
 
 void add_cluster_flags(CLI::App* command, ClusterFlags& flags) {
@@ -27,11 +44,7 @@ void add_cluster_flags(CLI::App* command, ClusterFlags& flags) {
                    "DRA drivers whose devices are GPUs, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
-  command
-      ->add_option("--client-daemonsets", flags.clients,
-                   "DaemonSets whose pods hold the driver open, as namespace/name")
-      ->delimiter(',')
-      ->capture_default_str();
+  add_client_flags(command, flags.clients);
 }
 
 }  // namespace lockstep::cli

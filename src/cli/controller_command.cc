@@ -16,6 +16,7 @@
 #include "controller/rollout_controller.h"
 #include "controller/status_server.h"
 #include "controller/upgrade_controller.h"
+#include "fleet/key_domain.h"
 #include "kube/leader_election.h"
 #include "kube/sync_api.h"
 #include "notify/http_sender.h"
@@ -129,6 +130,9 @@ struct Controllers {
     controller::UpgradeOptions options;
     options.fleet = flags.cluster.fleet();
     options.fleet.rollouts.ns = flags.ns;
+    // Our own plugin is installed beside the controller.
+    auto& plugins = options.fleet.clients.namespaces;
+    if (!plugins.empty()) plugins.push_back(flags.ns);
     options.ns = flags.ns;
     options.instance = who_am_i();
     options.parallel_writes = flags.parallel_writes;
@@ -158,7 +162,6 @@ struct Controllers {
   static controller::FailureOptions failure_options(const ControllerFlags& flags) {
     controller::FailureOptions options;
     options.instance = who_am_i();
-    options.plugins = flags.cluster.fleet().clients;
     if (flags.on_bad_config == "fail") options.on_bad_config = upgrade::OnBadConfig::fail;
     return options;
   }
@@ -170,6 +173,8 @@ kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
   kube::LeaderElectionOptions options;
   options.lease = {flags.ns, flags.lease};
   options.identity = identity;
+  options.annotations = {
+      {std::string(fleet::key_domain_annotation), flags.cluster.fleet().key_domain}};
   options.on_started_leading = [&controllers, &log] {
     log.info("leading");
     controllers.lead();

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/common_flags.h"
+
 namespace lockstep::cli {
 
 void add_dashboard_address(CLI::App* command, std::string& address) {
@@ -17,20 +19,13 @@ void add_dashboard(CLI::App& app, DashboardFlags& flags, int& result) {
   ClusterFlags& cluster = flags.cluster;
   command->add_option("--kubeconfig", cluster.kubeconfig, "Path to the kubeconfig file");
   command->add_option("--context", cluster.context, "Context of the kubeconfig to use");
-  command
-      ->add_option("--key-domain", cluster.key_domain,
-                   "Domain of the upgrade's labels; lockstep.dev beside NVIDIA's own operator")
-      ->capture_default_str();
+  add_key_domain_flag(command, cluster);
   command
       ->add_option("--gpu-dra-drivers", cluster.dra_drivers,
                    "DRA drivers whose devices are GPUs, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
-  command
-      ->add_option("--client-daemonsets", cluster.clients,
-                   "DaemonSets whose pods hold the driver open, as namespace/name")
-      ->delimiter(',')
-      ->capture_default_str();
+  add_client_flags(command, cluster.clients);
   command->add_flag("-v,--verbose", cluster.verbose, "Log more");
   command
       ->add_option("--address", flags.place.address,

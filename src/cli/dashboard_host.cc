@@ -26,7 +26,7 @@ dashboard::FleetSourceParts source_parts(ClusterSession& session, const ClusterF
   auto plan = [&watch](bool assume_change) {
     return plan_to_json(make_plan(watch, assume_change, usual_node_time));
   };
-  return {watch, *session.api, session.loop, model, connect_as, plan};
+  return {watch, *session.api, session.loop, model, connect_as, plan, flags.key_conflict};
 }
 
 // Each place once, with the rollouts that take their version from it; the one of the flags first.

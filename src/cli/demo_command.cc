@@ -107,6 +107,7 @@ class Demo {
     controller_ = std::make_unique<ChildProcess>(
         session_->loop,
         std::vector<std::string>{own_program(), "controller", "--kubeconfig", kubeconfig_.path(),
+                                 "--key-domain", cluster.fleet().key_domain,
                                  "--no-leader-election", "--status-address", ""},
         log_file_.path());
     if (!controller_->start()) return fail(ErrorKind::internal, "the controller does not start");

@@ -4,6 +4,7 @@
 
 #include "cli/doctor_reading.h"
 #include "cli/exit_codes.h"
+#include "cli/key_domain.h"
 #include "cli/status_command.h"
 #include "cli/terminal.h"
 #include "doctor/examine.h"
@@ -31,8 +32,10 @@ std::string_view colour_of(Verdict verdict) {
 
 Result<std::vector<Check>> look(const DoctorFlags& flags) {
   if (flags.node) return doctor::examine_node(read_machine(flags.root, flags.checkpoint));
-  LOCKSTEP_TRY(const auto session, ClusterSession::open(flags.cluster));
-  LOCKSTEP_TRY(const doctor::ClusterView view, read_cluster(*session, flags));
+  DoctorFlags found = flags;
+  LOCKSTEP_TRY(const auto session,
+               open_in_key_domain(found.cluster, KeyUse::read, flags.output != "table"));
+  LOCKSTEP_TRY(const doctor::ClusterView view, read_cluster(*session, found));
   return doctor::examine(view);
 }
 

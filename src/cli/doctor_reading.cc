@@ -6,6 +6,7 @@
 #include "cli/matrix_session.h"
 #include "cli/server_clock.h"
 #include "controller/fleet_watch.h"
+#include "controller/unknown_plugins.h"
 #include "deploy/chart.h"
 #include "kube/certificate.h"
 #include "kube/sync_api.h"
@@ -36,7 +37,7 @@ void read_fleet(const controller::FleetWatch& watch, const DoctorFlags& flags, C
   for (const std::string& name : watch.nodes()) {
     auto node = watch.view(name);
     if (!node) continue;
-    node->clients = watch.clients_on(*node, flags.cluster.clients);
+    node->clients = watch.clients_on(*node);
     view.nodes.push_back(std::move(*node));
   }
   watch.claims.cache.for_each(
@@ -53,6 +54,10 @@ void read_fleet(const controller::FleetWatch& watch, const DoctorFlags& flags, C
   if (auto object = watch.cluster_policy()) add_policy("", *object, "clusterpolicy");
   watch.nvidia_driver_objects.cache.for_each(
       [&](const auto& object) { add_policy(object->meta.name.str(), *object, "nvidiadriver"); });
+  for (auto& plugin : controller::find_unknown_plugins(watch)) {
+    view.unknown_plugins.push_back(
+        {plugin.dra_driver, std::move(plugin.nodes), std::move(plugin.perhaps)});
+  }
 }
 
 std::vector<Lease> leases_of(kube::SyncApi& api, kube::Request request, ClusterView& view,
@@ -175,7 +180,7 @@ Result<ClusterView> read_cluster(ClusterSession& session, const DoctorFlags& fla
   controller::FleetWatch watch(*session.api, session.loop, session.random, *session.log,
                                flags.cluster.fleet());
   LOCKSTEP_CHECK(wait_for_fleet(session, watch));
-  view.keys = fleet::Keys(flags.cluster.key_domain);
+  view.keys = fleet::Keys(flags.cluster.fleet().key_domain);
   view.ns = flags.ns;
   read_fleet(watch, flags, view);
   kube::SyncApi api(*session.api, session.loop);

@@ -1,6 +1,5 @@
 #include "cli/driver_manager_command.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <unistd.h>
@@ -38,7 +37,7 @@ Result<node::ManagerSettings> settings_of(const DriverManagerFlags& flags) {
   }
   settings.node = flags.node;
   settings.operator_namespace = flags.operator_namespace;
-  settings.key_domain = flags.cluster.key_domain;
+  settings.key_domain = flags.cluster.fleet().key_domain;
   settings.evict_gpu_pods = flags.evict_gpu_pods;
   settings.drain = flags.drain;
   settings.force = flags.force;
@@ -49,10 +48,8 @@ Result<node::ManagerSettings> settings_of(const DriverManagerFlags& flags) {
   settings.gpu_pods.dra_drivers = flags.cluster.dra_drivers;
   settings.clients = flags.cluster.clients;
   // From GPU Operator 26.7 on the plugin runs beside the other operands.
-  std::string beside = flags.operator_namespace + "/nvidia-dra-driver-gpu-kubelet-plugin";
-  if (std::find(settings.clients.begin(), settings.clients.end(), beside) ==
-      settings.clients.end()) {
-    settings.clients.push_back(beside);
+  if (!settings.clients.namespaces.empty()) {
+    settings.clients.namespaces.push_back(flags.operator_namespace);
   }
   auto selector = LabelSelector::parse(flags.drain_pods);
   if (!selector) return fail(selector.error().at("--drain-pod-selector-label"));

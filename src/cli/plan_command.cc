@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "cli/exit_codes.h"
+#include "cli/key_domain.h"
 #include "cli/plan_waves.h"
 #include "cli/status_command.h"
 #include "controller/matrix_log.h"
@@ -205,10 +206,11 @@ Plan make_plan(controller::FleetWatch& watch, bool assume_change, Duration node_
 }
 
 int run_plan(const PlanFlags& flags) {
-  auto session = ClusterSession::open(flags.cluster);
+  ClusterFlags cluster = flags.cluster;
+  auto session = open_in_key_domain(cluster, KeyUse::read, flags.output != "table");
   if (!session) return report(session.error());
   controller::FleetWatch watch(*(*session)->api, (*session)->loop, (*session)->random,
-                               *(*session)->log, flags.cluster.fleet());
+                               *(*session)->log, cluster.fleet());
   if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
   Plan plan = make_plan(watch, flags.assume_change, flags.node_time);
   // Waves are for the version that comes.

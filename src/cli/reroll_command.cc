@@ -31,7 +31,7 @@ Result<RerollOptions> options_of(const RerollFlags& flags) {
   RerollOptions options;
   options.driver_namespace = flags.driver_namespace;
   options.plugin_namespace = flags.plugin_namespace;
-  options.key_domain = flags.cluster.key_domain;
+  options.key_domain = flags.cluster.fleet().key_domain;
   options.driver_version = flags.driver_version;
   options.chart_version = flags.chart_version;
   options.dry_run = flags.dry_run;

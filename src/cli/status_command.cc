@@ -9,6 +9,7 @@
 #include "cli/bake_text.h"
 #include "cli/exit_codes.h"
 #include "cli/fleet_status.h"
+#include "cli/key_domain.h"
 #include "cli/rollout_tree.h"
 #include "cli/status_text.h"
 #include "data/yaml.h"
@@ -54,7 +55,8 @@ std::string lost_contact(const controller::FleetWatch& watch) {
 }
 
 // Redraws on a terminal; elsewhere a line, or a document, for each change.
-int follow(ClusterSession& session, controller::FleetWatch& watch, const StatusFlags& flags) {
+int follow(ClusterSession& session, controller::FleetWatch& watch, const StatusFlags& flags,
+           const std::string& key_conflict) {
   Terminal terminal = Terminal::of_output();
   std::string last;
   while (true) {
@@ -65,7 +67,8 @@ int follow(ClusterSession& session, controller::FleetWatch& watch, const StatusF
       if (line != last && lost.empty()) print_document(to_json(status), flags.output);
     } else if (terminal.interactive) {
       StatusTextOptions options;
-      std::string text = rollouts_text(watch, status, terminal);
+      std::string text = key_conflict.empty() ? "" : "key domain: " + key_conflict + "\n";
+      text += rollouts_text(watch, status, terminal);
       auto above = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
       options.most_nodes = static_cast<size_t>(std::max(5, terminal.height - 16 - above));
       text += status_text(status, terminal, options);
@@ -83,21 +86,23 @@ int follow(ClusterSession& session, controller::FleetWatch& watch, const StatusF
 }  // namespace
 
 int run_status(const StatusFlags& flags) {
-  auto session = ClusterSession::open(flags.cluster);
+  ClusterFlags cluster = flags.cluster;
+  auto session = open_in_key_domain(cluster, KeyUse::read, flags.output != "table");
   if (!session) return report(session.error());
   controller::FleetWatch watch(*(*session)->api, (*session)->loop, (*session)->random,
-                               *(*session)->log, flags.cluster.fleet());
+                               *(*session)->log, cluster.fleet());
   if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
-  if (flags.watch) return follow(**session, watch, flags);
+  if (flags.watch) return follow(**session, watch, flags, cluster.key_conflict);
   show(watch, look_at_fleet(watch, (*session)->loop.now()), flags, Terminal::of_output());
   return ExitCode::ok;
 }
 
 int run_why(const WhyFlags& flags) {
-  auto session = ClusterSession::open(flags.cluster);
+  ClusterFlags cluster = flags.cluster;
+  auto session = open_in_key_domain(cluster, KeyUse::read, flags.output != "table");
   if (!session) return report(session.error());
   controller::FleetWatch watch(*(*session)->api, (*session)->loop, (*session)->random,
-                               *(*session)->log, flags.cluster.fleet());
+                               *(*session)->log, cluster.fleet());
   if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
   FleetStatus status = look_at_fleet(watch, (*session)->loop.now());
   std::vector<std::string> names;

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "cli/exit_codes.h"
+#include "cli/key_domain.h"
 #include "fleet/node_view.h"
 #include "kube/sync_api.h"
 #include "objects/decode.h"
@@ -69,7 +70,8 @@ Error no_such_node(kube::SyncApi& api, const std::string& name) {
 }  // namespace
 
 int run_pause(const PauseFlags& flags) {
-  auto session = ClusterSession::open(flags.cluster);
+  ClusterFlags cluster = flags.cluster;
+  auto session = open_in_key_domain(cluster, KeyUse::write);
   if (!session) return report(session.error());
   kube::SyncApi api(*(*session)->api, (*session)->loop);
   auto policies = find_policies(api, flags.pool);
@@ -94,10 +96,11 @@ int run_pause(const PauseFlags& flags) {
 }
 
 int run_steer(const SteerFlags& flags) {
-  auto session = ClusterSession::open(flags.cluster);
+  ClusterFlags cluster = flags.cluster;
+  auto session = open_in_key_domain(cluster, KeyUse::write);
   if (!session) return report(session.error());
   kube::SyncApi api(*(*session)->api, (*session)->loop);
-  fleet::Keys keys(flags.cluster.key_domain);
+  fleet::Keys keys(cluster.key_domain);
   DecodeContext context;
   // All are checked before one is changed; a name that no node has comes first.
   std::optional<Error> refused;
@@ -125,6 +128,10 @@ int run_steer(const SteerFlags& flags) {
     if (flags.what == NodeSteering::retry) value = Json(to_string(fleet::State::required));
     if (flags.what == NodeSteering::skip) value = "true";
     JsonObject metadata{{"labels", JsonObject{{key, value}}}};
+    // Whichever of the two it was.
+    if (flags.what == NodeSteering::unskip) {
+      metadata["labels"].as_object()[keys.users_skip] = nullptr;
+    }
     // From now on the label is the user's, also where a rollout held the node by it.
     if (flags.what == NodeSteering::skip) {
       metadata["annotations"] = JsonObject{{rollout::kept_back_annotation, nullptr}};

@@ -7,6 +7,7 @@
 #include "cli/doctor_reading.h"
 #include "cli/exit_codes.h"
 #include "cli/fleet_status.h"
+#include "cli/key_domain.h"
 #include "cli/status_text.h"
 #include "data/gzip.h"
 #include "doctor/examine.h"
@@ -141,8 +142,9 @@ std::string plain_time(Time now) {
 
 }  // namespace
 
-int run_support_bundle(const SupportBundleFlags& flags) {
-  auto opened = ClusterSession::open(flags.doctor.cluster);
+int run_support_bundle(const SupportBundleFlags& asked) {
+  SupportBundleFlags flags = asked;
+  auto opened = open_in_key_domain(flags.doctor.cluster, KeyUse::read);
   if (!opened) return report(opened.error());
   ClusterSession& session = **opened;
   std::string name = "lockstep-support-" + plain_time(session.loop.now());

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "cli/exit_codes.h"
+#include "cli/key_domain.h"
 #include "cli/status_text.h"
 
 namespace lockstep::cli {
@@ -112,15 +113,19 @@ std::string top_text(const FleetStatus& status, const std::string& sort, const T
 }
 
 int run_top(const TopFlags& flags) {
-  auto session = ClusterSession::open(flags.cluster);
+  ClusterFlags cluster = flags.cluster;
+  auto session = open_in_key_domain(cluster, KeyUse::read);
   if (!session) return report(session.error());
   controller::FleetWatch watch(*(*session)->api, (*session)->loop, (*session)->random,
-                               *(*session)->log, flags.cluster.fleet());
+                               *(*session)->log, cluster.fleet());
   if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
   while (true) {
     Terminal terminal = Terminal::of_output();
     std::string text = top_text(look_at_fleet(watch, (*session)->loop.now()), flags.sort, terminal);
     bool once = flags.once || !terminal.interactive;
+    if (!once && !cluster.key_conflict.empty()) {
+      text = fmt::format("key domain: {}\n{}", cluster.key_conflict, text);
+    }
     fmt::print("{}{}", once ? "" : "\x1b[H\x1b[2J", text);
     if (once) return ExitCode::ok;
     std::fflush(stdout);

@@ -23,7 +23,7 @@ void ClientRestarts::look_at(const KnownRollout& known) {
 void ClientRestarts::look_at(const std::string& name, const DriverFacts& facts) {
   auto view = watch_.view(name);
   if (!view) return;
-  view->clients = watch_.clients_on(*view, watch_.options().clients);
+  view->clients = watch_.clients_on(*view);
   auto stale = upgrade::stale_clients(*view);
   if (!stale) return;
   if (stale->empty()) {

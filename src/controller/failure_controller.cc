@@ -172,7 +172,7 @@ void FailureController::work_on_node(const std::string& key, const std::string& 
     return queue_.done(key);
   }
   upgrade::Reason before = std::exchange(reasons_[name], {});
-  for (const fleet::ClientView& plugin : watch_.clients_on(*view, options_.plugins)) {
+  for (const fleet::ClientView& plugin : watch_.clients_on(*view)) {
     Healing healing =
         upgrade::decide_healing(*view, plugin, held, watch_.rules().keys, loop_.now());
     if (healing.again) queue_.add_after(key, *healing.again);

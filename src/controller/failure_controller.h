@@ -18,8 +18,6 @@
 namespace lockstep::controller {
 
 struct FailureOptions {
-  // DaemonSets of DRA plugins that go stale, as "namespace/name".
-  std::vector<std::string> plugins = {"nvidia-dra-driver/nvidia-dra-driver-gpu-kubelet-plugin"};
   upgrade::OnBadConfig on_bad_config = upgrade::OnBadConfig::leave;
   std::string instance;  // of events: the pod's or host's name
 };

@@ -30,8 +30,7 @@ class FailureTest : public ::testing::Test {
     one.restart();
     failures = std::make_unique<FailureController>(
         one.api, fleet.loop, random_, one.log, one.controller->watch(),
-        FailureOptions{
-            {"nvidia-dra-driver/nvidia-dra-driver-gpu-kubelet-plugin"}, on_bad_config, "one"});
+        FailureOptions{on_bad_config, "one"});
     failures->start();
     failures->lead();
   }

@@ -49,6 +49,7 @@ void for_each_watch(const FleetCaches& fleet, Visit visit) {
   visit(fleet.pods, "pods");
   visit(fleet.daemon_sets, "daemonsets");
   visit(fleet.revisions, "controllerrevisions");
+  visit(fleet.deployments, "deployments");
   visit(fleet.claims, "resourceclaims");
   visit(fleet.slices, "resourceslices");
   visit(fleet.budgets, "poddisruptionbudgets");
@@ -68,6 +69,7 @@ FleetCaches::FleetCaches(kube::Api& api, Loop& loop, Random& random, Log& log,
       daemon_sets(api, loop, random, log, context_, kube::watch_of(resource::daemon_sets)),
       revisions(api, loop, random, log, context_, kube::watch_of(resource::controller_revisions),
                 revision_indexes()),
+      deployments(api, loop, random, log, context_, kube::watch_of(resource::deployments)),
       claims(api, loop, random, log, context_, kube::watch_of(resource::resource_claims)),
       slices(api, loop, random, log, context_, kube::watch_of(resource::resource_slices),
              slice_indexes()),
@@ -84,6 +86,7 @@ void FleetCaches::start() {
   pods.reflector.start();
   daemon_sets.reflector.start();
   revisions.reflector.start();
+  deployments.reflector.start();
   claims.reflector.start();
   slices.reflector.start();
   budgets.reflector.start();

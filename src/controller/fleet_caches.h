@@ -8,6 +8,7 @@
 #include "fleet/node_view.h"
 #include "kube/cache_feed.h"
 #include "objects/daemon_set.h"
+#include "objects/deployment.h"
 #include "objects/generic_object.h"
 #include "objects/node.h"
 #include "objects/pod.h"
@@ -59,6 +60,7 @@ class FleetCaches {
   kube::CachedResource<Pod> pods;
   kube::CachedResource<DaemonSet> daemon_sets;
   kube::CachedResource<ControllerRevision> revisions;
+  kube::CachedResource<Deployment> deployments;
   kube::CachedResource<ResourceClaim> claims;
   kube::CachedResource<ResourceSlice> slices;
   kube::CachedResource<PodDisruptionBudget> budgets;

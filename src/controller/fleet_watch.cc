@@ -74,6 +74,12 @@ void FleetWatch::listen() {
         driver_sets_.erase(change.object().meta.key());
       }
     }
+    if (auto client = fleet::find_driver_client(change.object(), options_.clients);
+        change.after && client && !client->reopens_driver) {
+      client_sets_.insert(change.object().meta.key());
+    } else {
+      client_sets_.erase(change.object().meta.key());
+    }
     // Its status changes all the time; only what it wants matters.
     if (change.before && change.after &&
         change.before->meta.generation == change.after->meta.generation &&
@@ -82,6 +88,9 @@ void FleetWatch::listen() {
     }
     if (change.after) touch_daemon_set(*change.after);
     if (change.before) touch_daemon_set(*change.before);
+  });
+  deployments.cache.on_change([this](const kube::Cache<Deployment>::Change& change) {
+    if (pool_rules_.see_deployment(change.object(), change.after != nullptr)) touch_all();
   });
   revisions.cache.on_change([this](const kube::Cache<ControllerRevision>::Change& change) {
     read_revision(change.object());
@@ -118,10 +127,8 @@ void FleetWatch::touch_all() {
 }
 
 void FleetWatch::touch_daemon_set(const DaemonSet& set) {
-  std::string key = set.meta.key().text();
   bool matters =
-      fleet::is_driver_daemon_set(set) ||
-      std::find(options_.clients.begin(), options_.clients.end(), key) != options_.clients.end();
+      fleet::is_driver_daemon_set(set) || fleet::find_driver_client(set, options_.clients);
   if (matters) touch_all();
 }
 
@@ -205,15 +212,13 @@ bool FleetWatch::is_evicting(const Node& node) const {
   return state == fleet::State::pod_deletion || state == fleet::State::drain;
 }
 
-std::vector<fleet::ClientView> FleetWatch::clients_on(const fleet::NodeView& view,
-                                                      const std::vector<std::string>& sets) const {
+std::vector<fleet::ClientView> FleetWatch::clients_on(const fleet::NodeView& view) const {
   std::vector<fleet::ClientView> clients;
-  for (const auto& name : sets) {
-    auto slash = name.find('/');
-    auto set = daemon_sets.cache.find(
-        ObjectKey{name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1)});
+  for (const ObjectKey& key : client_sets_) {
+    auto set = daemon_sets.cache.find(key);
     if (!set) continue;
-    fleet::ClientView client{name, fleet::wants_pod_on(*set, *view.node), nullptr};
+    bool wanted = !set->meta.is_deleting() && fleet::wants_pod_on(*set, *view.node);
+    fleet::ClientView client{key.text(), wanted, nullptr};
     for (const auto& entry : view.pods) {
       const OwnerReference* owner = entry.pod->meta.controller();
       if (owner == nullptr || owner->uid != set->meta.uid) continue;
@@ -322,7 +327,7 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
   bool looks_at_clients = !options_.clients.empty();
   bool validates = fleet::state_of(*node, rules_.keys) == fleet::State::validation;
   if (looks_at_clients && (validates || view.outside_wave)) {
-    view.clients = clients_on(view, options_.clients);
+    view.clients = clients_on(view);
   }
   if (looks_at_clients && validates) {
     view.slice_versions = published_versions(node->meta.name.str());

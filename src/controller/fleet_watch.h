@@ -14,6 +14,7 @@
 #include "controller/fleet_caches.h"
 #include "controller/fresh_reader.h"
 #include "controller/pool_rules.h"
+#include "fleet/driver_clients.h"
 #include "fleet/gpu_pods.h"
 #include "fleet/node_view.h"
 #include "fleet/tally.h"
@@ -26,8 +27,8 @@ namespace lockstep::controller {
 struct FleetWatchOptions {
   std::string key_domain = "nvidia.com";
   fleet::GpuPodOptions gpu_pods;
-  // DaemonSets whose pods hold the driver open, as "namespace/name".
-  std::vector<std::string> clients = {"nvidia-dra-driver/nvidia-dra-driver-gpu-kubelet-plugin"};
+  // Which DaemonSets' pods hold the driver open.
+  fleet::ClientOptions clients;
   std::string validator_app = "nvidia-operator-validator";
   RolloutWatchOptions rollouts;
 };
@@ -61,9 +62,8 @@ class FleetWatch : public FleetCaches {
   std::optional<fleet::NodeView> view(const std::string& node) const;
   // The same of a node and pods that were read from the cluster itself. The node must be there.
   fleet::NodeView view(const FreshNode& fresh) const;
-  // The node's pods of these DaemonSets ("namespace/name"), whatever its state.
-  std::vector<fleet::ClientView> clients_on(const fleet::NodeView& view,
-                                            const std::vector<std::string>& sets) const;
+  // The driver's clients on the node, whatever its state.
+  std::vector<fleet::ClientView> clients_on(const fleet::NodeView& view) const;
   // The DaemonSet that made the pod; null: none, or not known.
   std::shared_ptr<const DaemonSet> daemon_set_of(const Pod& pod) const;
   // The driver's template has changed, and perhaps back: until the watches show it, which revision
@@ -147,6 +147,7 @@ class FleetWatch : public FleetCaches {
   std::map<std::string, DriverFacts> driver_facts_;
   std::set<std::string> uncounted_;
   std::set<ObjectKey> driver_sets_;
+  std::set<ObjectKey> client_sets_;
   std::map<std::string, fleet::EvictionTries> tries_;
   const Loop& loop_;
   std::vector<std::function<void(const std::string&)>> node_listeners_;

@@ -185,6 +185,25 @@ TEST(FleetWatch, ClientsAndSlicesAreLookedAtInValidation) {
   EXPECT_EQ(view.validators[0]->meta.name.view(), "validator-1");
 }
 
+TEST(FleetWatch, APluginOfTheRenamedChartIsAClientAndATenantsIsNot) {
+  WatchedFleet scene;
+  scene.add_usual();
+  for (std::string_view ns : {"dra-driver-nvidia-gpu", "team-a"}) {
+    scene.add_set(ns, "dra-driver-nvidia-gpu-kubelet-plugin", R"({})");
+  }
+  scene.start();
+  scene.add_state("gpu-1", State::validation);
+  scene.settle();
+  auto view = scene.view();
+  ASSERT_EQ(view.clients.size(), 1U);
+  EXPECT_EQ(view.clients[0].daemon_set,
+            "dra-driver-nvidia-gpu/dra-driver-nvidia-gpu-kubelet-plugin");
+  scene.api.erase(resource::daemon_sets,
+                  {"dra-driver-nvidia-gpu", "dra-driver-nvidia-gpu-kubelet-plugin"});
+  scene.settle();
+  EXPECT_TRUE(scene.view().clients.empty());
+}
+
 TEST(FleetWatch, BudgetsAndTriesAreShownWherePodsAreEvicted) {
   WatchedFleet scene;
   scene.add_usual();

@@ -209,6 +209,16 @@ void Metrics::write_work() {
       .sample(as_value(counts.conflicts));
   out_.counter("lockstep_node_errors_total", "Writes of nodes that failed and are tried again.")
       .sample(as_value(counts.errors));
+  const kube::EventCounts& events = controller_.event_counts();
+  out_.counter("lockstep_events_written_total", "Kubernetes Events that were written.")
+      .sample(as_value(events.created + events.patched));
+  out_.counter("lockstep_events_dropped_total",
+               "Kubernetes Events that were not written, by why: limited (too many on one object), "
+               "overflow (too many waiting), rejected (by the server), gave_up.")
+      .sample(as_value(events.limited), {{"why", "limited"}})
+      .sample(as_value(events.overflow), {{"why", "overflow"}})
+      .sample(as_value(events.rejected), {{"why", "rejected"}})
+      .sample(as_value(events.gave_up), {{"why", "gave_up"}});
   out_.counter("lockstep_decisions_total", "How often a node was looked at and decided.")
       .sample(as_value(counts.decisions));
   out_.counter("lockstep_decision_seconds_total", "Time that these decisions took.")

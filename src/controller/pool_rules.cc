@@ -8,9 +8,9 @@ namespace lockstep::controller {
 
 namespace {
 
-bool is_operator_pod(const Pod& pod) {
-  return pod.meta.labels.get("app") == "gpu-operator" ||
-         pod.meta.labels.get("app.kubernetes.io/component") == "gpu-operator";
+bool is_operators(const StringMap& labels) {
+  return labels.get("app") == "gpu-operator" ||
+         labels.get("app.kubernetes.io/component") == "gpu-operator";
 }
 
 }  // namespace
@@ -47,10 +47,20 @@ bool PoolRules::read(const FleetCaches& caches) {
 }
 
 bool PoolRules::see_pod(const Pod& pod, bool is_there) {
-  if (!is_operator_pod(pod)) return false;
+  if (!is_operators(pod.meta.labels)) return false;
   const bool runs = is_there && pod.phase == PodPhase::running;
   const ObjectKey key = pod.meta.key();
   const bool changed = runs ? operator_pods_.insert(key).second : operator_pods_.erase(key) > 0;
+  return changed && look_for_rival();
+}
+
+bool PoolRules::see_deployment(const Deployment& deployment, bool is_there) {
+  const bool counts =
+      is_there && deployment.replicas > 0 &&
+      (is_operators(deployment.template_labels) || is_operators(deployment.meta.labels));
+  const ObjectKey key = deployment.meta.key();
+  const bool changed =
+      counts ? operator_deployments_.insert(key).second : operator_deployments_.erase(key) > 0;
   return changed && look_for_rival();
 }
 
@@ -63,12 +73,14 @@ bool PoolRules::look_for_rival() {
 }
 
 std::optional<upgrade::Reason> PoolRules::find_rival() const {
-  if (operator_pods_.empty()) return std::nullopt;
-  const std::string operator_pod = operator_pods_.begin()->text();
+  if (operator_pods_.empty() && operator_deployments_.empty()) return std::nullopt;
+  const std::string found_by =
+      operator_deployments_.empty() ? operator_pods_.begin()->text()
+                                    : "Deployment " + operator_deployments_.begin()->text();
   if (!own_switch_) {
     return upgrade::Reason{
         "Rival",
-        fmt::format("NVIDIA's GPU Operator runs ({}) and works with the same labels", operator_pod),
+        fmt::format("NVIDIA's GPU Operator runs ({}) and works with the same labels", found_by),
         "set upgradePolicy.autoUpgrade to false and start the controller with "
         "--key-domain lockstep.dev"};
   }
@@ -79,7 +91,7 @@ std::optional<upgrade::Reason> PoolRules::find_rival() const {
         "Rival",
         fmt::format("NVIDIA's GPU Operator runs ({}) and autoUpgrade is true in {}: both would "
                     "upgrade the same nodes",
-                    operator_pod, policy.source),
+                    found_by, policy.source),
         "set upgradePolicy.autoUpgrade to false; with --key-domain lockstep.dev the switch is the "
         "annotation lockstep.dev/auto-upgrade"};
   }

@@ -24,6 +24,8 @@ class PoolRules {
   bool read(const FleetCaches& caches);
   // A pod as it is now; `is_there`: it was not deleted. True: the rival is another one now.
   bool see_pod(const Pod& pod, bool is_there);
+  // The same of a Deployment.
+  bool see_deployment(const Deployment& deployment, bool is_there);
 
   // A pool without an NVIDIADriver of its own goes by the ClusterPolicy.
   const upgrade::Policy& policy(const std::string& pool) const;
@@ -43,6 +45,8 @@ class PoolRules {
   bool own_switch_;                                  // beside NVIDIA's keys, with ours
   std::map<std::string, upgrade::Policy> policies_;  // by pool; "" is the ClusterPolicy's
   std::map<std::string, Duration> idle_until_;       // by pool, by the loop's uptime
+  // The operator is there while its Deployment wants a pod, running or not, and while a pod runs.
+  std::set<ObjectKey> operator_deployments_;
   std::set<ObjectKey> operator_pods_;
   std::optional<upgrade::Reason> rival_;
 };

@@ -35,6 +35,37 @@ TEST(PoolRules, InItsOwnKeyDomainTheOperatorIsARivalWhateverItsPolicy) {
   }
 }
 
+// Its pod is Pending while it is moved or restarted: for those seconds nobody else may begin.
+TEST(ConflictingController, IsThereWhileItsDeploymentWantsAPod) {
+  WatchedFleet scene;
+  scene.add_usual();
+  auto deployment = [&](std::string_view patch) {
+    scene.put(resource::deployments, {"gpu-operator", "gpu-operator"},
+              merged(json_of(R"({"metadata":{"name":"gpu-operator","namespace":"gpu-operator"},
+                                 "spec":{"replicas":1,"template":{"metadata":{
+                                   "labels":{"app":"gpu-operator"}}}}})"),
+                     patch));
+    scene.settle();
+  };
+  deployment("{}");
+  scene.start();
+  ASSERT_TRUE(scene.watch->rival());
+  EXPECT_NE(scene.watch->rival()->text.find("Deployment gpu-operator/gpu-operator"),
+            std::string::npos);
+  EXPECT_TRUE(scene.watch->pool("").frozen);
+  scene.looked_at.clear();
+  deployment(R"({"spec":{"replicas":0}})");
+  EXPECT_FALSE(scene.watch->rival());
+  EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
+  deployment("{}");
+  EXPECT_TRUE(scene.watch->rival());
+  scene.api.erase(resource::deployments, {"gpu-operator", "gpu-operator"});
+  scene.settle();
+  EXPECT_FALSE(scene.watch->rival());
+  deployment(R"({"spec":{"template":{"metadata":{"labels":{"app":"other"}}}}})");
+  EXPECT_FALSE(scene.watch->rival());
+}
+
 TEST(PoolRules, InOurKeyDomainTheOperatorIsARivalWhileItUpgradesItself) {
   FleetWatchOptions options;
   options.key_domain = "lockstep.dev";

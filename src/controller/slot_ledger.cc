@@ -37,6 +37,11 @@ Ledger Ledger::from_json(const Json& object) {
   return ledger;
 }
 
+bool is_of_this_cluster(const Ledger& ledger, std::string_view resource_version) {
+  return ledger.seen.empty() ||
+         compare_versions(resource_version, ledger.seen) != VersionOrder::older;
+}
+
 SlotLedger::SlotLedger(kube::Api& api, Loop& loop, Random& random, Log& log, ObjectKey key)
     : api_(api),
       loop_(loop),
@@ -90,6 +95,10 @@ void SlotLedger::on_read(kube::Reply reply) {
 void SlotLedger::take(const Json& object) {
   known_ = Ledger::from_json(object);
   version_ = std::string(text_at(object, "metadata", "resourceVersion"));
+  if (is_of_this_cluster(*known_, version_)) return;
+  log_.warning("the ledger of slots is from another cluster, as after restoring a backup: ignored",
+               {{"ledger", key_.text()}, {"slots", std::to_string(known_->slots.size())}});
+  known_ = Ledger{};
 }
 
 void SlotLedger::plan_and_write() {

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -32,6 +33,11 @@ struct Ledger {
   static Ledger from_json(const Json& object);
   bool operator==(const Ledger&) const = default;
 };
+
+// It was written in this cluster: `resource_version` is its object's own. What its writer had seen
+// was there before it; a backup of another cluster may tell of a history that is not ours, and
+// whoever waited to see it would wait indefinitely.
+bool is_of_this_cluster(const Ledger& ledger, std::string_view resource_version);
 
 class SlotLedger {
  public:

@@ -42,11 +42,26 @@ using Slots = std::map<std::string, std::string>;
 
 TEST(Ledger, ComesBackFromItsConfigMap) {
   Ledger ledger{{{"gpu-1", "17"}, {"gpu-2", "18"}}, "19"};
-  EXPECT_EQ(Ledger::from_json(ledger.to_json(ledger_key, "5")), ledger);
-  EXPECT_EQ(text_at(ledger.to_json(ledger_key, "5"), "metadata", "resourceVersion"), "5");
+  EXPECT_EQ(Ledger::from_json(ledger.to_json(ledger_key, "25")), ledger);
+  EXPECT_EQ(text_at(ledger.to_json(ledger_key, "25"), "metadata", "resourceVersion"), "25");
   EXPECT_EQ(find(ledger.to_json(ledger_key, ""), "metadata", "resourceVersion"), nullptr);
   // Somebody's own idea of the object.
   EXPECT_EQ(Ledger::from_json(JsonObject{{"data", "x"}}), Ledger{});
+}
+
+TEST(RestoredLedger, OfAnotherClusterIsIgnoredAndReplaced) {
+  const Ledger foreign{{{"gpu-1", "900000"}}, "900001"};
+  EXPECT_TRUE(is_of_this_cluster(foreign, "900002"));
+  EXPECT_TRUE(is_of_this_cluster(Ledger{}, "1"));
+  EXPECT_FALSE(is_of_this_cluster(foreign, "17"));
+  Scene scene;
+  scene.api.put(resource::config_maps, ledger_key, foreign.to_json(ledger_key, ""));
+  scene.ledger.update(scene.adds("gpu-2", "8"), scene.notes());
+  scene.run();
+  EXPECT_EQ(scene.done.front(), Ledger{});
+  EXPECT_EQ(scene.stored().slots, (Slots{{"gpu-2", "8"}}));
+  ASSERT_EQ(scene.log.lines.size(), 1U);
+  EXPECT_NE(scene.log.lines[0].find("from another cluster"), std::string::npos);
 }
 
 TEST(SlotLedger, IsCreatedWithTheFirstSlotAndUpdatedWithTheNext) {

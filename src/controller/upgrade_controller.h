@@ -41,6 +41,7 @@ class UpgradeController {
   bool leading() const { return leading_; }
   bool ready() const { return watch_.synced(); }
   // Nothing is being written; after follow() a process may end.
+  const kube::EventCounts& event_counts() const { return events_.counts(); }
   bool idle() const { return queue_.in_work() == 0 && events_.idle(); }
 
   FleetWatch& watch() { return watch_; }

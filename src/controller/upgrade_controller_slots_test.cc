@@ -131,21 +131,39 @@ TEST(UpgradeSlots, WithoutTheLedgersNamespaceNothingStartsUntilItIsThere) {
 TEST(UpgradeSlots, WhoHasSeenLessThanTheLedgersWriterWaits) {
   UpgradeScene scene;
   scene.start();
-  // Written by one who has seen the nodes of tomorrow.
-  Ledger ledger{{}, "1000000"};
-  ObjectKey key{"lockstep-system", "lockstep-slots"};
-  scene.fleet.must(kube::create(resource::config_maps, key.ns, ledger.to_json(key, "")));
+  auto pause = [&](std::string_view value) {
+    scene.fleet.must(kube::patch(
+        cluster_policies, {"", "cluster-policy"}, kube::PatchType::merge,
+        json_of(fmt::format(R"({{"metadata":{{"annotations":{{"lockstep.dev/paused":{}}}}}}})",
+                            value))));
+  };
+  pause(R"("for a test")");
   scene.upgrade();
-  scene.fleet.loop.run_for(minutes(2));
+  scene.fleet.loop.run_for(minutes(1));
+  ASSERT_TRUE(scene.fleet.all_are("upgrade-required"));
+  // Written by one who has seen the nodes as they are now, which we shall see in two minutes.
+  scene.one.weather().watch_lag_of["nodes"] = minutes(2);
+  scene.fleet.patch_node("gpu-1", R"({"metadata":{"annotations":{"beat":"1"}}})");
+  Json node = scene.fleet.must(kube::get(resource::nodes, {"", "gpu-1"}));
+  const Ledger ledger{{}, std::string(text_at(node, "metadata", "resourceVersion"))};
+  const ObjectKey key{"lockstep-system", "lockstep-slots"};
+  scene.fleet.must(kube::create(resource::config_maps, key.ns, ledger.to_json(key, "")));
+  pause("null");
+  scene.fleet.loop.run_for(minutes(1));
   EXPECT_TRUE(scene.fleet.all_are("upgrade-required"));
   // As soon as we have seen as much, we give slots.
-  ledger.seen = "1";
-  Json stored = scene.fleet.must(kube::get(resource::config_maps, key));
-  scene.fleet.must(kube::update(
-      resource::config_maps, key,
-      ledger.to_json(key, std::string(text_at(stored, "metadata", "resourceVersion")))));
-  scene.one.controller->follow();
-  scene.one.lead();
+  EXPECT_TRUE(scene.finish());
+}
+
+// It tells of a history that this cluster does not have: who waited to see it would do so
+// indefinitely, while `why` says that a slot is free.
+TEST(RestoredLedger, OfAnotherClusterStopsNoStart) {
+  UpgradeScene scene;
+  scene.start();
+  const Ledger foreign{{{"gpu-1", "900000"}, {"gpu-2", "900001"}}, "1000000"};
+  const ObjectKey key{"lockstep-system", "lockstep-slots"};
+  scene.fleet.must(kube::create(resource::config_maps, key.ns, foreign.to_json(key, "")));
+  scene.upgrade();
   EXPECT_TRUE(scene.finish());
 }
 

@@ -64,7 +64,8 @@ Result<kube::Request> request_for_node(const Action& action, const std::string& 
     labels[keys.skip] = "true";
     annotations[rollout::kept_back_annotation] = nullptr;
   }
-  if (action.verb == "unskip") labels[keys.skip] = nullptr;
+  // Whichever of the two it was.
+  if (action.verb == "unskip") labels = {{keys.skip, nullptr}, {keys.users_skip, nullptr}};
   return merge(resource::nodes, action.name, metadata(std::move(annotations), std::move(labels)));
 }
 

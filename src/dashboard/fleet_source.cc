@@ -79,6 +79,7 @@ std::vector<PolicyObject> FleetSource::policies_of(const std::string& pool) cons
 }
 
 void FleetSource::act(const std::string& token, const Action& action, JsonCallback done) {
+  if (!parts_.read_only.empty()) return done(fail(ErrorKind::conflict, parts_.read_only));
   const fleet::Keys& keys = parts_.watch.rules().keys;
   if (action.target == ActionTarget::node) {
     auto view = parts_.watch.view(action.name);

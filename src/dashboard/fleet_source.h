@@ -22,6 +22,8 @@ struct FleetSourceParts {
   // A connection to the same cluster, as whoever has this token.
   std::function<Result<std::unique_ptr<kube::Api>>(const std::string& token)> connect_as;
   std::function<Json(bool assume_change)> plan;
+  // Why nothing may be written; empty: it may.
+  std::string read_only = {};
 };
 
 class FleetSource final : public Source {

@@ -10,7 +10,7 @@ namespace {
 using controller::TestFleet;
 
 struct Scene {
-  Scene()
+  explicit Scene(const std::string& read_only = {})
       : api(fleet.backend, {"dashboard", {}, "test"}),
         watch(api, fleet.loop, fleet.random, log, {}),
         source({watch, api, fleet.loop, model,
@@ -20,7 +20,8 @@ struct Scene {
                   return std::unique_ptr<kube::Api>(std::make_unique<apiserver::InProcessApi>(
                       fleet.backend, apiserver::Caller{"ada", {}, "test"}));
                 },
-                [](bool assume) { return Json(JsonObject{{"assume", assume}}); }}) {
+                [](bool assume) { return Json(JsonObject{{"assume", assume}}); },
+                read_only}) {
     watch.start();
     fleet.loop.run_for(seconds(5));
   }
@@ -83,6 +84,14 @@ TEST(FleetSource, RetriesOnlyWhatFailed) {
   auto done = scene.act(R"({"verb":"retry","target":"node","name":"gpu-1","reason":"x"})");
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().kind, ErrorKind::conflict);
+  EXPECT_TRUE(scene.tokens.empty()) << "nobody was asked";
+}
+
+TEST(KeyDomain, OfAnotherControllerLetsTheDashboardWriteNothing) {
+  Scene scene("the controller works with the key domain lockstep.dev");
+  auto done = scene.act(R"({"verb":"skip","target":"node","name":"gpu-1","reason":"x"})");
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "the controller works with the key domain lockstep.dev");
   EXPECT_TRUE(scene.tokens.empty()) << "nobody was asked";
 }
 

@@ -46,6 +46,13 @@ struct ClusterView {
   std::vector<std::shared_ptr<const Node>> all_nodes;
   std::vector<PolicyFacts> policies;
   std::optional<upgrade::Reason> rival;
+  // DRA plugins that publish GPUs and that nobody would restart with the driver.
+  struct UnknownPlugin {
+    std::string dra_driver;
+    std::vector<std::string> nodes;
+    std::vector<std::string> perhaps;  // DaemonSets that look like it
+  };
+  std::vector<UnknownPlugin> unknown_plugins;
   std::vector<Lease> leases;  // of controllers, in any namespace
   std::vector<std::shared_ptr<const ResourceClaim>> claims;
   std::set<std::string> pod_uids;

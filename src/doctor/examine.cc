@@ -23,6 +23,7 @@ std::vector<Check> examine(const ClusterView& view) {
       {"OrphanedCordons", check_cordons},
       {"OrphanedLabels", check_labels},
       {"StalePlugins", check_plugins},
+      {"UnknownPlugins", check_unknown_plugins},
       {"StuckClaims", check_claims},
       {"Versions", check_versions},
       {"Webhooks", check_webhooks},

@@ -184,6 +184,36 @@ Check check_plugins(const ClusterView& view) {
   return check;
 }
 
+Check check_unknown_plugins(const ClusterView& view) {
+  const std::string name = "UnknownPlugins";
+  if (view.unknown_plugins.empty()) {
+    return fine(name, "every DRA plugin that publishes GPUs is known");
+  }
+  Check check{name, Verdict::wrong, ""};
+  std::vector<std::string> sets;
+  std::vector<std::string> drivers;
+  for (const auto& plugin : view.unknown_plugins) {
+    drivers.push_back(plugin.dra_driver);
+    check.evidence.push_back(
+        fmt::format("{}: published on {}{}{}", plugin.dra_driver, name_some(plugin.nodes),
+                    plugin.perhaps.empty() ? "" : ", perhaps by ", join(plugin.perhaps, ", ")));
+    sets.insert(sets.end(), plugin.perhaps.begin(), plugin.perhaps.end());
+  }
+  check.text = fmt::format(
+      "ResourceSlices of {} are published by a plugin that Lockstep does not know: an upgrade does "
+      "not restart it, and claims fail",
+      join(drivers, " and "));
+  std::string values;
+  for (const std::string& set : sets) {
+    values += fmt::format("{}\"{}\"", values.empty() ? "" : ",", set);
+  }
+  check.fix = sets.empty()
+                  ? "kubectl get daemonsets -A"
+                  : fmt::format("lockstep install --set-json 'controller.clientDaemonSets=[{}]'",
+                                values);
+  return check;
+}
+
 Check check_claims(const ClusterView& view) {
   const std::string name = "StuckClaims";
   Check check{name, Verdict::wrong, ""};

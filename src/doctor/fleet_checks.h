@@ -11,6 +11,7 @@ Check check_controller(const ClusterView& view);
 Check check_cordons(const ClusterView& view);
 Check check_labels(const ClusterView& view);
 Check check_plugins(const ClusterView& view);
+Check check_unknown_plugins(const ClusterView& view);
 Check check_claims(const ClusterView& view);
 Check check_versions(const ClusterView& view);
 

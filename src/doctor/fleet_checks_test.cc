@@ -101,6 +101,16 @@ TEST(Plugins, SlicesOfAnotherVersion) {
   expect_wrong(check_plugins(view), "ResourceSlices say 570.1.2", "lockstep reroll");
 }
 
+TEST(Plugins, ThatPublishGpusAndAreNotKnownAreNamed) {
+  ClusterView view = healthy();
+  expect_fine(check_unknown_plugins(view));
+  view.unknown_plugins.push_back({"gpu.nvidia.com", {"gpu-1", "gpu-2"}, {}});
+  expect_wrong(check_unknown_plugins(view), "gpu.nvidia.com", "kubectl get daemonsets -A");
+  view.unknown_plugins.back().perhaps = {"elsewhere/dra-driver-nvidia-gpu-kubelet-plugin"};
+  expect_wrong(check_unknown_plugins(view), "perhaps by elsewhere/dra-driver-nvidia-gpu",
+               "clientDaemonSets=[\"elsewhere/dra-driver-nvidia-gpu-kubelet-plugin\"]");
+}
+
 std::shared_ptr<ResourceClaim> make_claim(std::string_view name) {
   auto claim = std::make_shared<ResourceClaim>();
   claim->meta.ns = "ml";

@@ -31,7 +31,6 @@ bool is_gpu_resource(std::string_view name) {
 
 bool uses_gpu(const Pod& pod, const ClaimLookup& claims, const GpuPodOptions& options) {
   if (asks_for_gpu(pod.spec.containers) || asks_for_gpu(pod.spec.init_containers)) return true;
-  if (pod.spec.resource_claims.empty()) return false;
   PodClaims used = claims_of(pod);
   if (used.unresolved > 0) return true;
   return std::any_of(used.names.begin(), used.names.end(), [&](const Text& name) {

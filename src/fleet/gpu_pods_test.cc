@@ -107,6 +107,24 @@ TEST(GpuPod, AClaimFromATemplateIsFoundByThePodsStatus) {
   EXPECT_FALSE(uses(pod, claims)) << "none was needed";
 }
 
+// Kubernetes 1.34 and later: the container asks for an extended resource of any name, and only the
+// pod's status tells that a claim was made for it.
+TEST(ExtendedResourceClaim, MakesAGpuPodLikeAnyOther) {
+  Claims claims;
+  claims.add("pod-extended-gpu", {device_of("gpu.nvidia.com")});
+  claims.add("pod-extended-net", {device_of("rdma.example.com")});
+  Pod pod;
+  pod.meta.ns = "ml";
+  pod.spec.containers = {asking("example.com/gpu")};
+  EXPECT_FALSE(uses(pod, claims));
+  pod.extended_resource_claim = "pod-extended-net";
+  EXPECT_FALSE(uses(pod, claims));
+  pod.extended_resource_claim = "pod-extended-gpu";
+  EXPECT_TRUE(uses(pod, claims));
+  pod.extended_resource_claim = "unheard-of";
+  EXPECT_TRUE(uses(pod, claims)) << "cannot be read: counts";
+}
+
 TEST(GpuPod, WhichDriversAreOfGpusIsAnOption) {
   Claims claims;
   claims.add("a", {device_of("gpu.example.com")});

@@ -12,6 +12,8 @@ Keys::Keys(std::string_view key_domain) : domain(key_domain) {
   state = prefix + "-state";
   skip = prefix + ".skip";
   drain_skip = prefix + "-drain.skip";
+  users_skip = "nvidia.com/gpu-driver-upgrade.skip";
+  users_drain_skip = "nvidia.com/gpu-driver-upgrade-drain.skip";
   requested = prefix + "-requested";
   safe_load = prefix + ".driver-wait-for-safe-load";
   initially_unschedulable = prefix + ".node-initial-state.unschedulable";

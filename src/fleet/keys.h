@@ -19,6 +19,9 @@ struct Keys {
   std::string skip;
   // Pod label.
   std::string drain_skip;
+  // The same two as users' runbooks write them, which count in every domain.
+  std::string users_skip;
+  std::string users_drain_skip;
   // Node annotations.
   std::string requested;
   std::string safe_load;

@@ -11,8 +11,19 @@ bool has_strange_state(const Node& node, const Keys& keys) {
   return !label.empty() && state_of(label) == State::unknown;
 }
 
-bool is_skipped(const Node& node, const Keys& keys) {
-  return node.meta.labels.get(keys.skip) == "true";
+std::string_view skip_label_of(const Node& node, const Keys& keys) {
+  if (node.meta.labels.get(keys.skip) == "true") return keys.skip;
+  // One that a rollout wrote, beside NVIDIA's controller, is no user's.
+  bool is_users = node.meta.labels.get(keys.users_skip) == "true" &&
+                  !node.meta.annotations.contains(kept_back_annotation);
+  return is_users ? std::string_view(keys.users_skip) : std::string_view();
+}
+
+bool is_skipped(const Node& node, const Keys& keys) { return !skip_label_of(node, keys).empty(); }
+
+bool is_left_by_drains(const Pod& pod, const Keys& keys) {
+  return pod.meta.labels.get(keys.drain_skip) == "true" ||
+         pod.meta.labels.get(keys.users_drain_skip) == "true";
 }
 
 bool is_requested(const Node& node, const Keys& keys) {

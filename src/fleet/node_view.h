@@ -96,6 +96,10 @@ State state_of(const Node& node, const Keys& keys);
 // A label that is there and is no state's name.
 bool has_strange_state(const Node& node, const Keys& keys);
 bool is_skipped(const Node& node, const Keys& keys);
+// The label that says so: in our key domain, or a user's in nvidia.com. Empty: none does.
+std::string_view skip_label_of(const Node& node, const Keys& keys);
+// A user wants no drain to touch the pod.
+bool is_left_by_drains(const Pod& pod, const Keys& keys);
 bool is_requested(const Node& node, const Keys& keys);
 bool waits_for_safe_load(const Node& node, const Keys& keys);
 // Cordoned, and we wrote down that we did it.

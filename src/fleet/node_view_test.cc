@@ -39,6 +39,29 @@ TEST(NodeView, SkipAndRequestAreExactlyTrue) {
   }
 }
 
+// Runbooks and NVIDIA's documentation say nvidia.com, whichever domain the controller works with.
+TEST(UsersSkipLabels, CountInEveryKeyDomain) {
+  const Keys ours("lockstep.dev");
+  Node node;
+  EXPECT_EQ(skip_label_of(node, ours), "");
+  node.meta.labels = {{"nvidia.com/gpu-driver-upgrade.skip", "true"}};
+  EXPECT_TRUE(is_skipped(node, ours));
+  EXPECT_EQ(skip_label_of(node, ours), "nvidia.com/gpu-driver-upgrade.skip");
+  // A rollout's own, from coordinate mode.
+  node.meta.annotations = {{Text(kept_back_annotation), "driver"}};
+  EXPECT_FALSE(is_skipped(node, ours));
+  node.meta.labels = {{"lockstep.dev/gpu-driver-upgrade.skip", "true"}};
+  EXPECT_EQ(skip_label_of(node, ours), "lockstep.dev/gpu-driver-upgrade.skip");
+  EXPECT_FALSE(is_skipped(node, Keys()));
+  Pod pod;
+  EXPECT_FALSE(is_left_by_drains(pod, ours));
+  pod.meta.labels = {{"nvidia.com/gpu-driver-upgrade-drain.skip", "true"}};
+  EXPECT_TRUE(is_left_by_drains(pod, ours));
+  EXPECT_TRUE(is_left_by_drains(pod, Keys()));
+  pod.meta.labels = {{"lockstep.dev/gpu-driver-upgrade-drain.skip", "true"}};
+  EXPECT_TRUE(is_left_by_drains(pod, ours));
+}
+
 TEST(NodeView, SafeLoadIsAnythingButEmpty) {
   Node node;
   EXPECT_FALSE(waits_for_safe_load(node, keys));

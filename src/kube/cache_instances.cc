@@ -2,6 +2,7 @@
 #include "kube/cache_impl.h"
 #include "objects/config_map.h"
 #include "objects/daemon_set.h"
+#include "objects/deployment.h"
 #include "objects/event.h"
 #include "objects/generic_object.h"
 #include "objects/job.h"
@@ -23,6 +24,7 @@ namespace lockstep::kube {
 LOCKSTEP_CACHE(Node);
 LOCKSTEP_CACHE(Pod);
 LOCKSTEP_CACHE(DaemonSet);
+LOCKSTEP_CACHE(Deployment);
 LOCKSTEP_CACHE(ControllerRevision);
 LOCKSTEP_CACHE(ResourceClaim);
 LOCKSTEP_CACHE(ResourceSlice);

@@ -65,7 +65,7 @@ EventCorrelator::Verdict EventCorrelator::judge(Event& event, Duration uptime) {
     event.message = bounded_message(message, limits_.message_bytes);
     key = group;
   }
-  return {take_token(object, uptime), std::move(key)};
+  return {take_token(object + event.type.str(), uptime), std::move(key)};
 }
 
 bool EventCorrelator::is_combined(const std::string& group, const Event& event, Duration uptime) {
@@ -81,9 +81,9 @@ bool EventCorrelator::is_combined(const std::string& group, const Event& event, 
   return true;
 }
 
-bool EventCorrelator::take_token(const std::string& object, Duration uptime) {
-  Bucket* bucket = buckets_.find(object);
-  if (bucket == nullptr) bucket = &buckets_.put(object, {limits_.burst, uptime});
+bool EventCorrelator::take_token(const std::string& budget, Duration uptime) {
+  Bucket* bucket = buckets_.find(budget);
+  if (bucket == nullptr) bucket = &buckets_.put(budget, {limits_.burst, uptime});
   double gained = in_seconds(uptime - bucket->filled) / in_seconds(limits_.refill);
   bucket->tokens = std::min(limits_.burst, bucket->tokens + gained);
   bucket->filled = uptime;

@@ -57,7 +57,8 @@ struct EventLimits {
   // then on they are combined into one event.
   size_t similar = 10;
   Duration similar_window = minutes(10);
-  // Events on one object: so many at once, then one in each interval.
+  // Events of one type on one object: so many at once, then one in each interval. Warnings have a
+  // budget of their own: no number of Normal events takes a failure's place.
   double burst = 25;
   Duration refill = minutes(5);
   size_t remembered = 4096;  // of each kind of memory
@@ -86,7 +87,7 @@ class EventCorrelator {
     Duration filled{0};
   };
   bool is_combined(const std::string& group, const Event& event, Duration uptime);
-  bool take_token(const std::string& object, Duration uptime);
+  bool take_token(const std::string& budget, Duration uptime);
 
   EventLimits limits_;
   RecentMap<Similar> similar_;

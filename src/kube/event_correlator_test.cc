@@ -69,6 +69,19 @@ TEST(EventCorrelator, OneObjectGetsABurstThenOneInFiveMinutes) {
   EXPECT_FALSE(writes("a", hours(10)));
 }
 
+TEST(WarningEvents, HaveABudgetOfTheirOwn) {
+  EventCorrelator correlator({});
+  auto writes = [&](std::string_view type, int i) {
+    Event event = event_on("a", std::to_string(i));
+    event.type = type;
+    return correlator.judge(event, seconds(i)).write;
+  };
+  for (int i = 0; i < 25; ++i) EXPECT_TRUE(writes("Normal", i));
+  EXPECT_FALSE(writes("Normal", 26));
+  for (int i = 0; i < 25; ++i) EXPECT_TRUE(writes("Warning", 27 + i));
+  EXPECT_FALSE(writes("Warning", 60));
+}
+
 TEST(EventCorrelator, MemoryIsBounded) {
   RecentMap<int> map(3);
   for (int i = 0; i < 10; ++i) {

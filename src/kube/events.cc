@@ -60,7 +60,7 @@ void EventRecorder::record(const ObjectReference& about, EventType type, std::st
     ++held.count;
     held.last = event.last;
     held.message = event.message;
-  } else if (pending_.size() >= options_.pending) {
+  } else if (pending_.size() >= options_.pending * (type == EventType::warning ? 2 : 1)) {
     ++counts_.overflow;
     return;
   } else {

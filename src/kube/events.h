@@ -24,7 +24,7 @@ struct EventRecorderOptions {
   std::string component = "lockstep";
   std::string instance;  // the pod's or host's name
   EventLimits limits;
-  size_t pending = 1000;   // events that wait to be written
+  size_t pending = 1000;   // events that wait to be written; with Warnings twice as many
   size_t concurrency = 4;  // writes at a time
   uint32_t tries = 12;     // of one event
 };

@@ -136,6 +136,11 @@ void LeaderElection::write_lease(const Json* current, Purpose purpose) {
       {"kind", resource::leases.kind},
       {"metadata", JsonObject{{"name", options_.lease.name}, {"namespace", options_.lease.ns}}}};
   if (current != nullptr) lease = *current;
+  if (!options_.annotations.empty()) {
+    JsonObject& annotations =
+        ensure_object(ensure_object(lease.as_object(), "metadata"), "annotations");
+    for (const auto& [key, value] : options_.annotations) annotations[key] = value;
+  }
   JsonObject& spec = ensure_object(lease.as_object(), "spec");
   std::string now = format_rfc3339_micro(loop_.now());
   // int32 in the API; a negative number is somebody's mistake.

@@ -12,6 +12,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "kube/api.h"
@@ -28,6 +30,8 @@ struct LeaderElectionOptions {
   Duration lease_duration = seconds(15);
   Duration renew_deadline = seconds(10);
   Duration retry_period = seconds(2);
+  // Of the lease, while we hold it: what others are to know of the leader.
+  std::vector<std::pair<std::string, std::string>> annotations = {};
 
   // Each may stop or destroy the election.
   std::function<void()> on_started_leading;

@@ -87,6 +87,25 @@ TEST_F(LeaderElectionTest, MakesTheLeaseAndRenewsIt) {
   EXPECT_GE(api.count(Verb::update), 250u);
 }
 
+TEST_F(LeaderElectionTest, WhatTheLeaderPublishesIsOnTheLeaseAndNobodyElsesIsLost) {
+  Json lease_of_old = fake_object(resource::leases, lease_key);
+  lease_of_old.as_object()["metadata"].as_object()["annotations"] =
+      JsonObject{{"a", "kept"}, {"lockstep.dev/key-domain", "nvidia.com"}};
+  lease_of_old.as_object()["spec"] = JsonObject{{"holderIdentity", ""}};
+  api.put(resource::leases, lease_key, std::move(lease_of_old));
+  LeaderElectionOptions options;
+  options.lease = lease_key;
+  options.identity = "new";
+  options.annotations = {{"lockstep.dev/key-domain", "lockstep.dev"}};
+  LeaderElection election(api, loop, random, log, options);
+  election.start();
+  loop.run_for(seconds(5));
+  const Json* annotations = find(lease(), "metadata", "annotations");
+  ASSERT_NE(annotations, nullptr);
+  EXPECT_EQ(text_at(*annotations, "lockstep.dev/key-domain"), "lockstep.dev");
+  EXPECT_EQ(text_at(*annotations, "a"), "kept");
+}
+
 TEST_F(LeaderElectionTest, TheSecondTakesOverWhenTheFirstDies) {
   auto a = candidate("a");
   auto b = candidate("b");

@@ -214,6 +214,13 @@ std::string daemon_set_of(const Pod& pod) {
   return owner == nullptr ? std::string() : pod.meta.ns.str() + "/" + owner->name.str();
 }
 
+bool is_client(const Pod& pod, const fleet::ClientOptions& options) {
+  const OwnerReference* owner = pod.meta.controller();
+  if (owner == nullptr || !pod.is_owned_by_daemon_set()) return false;
+  auto client = fleet::find_driver_client(pod.meta.ns, owner->name, pod.meta.labels, options);
+  return client && !client->reopens_driver;
+}
+
 Maybe decide_plugin(const Situation& situation) {
   if (auto patch = pause_operands(situation.node(), situation.labels.last)) {
     std::string says = fmt::format("sets to {} {}", paused_value, list_labels(*patch));
@@ -228,10 +235,7 @@ Maybe decide_plugin(const Situation& situation) {
   for (const PodHere& here : view.pods) {
     const Pod& pod = here.pod();
     std::string set = daemon_set_of(pod);
-    const auto& clients = situation.settings.clients;
-    if (pod.is_finished() || std::find(clients.begin(), clients.end(), set) == clients.end()) {
-      continue;
-    }
+    if (pod.is_finished() || !is_client(pod, situation.settings.clients)) continue;
     if (std::find(ending.begin(), ending.end(), here.entry.pod) != ending.end()) continue;
     if (pod.meta.is_deleting()) {
       ending.push_back(here.entry.pod);

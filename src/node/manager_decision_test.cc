@@ -17,7 +17,7 @@ struct Situation {
     node.meta.annotations.set(Text(manager_cordon_annotation), "ours");
     view.host = loaded_driver();
     settings.digest = "new";
-    settings.clients = {"ml/plugin-set"};
+    settings.clients.named = {"ml/plugin-set"};
   }
   ManagerDecision decide() {
     view.node = std::make_shared<const Node>(node);

@@ -60,7 +60,7 @@ class ManagerScene {
     host.view = loaded_driver();
     settings.node = "gpu-1";
     settings.digest = "new";
-    settings.clients = {"nvidia-dra-driver/plugin"};
+    settings.clients.named = {"nvidia-dra-driver/plugin"};
   }
   ~ManagerScene() { backend.store.remove_listener(listener_); }
   ManagerScene(const ManagerScene&) = delete;

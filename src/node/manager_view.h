@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fleet/driver_clients.h"
 #include "fleet/gpu_pods.h"
 #include "fleet/node_view.h"
 #include "node/host.h"
@@ -32,8 +33,8 @@ struct ManagerSettings {
   // One more node label by which a DRA plugin is sent away; empty: none.
   std::string plugin_label;
   fleet::GpuPodOptions gpu_pods;
-  // DaemonSets that hold the driver open and have no label to send them away, as namespace/name.
-  std::vector<std::string> clients;
+  // DaemonSets whose pods hold the driver open and have no label to send them away.
+  fleet::ClientOptions clients;
   // For operands and plugins to go, for claims to be given back, for devices to be closed, and for
   // an API that does not answer.
   Duration wait_limit = minutes(5);

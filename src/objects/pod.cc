@@ -236,6 +236,11 @@ void decode_status(Reader& in, Pod& pod, DecodeContext& context) {
       pod.resource_claim_statuses.clear();
       in.array([&] { decode(in, pod.resource_claim_statuses.emplace_back(), context); });
       pod.resource_claim_statuses.shrink_to_fit();
+    } else if (key == "extendedResourceClaimStatus") {
+      in.object([&](std::string_view field) {
+        if (field != "resourceClaimName") return in.skip();
+        pod.extended_resource_claim = in.text(context.pool);
+      });
     } else if (key == "reason") {
       pod.reason = in.text(context.pool);
     } else if (key == "message") {
@@ -341,6 +346,8 @@ PodClaims claims_of(const Pod& pod) {
       claims.names.push_back(made->claim_name);
     }
   }
+  // Nothing in the spec tells of it.
+  if (!pod.extended_resource_claim.empty()) claims.names.push_back(pod.extended_resource_claim);
   return claims;
 }
 

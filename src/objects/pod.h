@@ -114,6 +114,9 @@ struct Pod {
   std::vector<ContainerStatus> container_statuses;
   std::vector<ContainerStatus> init_container_statuses;
   std::vector<PodResourceClaimStatus> resource_claim_statuses;
+  // The claim that the scheduler made for extended resources which a DRA driver provides
+  // (status.extendedResourceClaimStatus); empty: none.
+  Text extended_resource_claim;
   // Those of the kubelet's own conditions that say nothing beyond phase and ready are left out.
   std::vector<Condition> conditions;
 

@@ -143,6 +143,15 @@ TEST(Pod, ClaimsAreResolved) {
   EXPECT_EQ(claims.unresolved, 1);
 }
 
+TEST(Pod, TheClaimOfExtendedResourcesIsOneOfItsClaims) {
+  Pod pod = pod_with(R"("spec":{"resourceClaims":[{"name":"a","resourceClaimName":"shared"}]},
+    "status":{"extendedResourceClaimStatus":{"resourceClaimName":"p-extended-resources-x7",
+      "requestMappings":[{"containerName":"main","resourceName":"example.com/gpu",
+                          "requestName":"container-0-request-0"}]}})");
+  EXPECT_EQ(claims_of(pod).names, (std::vector<Text>{"shared", "p-extended-resources-x7"}));
+  EXPECT_TRUE(claims_of(pod_with(R"("status":{"extendedResourceClaimStatus":null})")).names.empty());
+}
+
 TEST(Pod, ANullEmptyDirIsNone) {
   EXPECT_FALSE(pod_with(R"("spec":{"volumes":[{"name":"a","emptyDir":null}]})").spec.has_empty_dir);
   EXPECT_FALSE(pod_with(R"("spec":{"volumes":null})").spec.has_empty_dir);

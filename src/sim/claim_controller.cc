@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/digest.h"
+#include "sim/driver_template.h"
 
 namespace lockstep::sim {
 
@@ -69,7 +70,10 @@ void ClaimController::sync(const std::string& key) {
 
 void ClaimController::sync_pod(const GenericObject& pod) {
   if (pod.meta.is_deleting() || is_finished(pod)) return;
-  for (const Json& wanted : pod.document->at("spec").at("resourceClaims").as_array()) {
+  make_extended_claim(pod);
+  const Json* claims = find(*pod.document, "spec", "resourceClaims");
+  if (claims == nullptr || !claims->is_array()) return;
+  for (const Json& wanted : claims->get_array()) {
     std::string_view template_name = text_at(wanted, "resourceClaimTemplateName");
     std::string name(text_at(wanted, "name"));
     if (template_name.empty() || lists_claim(pod, name)) continue;
@@ -100,6 +104,44 @@ void ClaimController::sync_pod(const GenericObject& pod) {
           writer_.send(std::move(request));
         }));
   }
+}
+
+// In a genuine cluster the scheduler makes it, with its devices, just before it binds the pod: no
+// pod is on a node without it.
+void ClaimController::make_extended_claim(const GenericObject& pod) {
+  if (!asks_for_extended_gpu(pod.document->at("spec"))) return;
+  if (find(*pod.document, "status", "extendedResourceClaimStatus") != nullptr) return;
+  std::string made = claim_name(pod, "extended-resources");
+  JsonObject request{{"name", "container-0-request-0"},
+                     {"exactly", JsonObject{{"deviceClassName", "gpu.nvidia.com"},
+                                            {"allocationMode", "ExactCount"},
+                                            {"count", 1}}}};
+  JsonObject claim{
+      {"apiVersion", resource::resource_claims.api_version()},
+      {"kind", resource::resource_claims.kind},
+      {"metadata",
+       JsonObject{{"name", made},
+                  {"annotations",
+                   JsonObject{{"resource.kubernetes.io/extended-resource-claim", "true"}}},
+                  {"ownerReferences", owned_by(resource::pods, pod)}}},
+      {"spec",
+       JsonObject{{"devices", JsonObject{{"requests", JsonArray{std::move(request)}}}}}}};
+  writer_.send(
+      kube::create(resource::resource_claims, pod.meta.ns.str(), std::move(claim)),
+      scope_.bind([this, key = pod.meta.key(), made](const Result<Document>& created) {
+        if (!created && created.error().kind != ErrorKind::exists) return;
+        const Json* containers = nullptr;
+        Object live = view_.pods().find(key);
+        if (live) containers = find(*live->document, "spec", "containers");
+        if (containers == nullptr || !containers->is_array()) return;
+        JsonObject mapping{{"containerName", text_at(containers->get_array().front(), "name")},
+                           {"resourceName", extended_gpu_resource},
+                           {"requestName", "container-0-request-0"}};
+        JsonObject status{{"resourceClaimName", made},
+                          {"requestMappings", JsonArray{std::move(mapping)}}};
+        writer_.send(status_patch(resource::pods, key,
+                                  JsonObject{{"extendedResourceClaimStatus", std::move(status)}}));
+      }));
 }
 
 void ClaimController::sync_claim(const GenericObject& claim) {

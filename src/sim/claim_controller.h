@@ -22,6 +22,7 @@ class ClaimController {
  private:
   void sync(const std::string& key);
   void sync_pod(const GenericObject& pod);
+  void make_extended_claim(const GenericObject& pod);
   void sync_claim(const GenericObject& claim);
 
   Parts parts_;

@@ -17,7 +17,12 @@ inline constexpr std::string_view operator_namespace = "gpu-operator";
 inline constexpr std::string_view dra_namespace = "nvidia-dra-driver";
 inline constexpr std::string_view driver_daemon_set_name = "nvidia-driver-daemonset";
 inline constexpr std::string_view dra_daemon_set_name = "nvidia-dra-driver-gpu-kubelet-plugin";
+// The same plugin by its chart's newer name.
+inline constexpr std::string_view renamed_dra_daemon_set_name =
+    "dra-driver-nvidia-gpu-kubelet-plugin";
 inline constexpr std::string_view validator_daemon_set_name = "nvidia-operator-validator";
+// What the device class of GPUs calls them for pods that know nothing of claims.
+inline constexpr std::string_view extended_gpu_resource = "example.com/gpu";
 // On the DaemonSet: what the operator applied last.
 inline constexpr std::string_view applied_hash_annotation = "nvidia.com/last-applied-hash";
 

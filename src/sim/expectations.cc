@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "rollout/rollout_status.h"
 #include "sim/driver_image.h"
+#include "sim/object_facts.h"
 #include "sim/rollout_part.h"
 
 namespace lockstep::sim {
@@ -24,8 +25,7 @@ struct NodeEnd {
   std::string sentence;  // and what it says
 };
 
-std::vector<NodeEnd> look_at_nodes(Cluster& cluster) {
-  fleet::Keys keys;
+std::vector<NodeEnd> look_at_nodes(Cluster& cluster, const fleet::Keys& keys) {
   std::vector<NodeEnd> ends;
   for (const Document& node : cluster.list(resource::nodes)) {
     NodeEnd end;
@@ -47,7 +47,9 @@ std::vector<NodeEnd> look_at_nodes(Cluster& cluster) {
 class Checker {
  public:
   explicit Checker(const EndState& end)
-      : end_(end), expect_(end.expect), nodes_(look_at_nodes(end.cluster)) {}
+      : end_(end),
+        expect_(end.expect),
+        nodes_(look_at_nodes(end.cluster, end.witness.truth().keys())) {}
 
   std::vector<std::string> check() {
     check_counts();
@@ -156,10 +158,9 @@ class Checker {
 
   // But for those that a person leaves out.
   void check_settled_nodes(const rollout::DriverRevision& revision) {
-    const fleet::Keys keys;
     for (const NodeEnd& node : nodes_) {
       Document object = end_.cluster.get(resource::nodes, {"", node.name});
-      if (!object || text_at(*object, "metadata", "labels", keys.skip) == "true") continue;
+      if (!object || is_skipped_node(*object)) continue;
       const Machine& machine = end_.cluster.kubelets().machine(node.name);
       if (machine.loaded() && machine.version() == loaded_version(revision.version)) continue;
       wrong_.push_back(fmt::format("the rollout ended with {}, and {} runs {}", revision.version,
@@ -211,10 +212,27 @@ class Checker {
                                      node.sentence, *expect_.failure_says));
       }
     }
+    if (expect_.failures_told) check_warnings();
     if (expect_.failed_with && failed.empty()) {
       wrong_.push_back(fmt::format("no node failed, expected {}", *expect_.failed_with));
     }
     if (expect_.failed_nodes) expect_same_nodes("failed nodes", *expect_.failed_nodes, failed);
+  }
+
+  // Of every failure there is one, however much else happened on the node.
+  void check_warnings() {
+    for (const NodeEnd& node : nodes_) {
+      if (node.state != State::failed) continue;
+      auto events = end_.cluster.list(resource::events);
+      bool told = std::any_of(events.begin(), events.end(), [&](const Document& event) {
+        return text_at(*event, "type") == "Warning" &&
+               text_at(*event, "involvedObject", "name") == node.name &&
+               text_at(*event, "message").find(node.failure) != std::string_view::npos;
+      });
+      if (told) continue;
+      wrong_.push_back(
+          fmt::format("{} failed with {}, and no Warning says so", node.name, node.failure));
+    }
   }
 
   void check_cordons() {

@@ -160,6 +160,7 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   choice("failedNodes", expect.failed_nodes);
   word("failedWith", expect.failed_with, reason_names(), "reason of docs/TROUBLESHOOTING.md");
   text("failureSays", expect.failure_says);
+  yes("failuresTold", expect.failures_told);
   choice("cordoned", expect.cordoned);
   text("version", expect.version);
   if (const Json* versions = reader.get("versions")) {

@@ -219,9 +219,12 @@ Json cluster_policy(const FleetOptions& options) {
 }
 
 Json dra_daemon_set(const FleetOptions& options) {
-  (void)options;
-  JsonObject labels{{"app", dra_daemon_set_name},
-                    {"app.kubernetes.io/name", "nvidia-dra-driver-gpu"}};
+  std::string_view name = options.dra_renamed ? renamed_dra_daemon_set_name : dra_daemon_set_name;
+  JsonObject labels{{"app", name}, {"app.kubernetes.io/name", "nvidia-dra-driver-gpu"}};
+  if (options.dra_renamed) {
+    labels["app.kubernetes.io/name"] = "dra-driver-nvidia-gpu";
+    labels["dra-driver-nvidia-gpu-component"] = "kubelet-plugin";
+  }
   JsonObject spec{
       {"nodeSelector", JsonObject{{"nvidia.com/gpu.present", "true"}}},
       {"tolerations", any_taint()},
@@ -229,7 +232,7 @@ Json dra_daemon_set(const FleetOptions& options) {
        JsonArray{JsonObject{
            {"name", "gpus"},
            {"image", "registry.k8s.io/dra-driver-nvidia/dra-driver-nvidia-gpu:v25.12.0"}}}}};
-  return daemon_set(dra_namespace, dra_daemon_set_name, rolling_update(),
+  return daemon_set(dra_namespace, name, rolling_update(),
                     JsonObject{{"labels", std::move(labels)}}, std::move(spec));
 }
 
@@ -247,6 +250,23 @@ Json validator_daemon_set() {
   return daemon_set(operator_namespace, validator_daemon_set_name, std::move(strategy),
                     JsonObject{{"labels", JsonObject{{"app", validator_daemon_set_name}}}},
                     std::move(spec));
+}
+
+Json operator_deployment() {
+  JsonObject labels{{"app", "gpu-operator"}, {"app.kubernetes.io/component", "gpu-operator"}};
+  JsonObject main{{"name", "gpu-operator"}, {"image", "nvcr.io/nvidia/gpu-operator:v25.10.1"}};
+  return JsonObject{
+      {"apiVersion", "apps/v1"},
+      {"kind", "Deployment"},
+      {"metadata",
+       JsonObject{{"name", "gpu-operator"}, {"namespace", operator_namespace}, {"labels", labels}}},
+      {"spec",
+       JsonObject{{"replicas", 1},
+                  {"selector", JsonObject{{"matchLabels", JsonObject{{"app", "gpu-operator"}}}}},
+                  {"template",
+                   JsonObject{{"metadata", JsonObject{{"labels", labels}}},
+                              {"spec", JsonObject{{"tolerations", any_taint()},
+                                                  {"containers", JsonArray{std::move(main)}}}}}}}}};
 }
 
 std::vector<kube::Request> fleet_requests(const FleetOptions& options) {
@@ -285,13 +305,18 @@ std::vector<kube::Request> fleet_requests(const FleetOptions& options) {
              JsonObject{{"selectors",
                          JsonArray{JsonObject{
                              {"cel", JsonObject{{"expression",
-                                                 "device.driver == 'gpu.nvidia.com'"}}}}}}}}}));
+                                                 "device.driver == 'gpu.nvidia.com'"}}}}}},
+                        {"extendedResourceName", extended_gpu_resource}}}}));
     requests.push_back(
         kube::create(resource::daemon_sets, std::string(dra_namespace), dra_daemon_set(options)));
   }
   if (options.validator) {
     requests.push_back(kube::create(resource::daemon_sets, std::string(operator_namespace),
                                     validator_daemon_set()));
+  }
+  if (options.operator_runs) {
+    requests.push_back(kube::create(resource::deployments, std::string(operator_namespace),
+                                    operator_deployment()));
   }
   for (kube::Request& request : workload_requests(options.workloads))
     requests.push_back(std::move(request));

@@ -23,6 +23,7 @@ struct WorkloadOptions {
   int job_gpus = 8;
   int64_t job_seconds = 3600;
   int claim_pods = 0;            // Deployment ml-training/dra-inference: a GPU each by a claim
+  int extended_pods = 0;         // ml-training/extended: by an extended resource of a device class
   bool bare_pod = false;         // ml-training/notebook, without a controller
   bool kept_pod = false;         // ml-training/kept, likewise, and a drain is to leave it out
   bool bad_config_pod = false;   // ml-training/bad-config, whose claim asks for what there is not
@@ -46,7 +47,9 @@ struct FleetOptions {
   // ClusterPolicy's spec.daemonsets.tolerations; null: every taint is tolerated.
   Json driver_tolerations;
   bool dra = true;
+  bool dra_renamed = false;  // the plugin is of the chart's newer name, by labels that differ
   bool validator = true;
+  bool operator_runs = false;  // its Deployment is there, with one pod
   // NVIDIADrivers instead of the ClusterPolicy's driver: name -> driver version. Nodes are dealt
   // out to them in turn, by a label that each selects; one that is called "default" selects none
   // and has the nodes that nobody else has.
@@ -72,6 +75,7 @@ Json nvidia_driver_definition();
 Json cluster_policy(const FleetOptions& options);
 Json dra_daemon_set(const FleetOptions& options);
 Json validator_daemon_set();
+Json operator_deployment();
 std::vector<kube::Request> workload_requests(const WorkloadOptions& workloads);
 
 }  // namespace lockstep::sim

@@ -269,7 +269,7 @@ void NoPassWithoutUpgradedNode::check(const apiserver::StoredPtr& object,
     const size_t of_node = at == waves.end() ? status.waves.size() - 1 : at->second;
     if (of_node == wave && has_run(name, status.to)) return;
     bool counts = of_node >= wave && truth().driver_pod(name) != nullptr &&
-                  label_of(*node.object, keys().skip) != "true" &&
+                  !is_skipped_node(*node.object) &&
                   !truth().may_be_unknown(node.changed);
     if (counts) is_left_empty = false;
   }
@@ -305,7 +305,6 @@ void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
                                      const rollout::RolloutStatus& status) {
   Cluster& cluster = truth().cluster();
   const auto waves = recorded_waves(object, status.waves.size(), cluster.backend.store);
-  const fleet::Keys keys;
   for (const std::string& name : cluster.kubelets().node_names()) {
     auto wave = waves.find(name);
     bool was_open = wave != waves.end() && wave->second < status.waves.size() &&
@@ -315,7 +314,7 @@ void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
     if (pod != nullptr && !status.to.revisions.contains(daemon_set_of(*pod->object))) continue;
     Document node = cluster.get(resource::nodes, {"", name});
     // A node that a user skips stays as it is.
-    if (!node || text_at(*node, "metadata", "labels", keys.skip) == "true") continue;
+    if (!node || is_skipped_node(*node)) continue;
     const Machine& machine = cluster.kubelets().machine(name);
     if (machine.loaded() && machine.version() == loaded_version(status.from.version)) continue;
     // Outside the waves no driver is required, and none but the previous version is allowed.

@@ -118,10 +118,8 @@ void FitForService::check_driver(const std::string& node) const {
 bool FitForService::has_fit_clients(const std::string& node) const {
   const Kubelets& kubelets = truth().cluster().kubelets();
   const apiserver::Store& store = truth().cluster().backend.store;
-  if (!store.shelf("daemonsets.apps")
-           .find({std::string(dra_namespace), std::string(dra_daemon_set_name)})) {
-    return true;
-  }
+  auto [first, last] = store.shelf("daemonsets.apps").range(std::string(dra_namespace));
+  if (first == last) return true;
   const Machine& machine = kubelets.machine(node);
   auto entry = generations_.find(node);
   // A driver that was loaded anew since then, by itself, and only just.

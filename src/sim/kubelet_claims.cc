@@ -38,10 +38,12 @@ void Kubelets::prepare(NodeState& node, const Run& run) {
 // None while one is missing, has no devices yet or is not this pod's: its change brings the pod
 // back.
 std::optional<std::vector<Kubelets::Claim>> Kubelets::find_claims(const PodRun& run) {
-  PodClaims wanted = claims_of(run.pod);
-  if (wanted.unresolved > 0) return std::nullopt;
+  Object pod = view_.pods().find(run.key);
+  if (!pod) return std::nullopt;
+  std::vector<std::string> names = claims_named_by(*pod->document);
+  if (names.size() < claims_wanted_by(pod->document->at("spec"))) return std::nullopt;
   std::vector<Claim> claims;
-  for (const Text& name : wanted.names) {
+  for (const std::string& name : names) {
     Object object = view_.of(resource::resource_claims).find({run.key.ns, name});
     if (!object) return std::nullopt;
     auto claim = decode_object<ResourceClaim>(*object->document, context_);

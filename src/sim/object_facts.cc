@@ -66,6 +66,11 @@ bool is_of_daemon_set(const Json& pod) {
   return owner != nullptr && text_at(*owner, "kind") == "DaemonSet";
 }
 
+bool is_skipped_node(const Json& node) {
+  return label_of(node, "nvidia.com/gpu-driver-upgrade.skip") == "true" ||
+         label_of(node, "lockstep.dev/gpu-driver-upgrade.skip") == "true";
+}
+
 bool is_driver_pod(const Json& pod) {
   return label_of(pod, "app") == "nvidia-driver-daemonset" ||
          label_of(pod, "app.kubernetes.io/component") == "nvidia-driver";

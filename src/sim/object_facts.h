@@ -17,6 +17,8 @@ bool has_annotation(const Json& object, std::string_view key);
 // The controlling owner; null: none.
 const Json* controller_of(const Json& object);
 bool is_of_daemon_set(const Json& pod);
+// A user has said by a label, in whichever key domain, that upgrades leave the node alone.
+bool is_skipped_node(const Json& node);
 bool is_driver_pod(const Json& pod);
 bool is_validator_pod(const Json& pod);
 bool is_mirror_pod(const Json& pod);

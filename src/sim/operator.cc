@@ -11,8 +11,6 @@ namespace {
 constexpr std::string_view chart_annotation = "aicr.nvidia.com/gpu-operator-chart-version";
 constexpr std::string_view restart_annotation = "kubectl.kubernetes.io/restartedAt";
 
-ObjectKey dra_key() { return {std::string(dra_namespace), std::string(dra_daemon_set_name)}; }
-
 }  // namespace
 
 GpuOperator::GpuOperator(Parts parts, View& view, OperatorOptions options)
@@ -178,13 +176,18 @@ void GpuOperator::write_state(const ResourceType& type, const GenericObject& obj
 }
 
 void GpuOperator::annotate_dra(std::string_view key, const std::string& value) {
-  Object live = view_.of(resource::daemon_sets).find(dra_key());
+  Object live;
+  for (std::string_view name : {dra_daemon_set_name, renamed_dra_daemon_set_name}) {
+    if (!live) {
+      live = view_.of(resource::daemon_sets).find({std::string(dra_namespace), std::string(name)});
+    }
+  }
   if (!live || value.empty()) return;
   const Json& document = *live->document;
   if (text_at(document, "spec", "template", "metadata", "annotations", key) == value) return;
   JsonObject metadata{{"annotations", JsonObject{{key, value}}}};
   writer_.send(merge_patch(
-      resource::daemon_sets, dra_key(),
+      resource::daemon_sets, live->meta.key(),
       JsonObject{
           {"spec", JsonObject{{"template", JsonObject{{"metadata", std::move(metadata)}}}}}}));
 }

@@ -62,7 +62,15 @@ bool People::take_for_all(const Interference& step, int nodes, Result<void>& tak
   } else if (action == "addClaims") {
     taken = add_claims(static_cast<int>(step.share.of(nodes, Rounding::up)));
   } else if (action == "evictWork") {
-    taken = evict_work();
+    taken = remove_pods("ml-training");
+  } else if (action == "restoreLedger") {
+    taken = restore_ledger();
+  } else if (action == "restartOperator") {
+    taken = remove_pods(std::string(operator_namespace), "gpu-operator");
+  } else if (action == "stopOperator") {
+    taken = outcome_of(cluster_.call(kube::patch(
+        resource::deployments, {std::string(operator_namespace), "gpu-operator"},
+        kube::PatchType::merge, JsonObject{{"spec", JsonObject{{"replicas", 0}}}})));
   } else {
     return false;
   }
@@ -97,12 +105,29 @@ Result<void> People::add_claims(int pods) {
   return {};
 }
 
-Result<void> People::evict_work() {
-  for (const auto& pod : cluster_.list(resource::pods, "ml-training")) {
-    LOCKSTEP_CHECK(outcome_of(cluster_.call(kube::remove(
-        resource::pods, {"ml-training", std::string(text_at(*pod, "metadata", "name"))}))));
+Result<void> People::remove_pods(const std::string& ns, std::string_view app) {
+  for (const auto& pod : cluster_.list(resource::pods, ns)) {
+    if (!app.empty() && text_at(*pod, "metadata", "labels", "app") != app) continue;
+    LOCKSTEP_CHECK(outcome_of(cluster_.call(
+        kube::remove(resource::pods, {ns, std::string(text_at(*pod, "metadata", "name"))}))));
   }
   return {};
+}
+
+// From a backup of a cluster that has been there for longer.
+Result<void> People::restore_ledger() {
+  const ObjectKey key{"lockstep-system", "lockstep-slots"};
+  (void)cluster_.call(kube::remove(resource::config_maps, key));
+  JsonObject slots;
+  for (const std::string& node : cluster_.kubelets().node_names()) slots[node] = "90000000";
+  return outcome_of(cluster_.call(kube::create(
+      resource::config_maps, key.ns,
+      JsonObject{{"apiVersion", "v1"},
+                 {"kind", "ConfigMap"},
+                 {"metadata",
+                  JsonObject{{"name", key.name},
+                             {"annotations", JsonObject{{"lockstep.dev/nodes-seen", "90000001"}}}}},
+                 {"data", std::move(slots)}})));
 }
 
 Result<void> People::retry_failed() {
@@ -139,8 +164,9 @@ Result<void> People::steer(const std::string& action, const std::string& node) {
     return patch_node(node,
                       JsonObject{{"metadata", JsonObject{{"annotations", std::move(asks)}}}});
   }
-  if (action == "skip") return label(keys_.skip, "true");
-  if (action == "unskip") return label(keys_.skip, nullptr);
+  // As their runbooks say, whatever the controller's key domain.
+  if (action == "skip") return label(keys_.users_skip, "true");
+  if (action == "unskip") return label(keys_.users_skip, nullptr);
   return {};
 }
 

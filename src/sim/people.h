@@ -15,7 +15,7 @@ namespace lockstep::sim {
 class People {
  public:
   People(Cluster& cluster, const Scenario& scenario, RolloutPart& rollout)
-      : cluster_(cluster), scenario_(scenario), rollout_(rollout) {}
+      : cluster_(cluster), scenario_(scenario), rollout_(rollout), keys_(scenario.key_domain) {}
 
   // Takes a step in a fleet that began with so many nodes.
   Result<void> take(const Interference& step, int nodes);
@@ -33,7 +33,9 @@ class People {
   Result<void> patch_policy(Json patch);
   Result<void> set_matrix(const Json& values);
   Result<void> add_claims(int pods);
-  Result<void> evict_work();
+  Result<void> restore_ledger();
+  // All of a namespace, or those with this label `app`.
+  Result<void> remove_pods(const std::string& ns, std::string_view app = {});
 
   Cluster& cluster_;
   const Scenario& scenario_;

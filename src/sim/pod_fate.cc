@@ -23,6 +23,7 @@ Fate fate_of(const Json& pod, fleet::State state, const upgrade::Policy& policy,
     return concerned ? by_rules(pod, policy.pod_deletion) : Fate::stays;
   }
   bool concerned = policy.drain.enable && label_of(pod, keys.drain_skip) != "true" &&
+                   label_of(pod, "nvidia.com/gpu-driver-upgrade-drain.skip") != "true" &&
                    policy.drain.eviction.pods.matches_object(pod);
   return concerned ? by_rules(pod, policy.drain.eviction) : Fate::stays;
 }

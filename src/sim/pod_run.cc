@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "sim/driver_image.h"
+#include "sim/driver_template.h"
 #include "sim/view.h"
 
 namespace lockstep::sim {
@@ -95,7 +96,10 @@ Role role_of(const StringMap& labels) {
       labels.get("app.kubernetes.io/component") == "nvidia-driver") {
     return Role::driver;
   }
-  if (app == "nvidia-dra-driver-gpu-kubelet-plugin") return Role::dra_plugin;
+  if (app == dra_daemon_set_name ||
+      labels.get("dra-driver-nvidia-gpu-component") == "kubelet-plugin") {
+    return Role::dra_plugin;
+  }
   if (app == "nvidia-operator-validator") return Role::validator;
   return Role::workload;
 }

@@ -38,6 +38,7 @@ TEST(PodRunTest, ARoleIsToldByLabels) {
   EXPECT_EQ(role_of({{"app.kubernetes.io/component", "nvidia-driver"}, {"app", "x"}}),
             Role::driver);
   EXPECT_EQ(role_of({{"app", "nvidia-dra-driver-gpu-kubelet-plugin"}}), Role::dra_plugin);
+  EXPECT_EQ(role_of({{"dra-driver-nvidia-gpu-component", "kubelet-plugin"}}), Role::dra_plugin);
   EXPECT_EQ(role_of({{"app", "nvidia-operator-validator"}}), Role::validator);
   EXPECT_EQ(role_of({{"app", "web"}}), Role::workload);
   EXPECT_EQ(to_string(Role::dra_plugin), "dra-plugin");

@@ -33,6 +33,7 @@ class Drawer {
     draw_faults();
     draw_late_slices(seed);
     draw_driver_pods(seed);
+    draw_plugin(seed);
     std::stable_sort(scenario_.steps.begin(), scenario_.steps.end(),
                      [](const auto& left, const auto& right) { return left.at < right.at; });
     add_the_end();
@@ -178,6 +179,16 @@ class Drawer {
       if (value != nullptr) kept[key] = *value;
     }
     if (!kept.empty()) scenario_.fleet.policy_annotation = std::move(kept);
+  }
+
+  // The same: of which chart the DRA plugin is, and who has a claim without a word of it in its
+  // spec.
+  void draw_plugin(uint64_t seed) {
+    SeededRandom random(seed * 17 + 5);
+    scenario_.fleet.dra_renamed = random.below(3) == 0;
+    WorkloadOptions& work = scenario_.fleet.workloads;
+    if (work.claim_pods == 0 || random.below(3) != 0) return;
+    work.extended_pods = 1 + static_cast<int>(random.below(static_cast<uint64_t>(nodes())));
   }
 
   NodeChoice some_nodes() {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "rollout/rollout_spec.h"
+#include "sim/object_facts.h"
 #include "sim/reason_truth.h"
 #include "sim/rollout_truth.h"
 
@@ -22,12 +23,18 @@ const auto& rollouts(const Said& said) {
 
 std::string has_rival(const Said& said) {
   const apiserver::Store& store = said.truth.cluster().backend.store;
+  auto is_operator = [](const Json& object) {
+    return label_of(object, "app") == "gpu-operator" ||
+           label_of(object, "app.kubernetes.io/component") == "gpu-operator";
+  };
   for (const auto& [key, pod] : store.shelf("pods").objects()) {
-    bool is_operator = label_of(pod->json(), "app") == "gpu-operator" ||
-                       label_of(pod->json(), "app.kubernetes.io/component") == "gpu-operator";
-    if (is_operator && text_at(pod->json(), "status", "phase") == "Running") return {};
+    if (is_operator(pod->json()) && text_at(pod->json(), "status", "phase") == "Running") return {};
   }
-  return "NVIDIA's operator does not run";
+  for (const auto& [key, deployment] : store.shelf("deployments.apps").objects()) {
+    const Json& document = deployment->json();
+    if (is_operator(document) && as_integer(find(document, "spec", "replicas"), 1) > 0) return {};
+  }
+  return "NVIDIA's operator is not there";
 }
 
 std::string has_no_policy(const Said& said) {
@@ -199,7 +206,7 @@ std::map<std::string, const NodeTruth*> group_that_waits(const Said& said) {
 }
 
 bool may_start(const Said& said, const std::string& name, const NodeTruth& node) {
-  if (label_of(*node.object, said.truth.keys().skip) == "true" || !node.ready) return false;
+  if (is_skipped_node(*node.object) || !node.ready) return false;
   if (said.truth.driver_pod(name) == nullptr) return false;
   if (hold_at(said, name, said.truth.cluster().loop.now())) return false;
   return !node.unschedulable || !by_some_policy(said, [](const upgrade::Policy& policy) {

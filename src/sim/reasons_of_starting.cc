@@ -1,6 +1,7 @@
 // Before anything on the node is moved: idle nodes, and what a node that waits says of itself.
 #include <fmt/format.h>
 
+#include "sim/object_facts.h"
 #include "sim/reason_truth.h"
 
 namespace lockstep::sim {
@@ -58,8 +59,7 @@ std::string is_given_slot(const Said& said) {
 }
 
 std::string is_skipped(const Said& said) {
-  bool is_so = label_of(*said.node.object, said.truth.keys().skip) == "true";
-  return is_so ? "" : "it has no label that says so";
+  return is_skipped_node(*said.node.object) ? "" : "it has no label that says so";
 }
 
 std::string is_cordoned_and_ignored(const Said& said) {

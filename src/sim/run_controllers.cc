@@ -13,7 +13,8 @@ void RunControllers::start(kube::Api& api, Witness& witness) {
       continue;
     }
     controller::UpgradeOptions options;
-    if (!scenario_.reroll_clients) options.fleet.clients.clear();
+    options.fleet.key_domain = scenario_.key_domain;
+    if (!scenario_.reroll_clients) options.fleet.clients = {{}, {}};
     options.fleet.rollouts.enabled = rollout_.enabled();
     options.fleet.rollouts.time_zones = rollout_time_zones();
     kube::Api& own = own_api(api, witness);

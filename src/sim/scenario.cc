@@ -61,6 +61,7 @@ void read_workloads(const Json& json, Scenario& scenario, Errors& error) {
   share("minAvailable", &WorkloadOptions::min_available);
   share("jobPods", &WorkloadOptions::job_pods);
   share("claimPods", &WorkloadOptions::claim_pods);
+  share("extendedPods", &WorkloadOptions::extended_pods);
   reader.number("deploymentGpus", workloads.deployment_gpus);
   reader.number("jobGpus", workloads.job_gpus);
   reader.number("jobSeconds", workloads.job_seconds, 1);
@@ -141,6 +142,8 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
     if (name.empty()) return reader.complain(path, "must be the name of an NVIDIADriver");
     scenario.fleet.nvidia_drivers[name] = scenario.fleet.driver_version;
   });
+  reader.word("keyDomain", scenario.key_domain, {"nvidia.com", "lockstep.dev"}, "key domain");
+  if (scenario.key_domain.empty()) scenario.key_domain = "nvidia.com";
   reader.flag("rerollClients", scenario.reroll_clients);
   reader.flag("healPlugins", scenario.heal_plugins);
   reader.flag("failBadConfigs", scenario.fail_bad_configs);
@@ -148,7 +151,9 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.flag("annotateDra", scenario.gpu_operator.annotate_dra);
   reader.flag("hook", scenario.gpu_operator.restart_dra_after_upgrade);
   reader.flag("dra", scenario.fleet.dra);
+  reader.flag("draRenamed", scenario.fleet.dra_renamed);
   reader.flag("validator", scenario.fleet.validator);
+  reader.flag("operatorRuns", scenario.fleet.operator_runs);
   if (const Json* tolerations = reader.get("driverTolerations")) {
     scenario.fleet.driver_tolerations = *tolerations;
     if (!tolerations->is_array()) reader.complain("driverTolerations", "must be a list");

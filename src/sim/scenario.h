@@ -41,6 +41,7 @@ struct Expectations {
   std::optional<NodeChoice> failed_nodes;   // these and no others
   std::optional<std::string> failed_with;   // the reason of every failed node
   std::optional<std::string> failure_says;  // part of the sentence of every failed node
+  std::optional<bool> failures_told;        // of every failed node a Warning names its reason
   std::optional<NodeChoice> cordoned;       // these and no others are unschedulable
   std::optional<std::string> version;       // of the module of every node that is done
   // How many nodes have each version loaded; these versions and no others.
@@ -115,6 +116,7 @@ struct Scenario {
   std::string to_version;  // empty: nobody changes the version at the beginning
   // Comes with the version, and with it the annotation of the DRA plugin; empty: it does not.
   std::string to_chart = "v26.3.1";
+  std::string key_domain = "nvidia.com";  // in which the controller keeps its memory
   bool reroll_clients = true;
   // The failure controller runs too, and does this with pods whose request is wrong.
   bool heal_plugins = false;

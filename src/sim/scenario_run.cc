@@ -56,6 +56,7 @@ WitnessOptions witness_options(const Scenario& scenario, const Disturbances& dis
   bool sends_late = scenario.controller_faults > 0 ||
                     (scenario.controller_weights && scenario.controller_weights->request_late > 0);
   if (sends_late) options.lateness = kube::Request().limit + seconds(5);
+  options.key_domain = scenario.key_domain;
   options.clients_renewed = scenario.reroll_clients;
   options.outsiders_contained = !scenario.conduct;
   return options;
@@ -68,7 +69,7 @@ class Run {
       : scenario_(scenario),
         disturbances_(options.disturbances),
         cluster_(cluster_options(scenario, options)),
-        events_(cluster_, options.events),
+        events_(cluster_, options.events, fleet::Keys(scenario.key_domain)),
         nodes_(options.nodes > 0 ? options.nodes : scenario.fleet.nodes),
         controller_random_(options.seed * 7 + 5),
         fault_random_(options.seed * 11 + 3),
@@ -132,7 +133,7 @@ class Run {
     summary_.late_writes = crash_.writes() - writes_at_rest;
     summary_.writes = crash_.writes();
     summary_.sightings = stale_.events();
-    summary_.end = end_facts(cluster_);
+    summary_.end = end_facts(cluster_, fleet::Keys(scenario_.key_domain));
     summary_.digest = cluster_.digest();
     summary_.violations = witness_->violations();
     if (summary_.last_events.empty()) summary_.last_events = events_.lines();
@@ -442,7 +443,10 @@ class Run {
     }
     // Nobody is there who could work on them, or say why they wait.
     if (controllers_.empty()) return;
-    for (auto& text : missing_to_goal(cluster_, reasons())) missed.push_back(std::move(text));
+    const fleet::Keys keys(scenario_.key_domain);
+    for (auto& text : missing_to_goal(cluster_, reasons(), keys)) {
+      missed.push_back(std::move(text));
+    }
   }
 
   double ideal_seconds() {

@@ -54,6 +54,7 @@ Json json_of(const WorkloadOptions& work) {
   number("jobGpus", work.job_gpus, none.job_gpus);
   if (work.job_seconds != none.job_seconds) json["jobSeconds"] = work.job_seconds;
   number("claimPods", work.claim_pods, none.claim_pods);
+  number("extendedPods", work.extended_pods, none.extended_pods);
   auto flag = [&](std::string_view key, bool value) {
     if (value) json[key] = true;
   };
@@ -112,7 +113,10 @@ std::string print_scenario(const Scenario& scenario) {
   if (!work.get_object().empty()) json["workloads"] = std::move(work);
   if (!scenario.rollout.is_null()) json["rollout"] = scenario.rollout;
   if (scenario.self_heal > Duration(0)) json["selfHeal"] = json_of(scenario.self_heal);
+  if (scenario.key_domain != "nvidia.com") json["keyDomain"] = scenario.key_domain;
   if (!scenario.fleet.dra) json["dra"] = false;
+  if (scenario.fleet.dra_renamed) json["draRenamed"] = true;
+  if (scenario.fleet.operator_runs) json["operatorRuns"] = true;
   if (scenario.health) json["health"] = true;
   if (scenario.conduct) json["conduct"] = true;
   if (!scenario.xid_rates.empty()) {

@@ -215,7 +215,7 @@ std::optional<Scheduler::Placement> Scheduler::place(const GenericObject& pod) {
   std::string bound_to;
   if (has_claims(spec)) {
     std::vector<std::string> names = claims_named_by(*pod.document);
-    if (names.size() < spec.at("resourceClaims").as_array().size()) return std::nullopt;
+    if (names.size() < claims_wanted_by(spec)) return std::nullopt;
     for (const std::string& name : names) {
       Object claim = view_.of(resource::resource_claims).find({pod.meta.ns, name});
       if (!claim) return std::nullopt;

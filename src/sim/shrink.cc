@@ -184,7 +184,8 @@ class Shrinker {
     bool any = false;
     for (int WorkloadOptions::* count :
          {&WorkloadOptions::deployment_replicas, &WorkloadOptions::min_available,
-          &WorkloadOptions::job_pods, &WorkloadOptions::claim_pods}) {
+          &WorkloadOptions::job_pods, &WorkloadOptions::claim_pods,
+          &WorkloadOptions::extended_pods}) {
       bool is_share = std::any_of(best_.scenario.shares.begin(), best_.scenario.shares.end(),
                                   [&](const auto& share) { return share.first == count; });
       if (best_.scenario.fleet.workloads.*count == none.*count && !is_share) continue;

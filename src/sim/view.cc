@@ -1,6 +1,9 @@
 #include "sim/view.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "sim/driver_template.h"
 
 namespace lockstep::sim {
 
@@ -89,9 +92,25 @@ int64_t gpus_of(const Json& pod_spec) {
   return total;
 }
 
+bool asks_for_extended_gpu(const Json& pod_spec) {
+  const Json* containers = find(pod_spec, "containers");
+  if (containers == nullptr || !containers->is_array()) return false;
+  const auto& all = containers->get_array();
+  return std::any_of(all.begin(), all.end(), [](const Json& container) {
+    return find(container, "resources", "limits", extended_gpu_resource) != nullptr;
+  });
+}
+
 bool has_claims(const Json& pod_spec) {
   const Json* claims = find(pod_spec, "resourceClaims");
-  return claims != nullptr && claims->is_array() && !claims->get_array().empty();
+  bool has_some = claims != nullptr && claims->is_array() && !claims->get_array().empty();
+  return has_some || asks_for_extended_gpu(pod_spec);
+}
+
+size_t claims_wanted_by(const Json& pod_spec) {
+  const Json* claims = find(pod_spec, "resourceClaims");
+  size_t wanted = claims != nullptr && claims->is_array() ? claims->get_array().size() : 0;
+  return wanted + (asks_for_extended_gpu(pod_spec) ? 1 : 0);
 }
 
 bool matches_node_selector(const StringMap& labels, const Json* selector) {
@@ -119,6 +138,9 @@ std::vector<std::string> claims_named_by(const Json& pod) {
   };
   add(find(pod, "spec", "resourceClaims"));
   add(find(pod, "status", "resourceClaimStatuses"));
+  std::string_view extended =
+      text_at(pod, "status", "extendedResourceClaimStatus", "resourceClaimName");
+  if (!extended.empty()) names.emplace_back(extended);
   return names;
 }
 

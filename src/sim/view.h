@@ -55,9 +55,14 @@ bool is_ready(const GenericObject& pod);
 // By extended resources: what its containers ask for, all names that begin with nvidia.com/gpu or
 // nvidia.com/mig-.
 int64_t gpus_of(const Json& pod_spec);
+// By name, from a template, or by an extended resource that a DRA driver provides.
 bool has_claims(const Json& pod_spec);
+// A container asks for the extended resource that the device class of GPUs provides.
+bool asks_for_extended_gpu(const Json& pod_spec);
 // The claims that a pod uses, given or made for it, as far as they are known.
 std::vector<std::string> claims_named_by(const Json& pod);
+// How many there will be once all that it asks for have been made.
+size_t claims_wanted_by(const Json& pod_spec);
 
 // "ns/name" as a key.
 ObjectKey key_from_text(std::string_view text);

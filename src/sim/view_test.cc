@@ -41,14 +41,18 @@ TEST(ViewTest, CountsGpusByTheirNames) {
   EXPECT_EQ(gpus_of(spec(R"({"containers":[{"name":"a"}]})")), 0);
   EXPECT_TRUE(has_claims(spec(R"({"resourceClaims":[{"name":"gpu"}]})")));
   EXPECT_FALSE(has_claims(spec(R"({"resourceClaims":[]})")));
+  Json extended = spec(R"({"containers":[{"resources":{"limits":{"example.com/gpu":"1"}}}]})");
+  EXPECT_TRUE(has_claims(extended));
+  EXPECT_EQ(claims_wanted_by(extended), 1U);
 }
 
 TEST(ViewTest, FindsTheClaimsOfAPod) {
   Json pod = apiserver::from_text(R"({
     "spec":{"resourceClaims":[{"name":"a","resourceClaimName":"shared"},
                               {"name":"b","resourceClaimTemplateName":"t"}]},
-    "status":{"resourceClaimStatuses":[{"name":"b","resourceClaimName":"made"}]}})");
-  EXPECT_EQ(claims_named_by(pod), (std::vector<std::string>{"shared", "made"}));
+    "status":{"resourceClaimStatuses":[{"name":"b","resourceClaimName":"made"}],
+              "extendedResourceClaimStatus":{"resourceClaimName":"extended"}}})");
+  EXPECT_EQ(claims_named_by(pod), (std::vector<std::string>{"shared", "made", "extended"}));
 }
 
 TEST(ViewTest, ANodeSelectorAsksForAllOfItsLabels) {

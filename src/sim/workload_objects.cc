@@ -166,6 +166,12 @@ std::vector<kube::Request> workload_requests(const WorkloadOptions& workloads) {
     add(claim_templates, claim_template());
     add(resource::deployments, deployment("dra-inference", workloads.claim_pods, claim_pod_spec()));
   }
+  if (workloads.extended_pods > 0) {
+    JsonObject main = container("extended", 0);
+    main["resources"] = JsonObject{{"limits", JsonObject{{extended_gpu_resource, "1"}}}};
+    add(resource::deployments, deployment("extended", workloads.extended_pods,
+                                          {{"containers", JsonArray{std::move(main)}}}));
+  }
   if (workloads.bare_pod) add(resource::pods, bare_pod());
   if (workloads.kept_pod) add(resource::pods, kept_pod());
   if (workloads.bad_config_pod) {

@@ -332,7 +332,11 @@ void WorldFaults::calm() {
 
 void WorldFaults::renew_clients(const std::string& node) {
   const Machine& machine = cluster_.kubelets().machine(node);
-  for (const Document& pod : cluster_.pods_of(dra_daemon_set_name, node)) {
+  std::vector<Document> pods = cluster_.pods_of(dra_daemon_set_name, node);
+  for (Document& pod : cluster_.pods_of(renamed_dra_daemon_set_name, node)) {
+    pods.push_back(std::move(pod));
+  }
+  for (const Document& pod : pods) {
     ObjectKey key{std::string(text_at(*pod, "metadata", "namespace")),
                   std::string(text_at(*pod, "metadata", "name"))};
     const PodRun* run = cluster_.kubelets().find_run(node, key);

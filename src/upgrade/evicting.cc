@@ -249,7 +249,7 @@ Verdict judge_for_drain(const fleet::PodOnNode& entry, const DrainPolicy& policy
                         const Rules& rules) {
   const Pod& pod = *entry.pod;
   if (pod.is_finished() || pod.is_mirror() || pod.is_owned_by_daemon_set()) return {};
-  if (pod.meta.labels.get(rules.keys.drain_skip) == "true") return {};
+  if (fleet::is_left_by_drains(pod, rules.keys)) return {};
   if (!policy.eviction.pods.matches(pod.meta.labels)) return {};
   return judge_by_rules(pod, policy.eviction, "drain");
 }

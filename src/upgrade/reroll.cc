@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "fleet/driver_clients.h"
 #include "upgrade/pod_names.h"
 
 namespace lockstep::upgrade {
@@ -303,14 +304,10 @@ std::string name_waits(const std::vector<RerollWait>& waits) {
 }  // namespace
 
 bool is_plugin_daemon_set(const DaemonSet& set, const RerollRules& rules) {
-  const StringMap& labels = set.pod_template.labels;
-  if (rules.plugin_selector) return rules.plugin_selector->matches(labels);
-  // The chart was renamed, and with it the label's key: nvidia-dra-driver-gpu-component became
-  // dra-driver-nvidia-gpu-component. Older ones have no such label.
-  bool labelled = std::any_of(labels.begin(), labels.end(), [](const StringMap::Entry& entry) {
-    return entry.first.view().ends_with("-component") && entry.second == "kubelet-plugin";
-  });
-  return labelled || set.meta.name.view().ends_with("-kubelet-plugin");
+  if (rules.plugin_selector) return rules.plugin_selector->matches(set.pod_template.labels);
+  // Only what lies in the plugin's namespace is asked about.
+  auto client = fleet::find_driver_client(set, {{set.meta.ns.str()}, {}});
+  return client && !client->reopens_driver;
 }
 
 RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {

@@ -40,8 +40,8 @@ namespace {
 std::optional<Reason> held_by_node(const fleet::NodeView& view, const Policy& policy,
                                    const Rules& rules) {
   const Node& node = *view.node;
-  if (fleet::is_skipped(node, rules.keys)) {
-    return Reason{"Skipped", fmt::format("the node has the label {}=true", rules.keys.skip),
+  if (std::string_view label = fleet::skip_label_of(node, rules.keys); !label.empty()) {
+    return Reason{"Skipped", fmt::format("the node has the label {}=true", label),
                   fmt::format("lockstep unskip {}", node.meta.name.view())};
   }
   if (view.driver.is_rolled_by_kubernetes()) return rolling_update_driver(view);

@@ -123,8 +123,13 @@ struct EventLoop::Impl {
       if (errno == EINTR) return;
       throw_errno("epoll_wait");
     }
-    // When a callback throws, the rest of the batch is not lost: epoll reports it again.
-    for (int i = 0; i < count; ++i) dispatch(events[i]);
+    // When a callback throws, the rest of the batch is not lost: epoll reports it again. What is
+    // due goes first: a process that was stopped finds an old answer and the deadline that it has
+    // missed at the same moment, and must not act on the one before it knows of the other.
+    for (int i = 0; i < count; ++i) {
+      run_timers();
+      dispatch(events[i]);
+    }
   }
 
   void dispatch(const epoll_event& event) {

@@ -163,6 +163,40 @@ TEST(EventLoop, AnExceptionLeavesRunAndLosesNothing) {
   EXPECT_LT(ran.find('a'), ran.find('b'));
 }
 
+// A process that was stopped and goes on: its deadline passed long ago, and the answer to its last
+// question lies in the socket.
+TEST(EventLoop, TimersThatAreDueRunBeforeDescriptorsThatAreReady) {
+  EventLoop loop;
+  const Pipe pipe;
+  std::string ran;
+  loop.watch_descriptor(pipe.reader.get(), true, false, [&](auto) {
+    ran += 'd';
+    loop.unwatch_descriptor(pipe.reader.get());
+  });
+  loop.after(milliseconds(1), [&] { ran += 't'; });
+  pipe.send('x');
+  const Duration due = loop.uptime() + milliseconds(2);
+  while (loop.uptime() < due) {
+  }
+  EXPECT_TRUE(loop.run_until([&] { return ran.size() == 2; }, patience));
+  EXPECT_EQ(ran, "td");
+}
+
+// And one whose deadline takes back the question does not hear the answer.
+TEST(EventLoop, ATimerMayTakeAwayADescriptorThatIsReady) {
+  EventLoop loop;
+  const Pipe pipe;
+  bool timer = false;
+  loop.watch_descriptor(pipe.reader.get(), true, false, [](auto) { FAIL(); });
+  loop.after(Duration::zero(), [&] {
+    timer = true;
+    loop.unwatch_descriptor(pipe.reader.get());
+  });
+  pipe.send('x');
+  EXPECT_TRUE(loop.run_until([&] { return timer; }, patience));
+  EXPECT_FALSE(loop.run_until([] { return false; }, milliseconds(1)));
+}
+
 TEST(EventLoop, SelfPostingTasksStarveNobody) {
   EventLoop loop;
   const Pipe pipe;
