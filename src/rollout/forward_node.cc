@@ -186,7 +186,7 @@ std::optional<Time> ForwardNodeRun::see_world(const upgrade::PoolView& pool,
   return std::nullopt;
 }
 
-// With a time limit it is waited for that long; without one nobody knows.
+// With a time limit they are waited for that long; without one the time is not known.
 void ForwardNodeRun::finish_jobs(const upgrade::WaitPolicy& wait) {
   std::vector<fleet::PodOnNode>& pods = node_.view.pods;
   auto is_waited_for = [&](const fleet::PodOnNode& entry) {

@@ -47,7 +47,7 @@ class ForwardRolloutRun {
   void see_end(const std::string& node, bool failed);
   // When something of its own happens next. Nothing: it waits for nodes, or has ended.
   std::optional<Time> next() const;
-  // The same of its windows; they go on opening and closing for ever.
+  // The same of its windows, while nodes wait for them.
   std::optional<Time> next_window() const;
 
   PlannedRollout planned;

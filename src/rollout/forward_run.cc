@@ -20,7 +20,7 @@ namespace {
 
 using fleet::State;
 
-// What is longer is not looked ahead: nobody plans by it.
+// The plan ends here.
 constexpr Duration horizon = hours(24 * 365);
 // Windows that open and close while nothing else happens.
 constexpr Duration longest_idle = hours(24 * 15);
@@ -313,7 +313,7 @@ class ForwardRun final : public ForwardFleet {
       idle_since_ = *next;
       return next_with_windows(next);
     }
-    // Only windows are left: they open and close for ever.
+    // Only windows are left: they open and close indefinitely.
     next = next_with_windows(next);
     if (next && *next - std::max(idle_since_, snapshot_.now) > longest_idle) return std::nullopt;
     return next;

@@ -122,7 +122,7 @@ TEST(PlanOfBudgets, APodThatIsNeverAllowedToGoFailsItsNodeAndNamesTheBudget) {
   EXPECT_EQ(plan.nodes[0].end, seconds(300)) << "podDeletion.timeoutSeconds";
   ASSERT_EQ(plan.nodes[0].blocked.size(), 1u);
   EXPECT_NE(plan.nodes[0].blocked[0].find("ml/web may not be disrupted now"), std::string::npos);
-  // Without a time limit it never ends, and nobody waits for the plan.
+  // Without a time limit the node never ends, but the plan does.
   fleet.policy().pod_deletion.timeout = Duration::zero();
   plan = fleet.plan();
   EXPECT_EQ(plan.nodes[0].outcome, PlannedEnd::stuck);
@@ -150,7 +150,7 @@ TEST(PlanOfJobs, AreWaitedForUpToTheLimit) {
   EXPECT_EQ(plan.nodes[0].waited, (std::vector<std::string>{"ml/train"}));
   EXPECT_EQ(plan.nodes[0].end, minutes(25));
   EXPECT_EQ(plan.nodes[0].moved.size(), 1u);
-  // Without a limit nobody knows.
+  // Without a limit the time is not known.
   fleet.policy().wait.timeout = Duration::zero();
   plan = fleet.plan();
   EXPECT_TRUE(plan.nodes[0].waits_unlimited);
