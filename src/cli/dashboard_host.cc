@@ -10,8 +10,6 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr Duration usual_node_time = minutes(5);
-
 dashboard::FleetSourceParts source_parts(ClusterSession& session, const ClusterFlags& flags,
                                          controller::FleetWatch& watch,
                                          const dashboard::FleetModel& model) {
@@ -23,8 +21,10 @@ dashboard::FleetSourceParts source_parts(ClusterSession& session, const ClusterF
     return kube::connect_with_token(options, session.connection.target, token, system_environment(),
                                     session.files, session.processes, session.loop);
   };
-  auto plan = [&watch](bool assume_change) {
-    return plan_to_json(make_plan(watch, assume_change, usual_node_time));
+  auto plan = [&watch, &session](bool assume_change) {
+    PlanFlags asked;
+    asked.assume_change = assume_change;
+    return plan_to_json(make_plan(watch, session.loop.now(), asked));
   };
   return {watch, *session.api, session.loop, model, connect_as, plan, flags.key_conflict};
 }

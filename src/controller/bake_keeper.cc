@@ -209,18 +209,20 @@ std::optional<KeptBake> KeptBake::from_map(const ConfigMap& map) {
   return kept;
 }
 
+ReadHealth read_health(const std::shared_ptr<const Node>& node) {
+  ReadHealth read{node, health_of(*node), labelled_gpus(*node)};
+  if (read.gpus == 0 && read.counts && read.counts->contains("gpus")) {
+    read.gpus = read.counts->at("gpus");
+  }
+  return read;
+}
+
 namespace {
 
 const ReadHealth& read_health(const std::shared_ptr<const Node>& node, const std::string& name,
                               HealthMemory& memory) {
   ReadHealth& read = memory[name];
-  if (read.node == node) return read;
-  read.node = node;
-  read.counts = health_of(*node);
-  read.gpus = labelled_gpus(*node);
-  if (read.gpus == 0 && read.counts && read.counts->contains("gpus")) {
-    read.gpus = read.counts->at("gpus");
-  }
+  if (read.node != node) read = controller::read_health(node);
   return read;
 }
 

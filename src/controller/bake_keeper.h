@@ -64,6 +64,7 @@ struct ReadHealth {
   int64_t gpus = 0;
 };
 using HealthMemory = std::unordered_map<std::string, ReadHealth>;
+ReadHealth read_health(const std::shared_ptr<const Node>& node);
 
 // How the nodes are before a wave's upgrade: what is broken then is not the new driver's doing.
 void note_before(KeptBake& kept, const std::vector<BakeNode>& nodes,

@@ -370,25 +370,6 @@ bool FleetWatch::is_current(const std::string& name) const {
   return current;
 }
 
-fleet::NodeFacts FleetWatch::facts_of(const fleet::NodeView& view) const {
-  fleet::NodeFacts facts;
-  facts.pool = view.pool;
-  facts.state = fleet::state_of(*view.node, rules_.keys);
-  facts.unschedulable = view.node->unschedulable;
-  facts.ready = view.node->ready();
-  facts.group = view.group;
-  facts.cordoned_by_others =
-      view.node->unschedulable && fleet::was_cordoned_by_others(*view.node, rules_.keys);
-  if (facts.state != fleet::State::required && facts.state != fleet::State::failed) return facts;
-  facts.startable = upgrade::is_startable(view, policy(view.pool), rules_);
-  if (facts.state == fleet::State::failed) return facts;
-  facts.retry = upgrade::is_users_retry(view);
-  for (const auto& entry : view.pods) {
-    if (entry.uses_gpu && !entry.pod->is_finished()) ++facts.gpu_pods;
-  }
-  return facts;
-}
-
 void FleetWatch::count_changed() {
   while (!uncounted_.empty()) {
     std::string name = *uncounted_.begin();
@@ -430,7 +411,9 @@ void FleetWatch::count(const fleet::NodeView& view) {
   bool between = driver_sets_.empty() && state != fleet::State::unknown;
   bool counts =
       view.driver.wanted() || fleet::is_active(state) || state == fleet::State::failed || between;
-  bool changed = counts ? tally_.update(name, facts_of(view)) : tally_.remove(name);
+  bool changed =
+      counts ? tally_.update(name, upgrade::facts_of(view, policy(view.pool), rules_))
+             : tally_.remove(name);
   if (!changed) return;
   for (const auto& listener : pool_listeners_) listener();
 }

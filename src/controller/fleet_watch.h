@@ -77,6 +77,10 @@ class FleetWatch : public FleetCaches {
   void count_changed();
   upgrade::PoolView pool(const std::string& name) const;
   const upgrade::Policy& policy(const std::string& pool) const { return pool_rules_.policy(pool); }
+  // Before what the open wave of a rollout adds.
+  const upgrade::Policy& policy_before_waves(const std::string& pool) const {
+    return pool_rules_.policy_before_waves(pool);
+  }
   const FleetWatchOptions& options() const { return options_; }
   // Names of the nodes that have a driver or should, in natural order.
   std::vector<std::string> nodes() const;
@@ -118,7 +122,6 @@ class FleetWatch : public FleetCaches {
   void touch_daemon_set(const DaemonSet& set);
   void read_revision(const ControllerRevision& revision);
   std::shared_ptr<const DaemonSet> driver_set_of(const Node& node, const Pod* pod) const;
-  fleet::NodeFacts facts_of(const fleet::NodeView& view) const;
   std::vector<std::string> blocking_budgets(const Pod& pod) const;
   // The view but for its pods.
   fleet::NodeView begin_view(std::shared_ptr<const Node> node) const;

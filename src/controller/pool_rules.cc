@@ -18,6 +18,7 @@ bool is_operators(const StringMap& labels) {
 PoolRules::PoolRules(const Loop& loop, const std::string& key_domain)
     : loop_(loop), own_switch_(key_domain != "nvidia.com") {
   policies_[""] = upgrade::Policy::none();
+  limited_ = policies_;
 }
 
 // Of the policies and the rival as they were until now.
@@ -43,6 +44,8 @@ bool PoolRules::read(const FleetCaches& caches) {
     policies[pool] = std::move(policy);
   });
   policies_ = std::move(policies);
+  limited_ = policies_;
+  for (auto& [pool, policy] : limited_) caches.rollouts.limit_to_wave(pool, policy);
   return look_for_rival();
 }
 
@@ -99,6 +102,11 @@ std::optional<upgrade::Reason> PoolRules::find_rival() const {
 }
 
 const upgrade::Policy& PoolRules::policy(const std::string& pool) const {
+  auto at = limited_.find(pool);
+  return at == limited_.end() ? limited_.at("") : at->second;
+}
+
+const upgrade::Policy& PoolRules::policy_before_waves(const std::string& pool) const {
   auto at = policies_.find(pool);
   return at == policies_.end() ? policies_.at("") : at->second;
 }

@@ -29,6 +29,8 @@ class PoolRules {
 
   // A pool without an NVIDIADriver of its own goes by the ClusterPolicy.
   const upgrade::Policy& policy(const std::string& pool) const;
+  // The same before what the open wave of a rollout adds.
+  const upgrade::Policy& policy_before_waves(const std::string& pool) const;
   // Since when, on the loop's uptime, nobody has switched the pool's upgrades off, and no rival was
   // there; nothing: as far back as anybody knows.
   std::optional<Duration> acts_since(const std::string& pool) const;
@@ -44,6 +46,7 @@ class PoolRules {
   const Loop& loop_;
   bool own_switch_;                                  // beside NVIDIA's keys, with ours
   std::map<std::string, upgrade::Policy> policies_;  // by pool; "" is the ClusterPolicy's
+  std::map<std::string, upgrade::Policy> limited_;   // to the wave that is open
   std::map<std::string, Duration> idle_until_;       // by pool, by the loop's uptime
   // The operator is there while its Deployment wants a pod, running or not, and while a pod runs.
   std::set<ObjectKey> operator_deployments_;

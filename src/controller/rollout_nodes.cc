@@ -16,12 +16,52 @@ std::string version_of(const std::string& image) {
   return version.empty() ? image.substr(image.rfind('/') + 1) : version;
 }
 
+// Of a watch that may be const.
+auto& objects_of(auto& watch, const rollout::RolloutSpec& spec) {
+  return spec.driver.kind == rollout::DriverKind::nvidia_driver
+             ? watch.nvidia_driver_objects.cache
+             : watch.cluster_policy_objects.cache;
+}
+
+std::optional<rollout::DriverFields> object_fields(const FleetWatch& watch,
+                                                   const rollout::RolloutSpec& spec) {
+  if (spec.driver.kind == rollout::DriverKind::daemon_set) return std::nullopt;
+  auto object = objects_of(watch, spec).find(kube::KeyView("", spec.driver.name));
+  if (!object) return std::nullopt;
+  return rollout::read_driver_fields(spec.driver.kind, *object->document);
+}
+
 // Nodes do not move then; in every other phase their reasons matter at once.
 bool is_quiet(rollout::Phase phase) {
   return phase == rollout::Phase::baking || phase == rollout::Phase::awaiting_approval;
 }
 
 }  // namespace
+
+void add_driver(const FleetWatch& watch, const rollout::RolloutSpec& spec,
+                const std::set<std::string>& sets, DriverOfRollout& driver) {
+  driver.object = object_fields(watch, spec);
+  rollout::DriverRevision target;
+  rollout::DriverRevision previous;
+  bool object_fits = driver.object.has_value();
+  for (const std::string& set : sets) {
+    auto revisions = watch.revisions_of(set);
+    if (!revisions) return;
+    target.revisions[set] = revisions->newest;
+    target.version = version_of(revisions->newest_image);
+    driver.target_image = revisions->newest_image;
+    object_fits = object_fits && rollout::fits(*driver.object, revisions->newest_image);
+    // A set that never changed was before as it is now.
+    previous.revisions[set] = revisions->previous.empty() ? revisions->newest : revisions->previous;
+    if (!revisions->previous.empty()) previous.version = version_of(revisions->previous_image);
+  }
+  if (object_fits) {
+    target.fields = driver.object;
+    if (std::string version = driver.object->version(); !version.empty()) target.version = version;
+  }
+  driver.target = target;
+  if (previous.is_set() && !previous.same_as(target)) driver.previous = previous;
+}
 
 RolloutNodes::RolloutNodes(FleetWatch& watch, Loop& loop, bool conduct, ReasonOf reason_of)
     : watch_(watch), loop_(loop), conduct_(conduct), reason_of_(std::move(reason_of)) {
@@ -50,25 +90,13 @@ void RolloutNodes::add_to(const KnownRollout& known, rollout::RolloutView& view)
   view.object = memory.object;
 }
 
-kube::Cache<GenericObject>& RolloutNodes::objects_of(const rollout::RolloutSpec& spec) const {
-  return spec.driver.kind == rollout::DriverKind::nvidia_driver
-             ? watch_.nvidia_driver_objects.cache
-             : watch_.cluster_policy_objects.cache;
-}
-
-std::shared_ptr<const GenericObject> RolloutNodes::driver_object(
-    const rollout::RolloutSpec& spec) const {
-  if (spec.driver.kind == rollout::DriverKind::daemon_set) return nullptr;
-  return objects_of(spec).find(kube::KeyView("", spec.driver.name));
-}
-
 bool RolloutNodes::is_object_current(const rollout::RolloutSpec& spec) const {
   return spec.driver.kind == rollout::DriverKind::daemon_set ||
-         objects_of(spec).is_current(ObjectKey{"", spec.driver.name});
+         objects_of(watch_, spec).is_current(ObjectKey{"", spec.driver.name});
 }
 
 void RolloutNodes::expect_object(const rollout::RolloutSpec& spec, const std::string& version) {
-  objects_of(spec).expect(ObjectKey{"", spec.driver.name}, version);
+  objects_of(watch_, spec).expect(ObjectKey{"", spec.driver.name}, version);
 }
 
 // NVIDIA's controller began with it although no wave was open for it.
@@ -112,35 +140,7 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
     }
     memory.nodes.push_back(std::move(entry));
   });
-  if (auto object = driver_object(known.spec)) {
-    memory.object = rollout::read_driver_fields(known.spec.driver.kind, *object->document);
-  }
-  add_revisions(sets, memory);
-}
-
-void RolloutNodes::add_revisions(const std::set<std::string>& sets, Memory& memory) const {
-  rollout::DriverRevision target;
-  rollout::DriverRevision previous;
-  std::string image;
-  bool object_fits = memory.object.has_value();
-  for (const std::string& set : sets) {
-    auto revisions = watch_.revisions_of(set);
-    if (!revisions) return;
-    target.revisions[set] = revisions->newest;
-    target.version = version_of(revisions->newest_image);
-    image = revisions->newest_image;
-    object_fits = object_fits && rollout::fits(*memory.object, revisions->newest_image);
-    // A set that never changed was before as it is now.
-    previous.revisions[set] = revisions->previous.empty() ? revisions->newest : revisions->previous;
-    if (!revisions->previous.empty()) previous.version = version_of(revisions->previous_image);
-  }
-  if (object_fits) {
-    target.fields = memory.object;
-    if (std::string version = memory.object->version(); !version.empty()) target.version = version;
-  }
-  memory.target = target;
-  memory.target_image = image;
-  if (previous.is_set() && !previous.same_as(target)) memory.previous = previous;
+  add_driver(watch_, known.spec, sets, memory);
 }
 
 const RolloutNodes::Running& RolloutNodes::running_on(const std::string& node) {

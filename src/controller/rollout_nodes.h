@@ -17,6 +17,17 @@
 
 namespace lockstep::controller {
 
+// Which revision a rollout's nodes are to have, and what its driver's object says.
+struct DriverOfRollout {
+  rollout::DriverRevision target;
+  std::string target_image;
+  rollout::DriverRevision previous;
+  std::optional<rollout::DriverFields> object;
+};
+// `sets`: the DaemonSets of its nodes, as "namespace/name".
+void add_driver(const FleetWatch& watch, const rollout::RolloutSpec& spec,
+                const std::set<std::string>& sets, DriverOfRollout& driver);
+
 class RolloutNodes {
  public:
   using ReasonOf = std::function<std::string(const std::string& node)>;
@@ -27,8 +38,6 @@ class RolloutNodes {
 
   // Fills in the nodes, and which revision they are to have.
   void add_to(const KnownRollout& known, rollout::RolloutView& view);
-  // The ClusterPolicy or NVIDIADriver of a rollout; null: not there, or a DaemonSet.
-  std::shared_ptr<const GenericObject> driver_object(const rollout::RolloutSpec& spec) const;
   // False while a write of ours to it is not shown yet.
   bool is_object_current(const rollout::RolloutSpec& spec) const;
   void expect_object(const rollout::RolloutSpec& spec, const std::string& version);
@@ -36,21 +45,15 @@ class RolloutNodes {
   std::vector<BakeNode> bake_nodes(const rollout::RolloutView& view);
 
  private:
-  struct Memory {
+  struct Memory : DriverOfRollout {
     int64_t generation = -1;  // of the rollout's spec
     uint64_t changes = 0;
     Duration at{0};
     std::vector<rollout::RolloutNode> nodes;
-    rollout::DriverRevision target;
-    std::string target_image;
-    rollout::DriverRevision previous;
-    std::optional<rollout::DriverFields> object;
   };
   bool is_outside(const KnownRollout& known, const std::string& node,
                   const DriverFacts& facts) const;
   void put_together(const KnownRollout& known, Memory& memory) const;
-  void add_revisions(const std::set<std::string>& sets, Memory& memory) const;
-  kube::Cache<GenericObject>& objects_of(const rollout::RolloutSpec& spec) const;
   // What of a node a bake looks at besides its object.
   struct Running {
     bool busy = false;

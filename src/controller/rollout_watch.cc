@@ -119,6 +119,7 @@ void RolloutWatch::read() {
     rollout.gate.outside_wave = rollout.spec.outside_wave;
     rollout.gate.created = object->meta.created;
     rollout.gate.windows = rollout.spec.windows;
+    rollout.gate.group_by = rollout.spec.group_by;
     rollout.gate.window =
         rollout::look_at_windows(rollout.spec.windows, options_.time_zones, loop_.now());
     for (size_t i = 0; i < rollout.spec.waves.size(); ++i) {
@@ -201,45 +202,30 @@ const KnownRollout* RolloutWatch::possibly_governing(const std::string& pool) co
   return of_a_set == known_.end() ? nullptr : &of_a_set->second;
 }
 
-void RolloutWatch::add_to(fleet::NodeView& view) const {
-  if (known_.empty()) return;
+const KnownRollout* RolloutWatch::rollout_of(const fleet::NodeView& view) const {
+  if (known_.empty()) return nullptr;
   // A DaemonSet that is deleted and created anew is not there for a moment: its nodes are held all
   // the same, as its newest revision is not known.
   std::optional<ObjectKey> asked = view.driver.set_to_ask();
-  std::string set = asked ? asked->text() : "";
-  const KnownRollout* rollout = asked ? governing(view.pool, set) : possibly_governing(view.pool);
-  if (rollout == nullptr) return;
-  const std::string node = view.node->meta.name.str();
-  rollout::NodeDriver driver{set, view.driver.newest_revision.str(), "", "", {}};
-  if (const auto& pod = view.driver.pod) {
-    driver.revision = std::string(pod->meta.labels.get(fleet::revision_label));
-    driver.image = fleet::driver_image_of(pod->spec);
-    driver.pod_created = pod->meta.created;
-  }
-  view.held_by_rollout = rollout::hold_of(rollout->gate, node, driver);
-  if (view.driver.is_in_sync()) {
-    view.outside_wave = rollout::containment_of(rollout->gate, node, driver);
-  }
-  if (!rollout->spec.group_by.empty()) {
-    view.group = std::string(view.node->meta.labels.get(rollout->spec.group_by));
-  }
+  return asked ? governing(view.pool, asked->text()) : possibly_governing(view.pool);
+}
+
+void RolloutWatch::add_to(fleet::NodeView& view) const {
+  if (const KnownRollout* rollout = rollout_of(view)) rollout::apply_gate(rollout->gate, view);
 }
 
 void RolloutWatch::change_policy(const std::string& pool, const Json& object, bool own_switch,
                                  const upgrade::Policy& fallback, upgrade::Policy& policy) const {
   const KnownRollout* rollout = governing(pool, "");
-  if (rollout == nullptr) return;
-  if (const Json& over = rollout->spec.policy; over.is_object()) {
-    policy = pool.empty() ? upgrade::policy_of_cluster_policy(object, own_switch, &over)
-                          : upgrade::policy_of_nvidia_driver(object, fallback, own_switch, &over);
-  }
-  if (!rollout->is_active()) return;
-  auto current = static_cast<size_t>(std::max<int64_t>(rollout->status.open_waves, 1) - 1);
-  if (current >= rollout->spec.waves.size()) return;
-  if (auto parallel = rollout->spec.waves[current].max_parallel) policy.max_parallel = *parallel;
-  // The canary tolerates no failed node.
-  bool is_canary = current == 0 && rollout->status.phase == rollout::Phase::upgrading;
-  if (is_canary) policy.max_failures = IntOrPercent::count(1);
+  if (rollout == nullptr || !rollout->spec.policy.is_object()) return;
+  const Json& over = rollout->spec.policy;
+  policy = pool.empty() ? upgrade::policy_of_cluster_policy(object, own_switch, &over)
+                        : upgrade::policy_of_nvidia_driver(object, fallback, own_switch, &over);
+}
+
+void RolloutWatch::limit_to_wave(const std::string& pool, upgrade::Policy& policy) const {
+  const KnownRollout* rollout = governing(pool, "");
+  if (rollout != nullptr) rollout::limit_to_wave(rollout->spec, rollout->status, policy);
 }
 
 }  // namespace lockstep::controller

@@ -72,12 +72,16 @@ class RolloutWatch {
   const KnownRollout* governing(const std::string& pool, const std::string& set) const;
   // The same where nobody knows the node's DaemonSet: any that may be the one.
   const KnownRollout* possibly_governing(const std::string& pool) const;
+  // The one by whose waves this node goes; null: none.
+  const KnownRollout* rollout_of(const fleet::NodeView& view) const;
   // Fills in what keeps the node from beginning, and its group.
   void add_to(fleet::NodeView& view) const;
   // The rules of the pool while a rollout goes over it: its own over those of `object`, which is
   // the ClusterPolicy or NVIDIADriver that says them.
   void change_policy(const std::string& pool, const Json& object, bool own_switch,
                      const upgrade::Policy& fallback, upgrade::Policy& policy) const;
+  // And what its open wave adds to them.
+  void limit_to_wave(const std::string& pool, upgrade::Policy& policy) const;
 
   kube::CachedResource<GenericObject> rollouts;
   kube::CachedResource<ConfigMap> waves;

@@ -4,6 +4,16 @@
 
 namespace lockstep::rollout {
 
+namespace {
+
+std::optional<Duration> median_of(std::vector<Duration> times) {
+  if (times.empty()) return std::nullopt;
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace
+
 std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left) {
   constexpr size_t fewest = 3;
   constexpr size_t most = 50;
@@ -29,9 +39,20 @@ std::optional<Duration> node_time_by_history(
     }
     opened = entry.phase == Phase::upgrading && entry.reason == "WaveOpen" ? &entry : nullptr;
   }
-  if (times.empty()) return std::nullopt;
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  return median_of(std::move(times));
+}
+
+std::optional<Duration> gates_time_by_history(const std::vector<HistoryEntry>& history) {
+  std::vector<Duration> times;
+  for (size_t i = 1; i < history.size(); ++i) {
+    const HistoryEntry& began = history[i - 1];
+    const bool has_passed = history[i].phase == Phase::baking ||
+                            history[i].phase == Phase::awaiting_approval ||
+                            history[i].phase == Phase::promoting;
+    if (began.phase != Phase::gating || !has_passed || history[i].at < began.at) continue;
+    times.push_back(history[i].at - began.at);
+  }
+  return median_of(std::move(times));
 }
 
 std::optional<Duration> bake_left(const BakeSpec& spec, const BakeVerdict& seen) {

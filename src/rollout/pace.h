@@ -24,6 +24,9 @@ std::optional<Duration> node_time_by_history(
     const std::vector<HistoryEntry>& history,
     const std::function<int64_t(const std::string& wave)>& turns_of);
 
+// How long the gates of a wave took, in the median. Nothing: none has passed yet.
+std::optional<Duration> gates_time_by_history(const std::vector<HistoryEntry>& history);
+
 // Until a bake that goes on can pass: its time, and its GPU-hours at the rate so far. Never beyond
 // the end at which it is judged anyway. Nothing where GPU-hours are asked for and none have come.
 std::optional<Duration> bake_left(const BakeSpec& spec, const BakeVerdict& seen);

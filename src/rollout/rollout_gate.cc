@@ -1,5 +1,7 @@
 #include "rollout/rollout_gate.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "fleet/driver.h"
@@ -113,6 +115,33 @@ std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::st
                       ? "; the next opens at " + format_rfc3339(gate.window.until)
                       : ""),
       ""};
+}
+
+void apply_gate(const RolloutGate& gate, fleet::NodeView& view) {
+  const std::string node = view.node->meta.name.str();
+  const std::optional<ObjectKey> asked = view.driver.set_to_ask();
+  NodeDriver driver{asked ? asked->text() : "", view.driver.newest_revision.str(), "", "", {}};
+  if (const auto& pod = view.driver.pod) {
+    driver.revision = std::string(pod->meta.labels.get(fleet::revision_label));
+    driver.image = fleet::driver_image_of(pod->spec);
+    driver.pod_created = pod->meta.created;
+  }
+  view.held_by_rollout = hold_of(gate, node, driver);
+  view.outside_wave.reset();
+  if (view.driver.is_in_sync()) view.outside_wave = containment_of(gate, node, driver);
+  if (!gate.group_by.empty()) {
+    view.group = std::string(view.node->meta.labels.get(gate.group_by));
+  }
+}
+
+void limit_to_wave(const RolloutSpec& spec, const RolloutStatus& status, upgrade::Policy& policy) {
+  if (status.phase == Phase::pending || is_over(status.phase)) return;
+  auto current = static_cast<size_t>(std::max<int64_t>(status.open_waves, 1) - 1);
+  if (current >= spec.waves.size()) return;
+  if (auto parallel = spec.waves[current].max_parallel) policy.max_parallel = *parallel;
+  // The canary tolerates no failed node.
+  bool is_canary = current == 0 && status.phase == Phase::upgrading;
+  if (is_canary) policy.max_failures = IntOrPercent::count(1);
 }
 
 }  // namespace lockstep::rollout

@@ -11,6 +11,7 @@
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
 #include "rollout/window.h"
+#include "upgrade/policy.h"
 
 namespace lockstep::rollout {
 
@@ -24,6 +25,7 @@ struct RolloutGate {
   Time created;  // of the rollout
   std::vector<Window> windows;
   WindowState window;
+  std::string group_by;  // a label: nodes of equal value start together
 };
 
 // The node's driver, as far as a rollout asks for it.
@@ -45,5 +47,11 @@ inline constexpr std::string_view upgraded_outside_wave = "UpgradedOutsideWave";
 // the node is one that nobody approved. Nothing: it is allowed, or that is not known.
 std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const std::string& node,
                                                  const NodeDriver& driver);
+
+// Fills in what keeps the node from beginning, and its group.
+void apply_gate(const RolloutGate& gate, fleet::NodeView& view);
+
+// What the wave that is open adds to the rules of the rollout's pool.
+void limit_to_wave(const RolloutSpec& spec, const RolloutStatus& status, upgrade::Policy& policy);
 
 }  // namespace lockstep::rollout

@@ -185,6 +185,7 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   text("rolloutSays", expect.rollout_says);
   count("wavesOpened", expect.waves_opened);
   yes("rolloutSettled", expect.rollout_settled);
+  yes("asPlanned", expect.as_planned);
   if (const Json* commits = reader.get("commits")) {
     expect.commits = read_texts(*commits, path + ".commits", error);
   }

@@ -71,6 +71,8 @@ struct Expectations {
   std::optional<bool> rollout_settled;
   // Each is part of the message of a commit to the matrix: these, in order, and no others.
   std::optional<std::vector<std::string>> commits;
+  // At the end: it went as `lockstep plan --assume-change` had said before the version changed.
+  std::optional<bool> as_planned;
   std::optional<double> makespan_at_most;         // as a multiple of the ideal
   std::optional<double> writes_per_node_at_most;  // besides evictions, events and leases
 };

@@ -15,6 +15,7 @@
 #include "sim/fault_reader.h"
 #include "sim/observed_api.h"
 #include "sim/people.h"
+#include "sim/plan_check.h"
 #include "sim/rollout_part.h"
 #include "sim/run_controllers.h"
 #include "sim/shifted_loop.h"
@@ -164,6 +165,9 @@ class Run {
     witness_->count_afresh();
     began_ = cluster_.loop.uptime();
     restarts_before_ = driver_loads();
+    if (scenario_.expect.as_planned.value_or(false) && !controllers_.empty()) {
+      plan_.emplace(controllers_.watch(), cluster_.loop.now());
+    }
     if (!scenario_.to_version.empty()) must(people_.set_version(scenario_.to_version));
   }
 
@@ -443,6 +447,11 @@ class Run {
     }
     // Nobody is there who could work on them, or say why they wait.
     if (controllers_.empty()) return;
+    if (plan_) {
+      for (auto& text : plan_->compare(cluster_, *witness_, rollout_, reasons())) {
+        missed.push_back(std::move(text));
+      }
+    }
     const fleet::Keys keys(scenario_.key_domain);
     for (auto& text : missing_to_goal(cluster_, reasons(), keys)) {
       missed.push_back(std::move(text));
@@ -485,6 +494,7 @@ class Run {
   RolloutPart rollout_;
   People people_;
   std::optional<Witness> witness_;
+  std::optional<PlanCheck> plan_;  // made before the version changed
   RunControllers controllers_;
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
   Duration longest_blindness_;

@@ -88,6 +88,7 @@ Json json_of(const Expectations& expect) {
   if (expect.cordoned) json["cordoned"] = json_of(*expect.cordoned);
   if (expect.version) json["version"] = *expect.version;
   if (expect.rollout_settled) json["rolloutSettled"] = *expect.rollout_settled;
+  if (expect.as_planned) json["asPlanned"] = *expect.as_planned;
   return json;
 }
 

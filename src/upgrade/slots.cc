@@ -161,6 +161,25 @@ bool is_startable(const fleet::NodeView& view, const Policy& policy, const Rules
          !is_no_longer_needed(view, rules) && !held_by_node(view, policy, rules);
 }
 
+fleet::NodeFacts facts_of(const fleet::NodeView& view, const Policy& policy, const Rules& rules) {
+  fleet::NodeFacts facts;
+  facts.pool = view.pool;
+  facts.state = fleet::state_of(*view.node, rules.keys);
+  facts.unschedulable = view.node->unschedulable;
+  facts.ready = view.node->ready();
+  facts.group = view.group;
+  facts.cordoned_by_others =
+      view.node->unschedulable && fleet::was_cordoned_by_others(*view.node, rules.keys);
+  if (facts.state != State::required && facts.state != State::failed) return facts;
+  facts.startable = is_startable(view, policy, rules);
+  if (facts.state == State::failed) return facts;
+  facts.retry = is_users_retry(view);
+  for (const auto& entry : view.pods) {
+    if (entry.uses_gpu && !entry.pod->is_finished()) ++facts.gpu_pods;
+  }
+  return facts;
+}
+
 namespace {
 
 Place place_of(const fleet::NodeFacts& facts) {

@@ -45,6 +45,9 @@ std::optional<Reason> holds_recovery(const fleet::NodeView& view, const PoolView
 // from taking a slot.
 bool is_startable(const fleet::NodeView& view, const Policy& policy, const Rules& rules);
 
+// What the tally needs to know of the node.
+fleet::NodeFacts facts_of(const fleet::NodeView& view, const Policy& policy, const Rules& rules);
+
 // What keeps a whole group from starting: one of them that may not, or a limit that is too small
 // for all of them, now or ever. Nothing: it may start.
 std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& pool,

@@ -112,7 +112,7 @@ test("the demo's page shows the upgrade, says why a node failed, and steers", as
   await waitForText(byTest(page, "node-panel"), /skipped[\s\S]*skip by .*: its registry is down/);
   await page.getByRole("button", { name: "Plan" }).click();
   await page.getByLabel("as if a new driver version came").check();
-  await waitForText(byTest(page, "plan"), /nodes in \d+ turns/);
+  await waitForText(byTest(page, "plan"), /of \d+ nodes start, at most \d+ at once/);
   assert.deepEqual(page.complaints, []);
   assert.deepEqual(page.strangers, []);
   await otherCommands(kubeconfig, folder);

@@ -99,17 +99,40 @@ class Fixture final : public Source {
       if (nodes.empty()) blocked.emplace_back("default/bare has no controller");
       nodes.push_back(JsonObject{{"name", row.name},
                                  {"state", fleet::display_name(row.state)},
-                                 {"turn", 1},
+                                 {"wave", row.wave},
+                                 {"outcome", "done"},
+                                 {"startSeconds", 0},
+                                 {"endSeconds", 300},
                                  {"restartOnly", false},
                                  {"moved", JsonArray{"default/train-1"}},
                                  {"waitedFor", JsonArray{}},
+                                 {"waitsUnlimited", false},
                                  {"blocked", std::move(blocked)}});
     });
-    done(Json(JsonObject{{"turns", 4},
-                         {"parallel", 8},
+    auto reason = [](const char* name, const char* text) {
+      return JsonObject{{"name", name}, {"text", text}, {"remedy", ""}};
+    };
+    JsonObject weekly{{"name", "weekly"},
+                      {"phase", "Pending"},
+                      {"rollback", "the version is set back in the driver's object"},
+                      {"refused", JsonArray{reason("RolloutPaused", "rollout weekly is paused")}},
+                      {"excluded", JsonArray{"gpu-9 (skipped by a user)"}},
+                      {"endPhase", "Held"},
+                      {"end", reason("BakeInconclusive", "the nodes were not busy enough")}};
+    JsonObject bake{{"seconds", 7200},
+                    {"at", "2027-01-15T10:00:00Z"},
+                    {"rollout", "weekly"},
+                    {"wave", "canary"},
+                    {"text", "bake for 48h"}};
+    done(Json(JsonObject{{"at", "2027-01-15T08:00:00Z"},
                          {"seconds", 1200},
+                         {"nodeSeconds", 300},
+                         {"mostAtOnce", 8},
+                         {"refused", JsonArray{}},
                          {"nodes", std::move(nodes)},
-                         {"failed", JsonArray{}}}));
+                         {"failed", JsonArray{}},
+                         {"rollouts", JsonArray{std::move(weekly)}},
+                         {"events", JsonArray{std::move(bake)}}}));
   }
   void access(const std::string& token, JsonCallback done) override {
     if (token != "steer" && token != "read")
