@@ -61,6 +61,7 @@ rollout::ForwardRollout forward_rollout(const FleetWatch& watch, const KnownRoll
   DriverOfRollout driver;
   add_driver(watch, known.spec, sets, driver);
   view.target = std::move(driver.target);
+  view.target_image = std::move(driver.target_image);
   view.previous = std::move(driver.previous);
   view.object = std::move(driver.object);
   const std::string pool =
