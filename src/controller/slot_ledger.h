@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -22,6 +23,8 @@
 #include "world/random.h"
 
 namespace lockstep::controller {
+
+inline constexpr std::string_view ledger_name = "lockstep-slots";
 
 // The content of the ledger.
 struct Ledger {
