@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "controller/controller_notes.h"
+#include "controller/slot_ledger.h"
 
 namespace lockstep::controller {
 
@@ -43,6 +45,18 @@ bool is_synced(const kube::CachedResource<T>& watch) {
   return error && error->kind == ErrorKind::not_found;
 }
 
+kube::ReflectorOptions watch_of_map(const std::string& ns, std::string_view name) {
+  kube::ReflectorOptions options = kube::watch_of(resource::config_maps, ns);
+  options.query.emplace_back("fieldSelector", fmt::format("metadata.name={}", name));
+  return options;
+}
+
+// Whoever may not read it goes without.
+bool is_synced_or_forbidden(const kube::CachedResource<ConfigMap>& watch) {
+  const auto& error = watch.reflector.status().last_error;
+  return is_synced(watch) || (error && error->kind == ErrorKind::forbidden);
+}
+
 template <typename Visit>
 void for_each_watch(const FleetCaches& fleet, Visit visit) {
   visit(fleet.nodes_watch, "nodes");
@@ -77,6 +91,8 @@ FleetCaches::FleetCaches(kube::Api& api, Loop& loop, Random& random, Log& log,
               budget_indexes()),
       cluster_policy_objects(api, loop, random, log, context_, kube::watch_of(cluster_policies)),
       nvidia_driver_objects(api, loop, random, log, context_, kube::watch_of(nvidia_drivers)),
+      notes(api, loop, random, log, context_, watch_of_map(rollout_options.ns, notes_name)),
+      ledger(api, loop, random, log, context_, watch_of_map(rollout_options.ns, ledger_name)),
       rollouts(api, loop, random, log, context_, std::move(rollout_options)) {}
 
 FleetCaches::~FleetCaches() = default;
@@ -95,8 +111,22 @@ void FleetCaches::start() {
   rollouts.start();
 }
 
+void FleetCaches::read_notes() {
+  if (std::exchange(reads_notes_, true)) return;
+  notes.reflector.start();
+  ledger.reflector.start();
+}
+
+std::string FleetCaches::unreadable_notes() const {
+  const auto& error = notes.reflector.status().last_error;
+  if (!reads_notes_ || notes.reflector.synced() || !error) return {};
+  return fmt::format("what the controller knows besides cannot be read: {}", error->text());
+}
+
 std::string FleetCaches::missing() const {
   std::vector<std::string> names;
+  if (reads_notes_ && !is_synced_or_forbidden(notes)) names.emplace_back(notes_name);
+  if (reads_notes_ && !is_synced_or_forbidden(ledger)) names.emplace_back(ledger_name);
   for_each_watch(*this, [&](const auto& watch, std::string_view name) {
     if (is_synced(watch)) return;
     const auto& error = watch.reflector.status().last_error;
@@ -106,7 +136,7 @@ std::string FleetCaches::missing() const {
 }
 
 bool FleetCaches::synced() const {
-  bool all = true;
+  bool all = !reads_notes_ || (is_synced_or_forbidden(notes) && is_synced_or_forbidden(ledger));
   for_each_watch(*this,
                  [&](const auto& watch, std::string_view) { all = all && is_synced(watch); });
   return all;

@@ -7,6 +7,7 @@
 #include "controller/rollout_watch.h"
 #include "fleet/node_view.h"
 #include "kube/cache_feed.h"
+#include "objects/config_map.h"
 #include "objects/daemon_set.h"
 #include "objects/deployment.h"
 #include "objects/generic_object.h"
@@ -45,6 +46,12 @@ class FleetCaches {
   // From when on, on the loop's uptime, the scheduler may be expected to know of every cordon:
   // after an API that was away it may learn of it later than we do.
   Duration scheduler_sees_from() const { return nodes_watch.reflector.others_see_from(); }
+  // What the controller knows besides (controller_notes.h) and which slots it has given: for every
+  // process but the controller that leads, which knows it anyway.
+  void read_notes();
+  bool reads_notes() const { return reads_notes_; }
+  // Why what the controller knows besides cannot be read; empty: it can.
+  std::string unreadable_notes() const;
   // What is still missing, for messages.
   std::string missing() const;
 
@@ -66,7 +73,12 @@ class FleetCaches {
   kube::CachedResource<PodDisruptionBudget> budgets;
   kube::CachedResource<GenericObject> cluster_policy_objects;
   kube::CachedResource<GenericObject> nvidia_driver_objects;
+  kube::CachedResource<ConfigMap> notes;
+  kube::CachedResource<ConfigMap> ledger;
   RolloutWatch rollouts;
+
+ private:
+  bool reads_notes_ = false;
 };
 
 }  // namespace lockstep::controller

@@ -34,6 +34,11 @@ Duration FleetWatch::acts_since(const std::string& pool) const {
   return std::max(sees_since(), pool_rules_.acts_since(pool).value_or(Duration::zero()));
 }
 
+void FleetWatch::start() {
+  FleetCaches::start();
+  if (options_.reads_notes) read_notes();
+}
+
 void FleetWatch::on_node(std::function<void(const std::string&)> listener) {
   node_listeners_.push_back(std::move(listener));
 }
@@ -112,6 +117,8 @@ void FleetWatch::listen() {
   cluster_policy_objects.cache.on_change(on_policy);
   nvidia_driver_objects.cache.on_change(on_policy);
   rollouts.on_gates(read_policies);
+  notes.cache.on_change([this](const auto& change) { take_notes(change); });
+  ledger.cache.on_change([this](const auto& change) { take_ledger(change); });
 }
 
 void FleetWatch::touch(std::string_view node) {
@@ -198,11 +205,7 @@ void FleetWatch::add_pod(const fleet::PodPtr& pod, const fleet::ClaimLookup& cla
   fleet::PodOnNode entry{pod, fleet::uses_gpu(*pod, claims_of_pods, options_.gpu_pods), {}, {}, {}};
   if (evicting && !pod->is_finished()) {
     entry.blocking_budgets = blocking_budgets(*pod);
-    auto tries = tries_.find(pod->meta.uid.str());
-    if (tries != tries_.end()) {
-      entry.tries = tries->second;
-      entry.pause = std::max(tries->second.not_before - loop_.uptime(), Duration::zero());
-    }
+    add_tries(view.node->meta.name, entry);
   }
   view.pods.push_back(std::move(entry));
 }
@@ -241,6 +244,7 @@ std::optional<fleet::NodeView> FleetWatch::view(const std::string& name) const {
   pods.cache.for_each("node", node->meta.name,
                       [&](const fleet::PodPtr& pod) { add_pod(pod, lookup, evicting, view); });
   end_view(view);
+  add_notes(view);
   return view;
 }
 
@@ -385,6 +389,14 @@ void FleetWatch::count_changed() {
 void FleetWatch::count(const fleet::NodeView& view) {
   std::string name(view.name());
   uncounted_.erase(name);
+  // Who gives the slots counts them by itself.
+  if (reads_notes() && !own_notes_) {
+    if (view.granted) {
+      tally_.reserve(name);
+    } else {
+      tally_.release(name);
+    }
+  }
   if (rollouts.enabled() && view.driver.set) {
     driver_facts_[name] = {view.driver.set->meta.key().text(),
                            view.driver.is_settled(),

@@ -9,8 +9,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "controller/controller_notes.h"
 #include "controller/fleet_caches.h"
 #include "controller/fresh_reader.h"
 #include "controller/pool_rules.h"
@@ -31,6 +33,9 @@ struct FleetWatchOptions {
   fleet::ClientOptions clients;
   std::string validator_app = "nvidia-operator-validator";
   RolloutWatchOptions rollouts;
+  // What only the controller knows is read from what it publishes. Off for the controller itself,
+  // and beside NVIDIA's, which publishes nothing.
+  bool reads_notes = true;
 };
 
 // A node's driver, as a rollout looks at it.
@@ -52,6 +57,10 @@ class FleetWatch : public FleetCaches {
   // Since when this pool's nodes could be acted upon, too: nobody had switched upgrades off, and no
   // rival was there.
   Duration acts_since(const std::string& pool) const;
+
+  // The controller that leads tells it by itself; null: what is published counts.
+  void tell_notes_by(std::function<void(fleet::NodeView& view)> own) { own_notes_ = std::move(own); }
+  void start();
 
   // Something about this node changed, or about its pool: decide again. Not before synced().
   void on_node(std::function<void(const std::string& node)> listener);
@@ -127,6 +136,10 @@ class FleetWatch : public FleetCaches {
   fleet::NodeView begin_view(std::shared_ptr<const Node> node) const;
   void add_pod(const fleet::PodPtr& pod, const fleet::ClaimLookup& claims_of_pods, bool evicting,
                fleet::NodeView& view) const;
+  void add_tries(std::string_view node, fleet::PodOnNode& entry) const;
+  void add_notes(fleet::NodeView& view) const;
+  void take_notes(const kube::Cache<ConfigMap>::Change& change);
+  void take_ledger(const kube::Cache<ConfigMap>::Change& change);
   // What follows from the pods.
   void end_view(fleet::NodeView& view) const;
   bool is_evicting(const Node& node) const;
@@ -152,6 +165,9 @@ class FleetWatch : public FleetCaches {
   std::set<ObjectKey> driver_sets_;
   std::set<ObjectKey> client_sets_;
   std::map<std::string, fleet::EvictionTries> tries_;
+  std::function<void(fleet::NodeView& view)> own_notes_;
+  ControllerNotes published_;
+  std::map<std::string, std::string> slots_;  // node -> its version, as the ledger says
   const Loop& loop_;
   std::vector<std::function<void(const std::string&)>> node_listeners_;
   std::vector<std::function<void()>> pool_listeners_;

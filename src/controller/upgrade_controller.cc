@@ -38,6 +38,12 @@ kube::EventRecorderOptions event_options(const UpgradeOptions& options) {
   return events;
 }
 
+FleetWatchOptions watch_options(const UpgradeOptions& options) {
+  FleetWatchOptions fleet = options.fleet;
+  fleet.reads_notes = false;
+  return fleet;
+}
+
 kube::WorkQueueOptions queue_options(const UpgradeOptions& options) {
   kube::WorkQueueOptions queue;
   queue.concurrency = options.parallel_writes;
@@ -92,9 +98,11 @@ UpgradeController::UpgradeController(kube::Api& api, Loop& loop, Random& random,
       loop_(loop),
       log_(log),
       options_(std::move(options)),
-      watch_(api, loop, random, log, options_.fleet),
+      watch_(api, loop, random, log, watch_options(options_)),
       reader_(api, watch_.context(), watch_.claims.cache),
-      ledger_(api, loop, random, log, ObjectKey{options_.ns, "lockstep-slots"}),
+      ledger_(api, loop, random, log, ObjectKey{options_.ns, std::string(ledger_name)}),
+      notes_(api, loop, random, log, ObjectKey{options_.ns, std::string(notes_name)},
+             [this] { return collect_notes(); }),
       events_(api, loop, random, log, event_options(options_)),
       queue_(loop, random, queue_options(options_),
              [this](const std::string& node) { work(node); }) {
@@ -119,6 +127,7 @@ void UpgradeController::begin() {
     return;
   }
   begun_ = true;
+  if (!leading_) watch_.read_notes();
   counts_.last_sync = loop_.now();
   watch_.nodes_watch.cache.for_each([this](const auto& node) { look(node->meta.name.str()); });
 }
@@ -127,15 +136,24 @@ void UpgradeController::lead() {
   if (leading_) return;
   leading_ = true;
   ledger_.forget();
-  for (const auto& [node, version] : granted_) watch_.tally().release(node);
+  const std::set<std::string> reserved = watch_.tally().reserved();
+  for (const auto& node : reserved) watch_.tally().release(node);
   granted_.clear();
+  watch_.tell_notes_by([this](fleet::NodeView& view) { tell_all(view); });
+  notes_.lead();
   if (!begun_) return;
   watch_.nodes_watch.cache.for_each([this](const auto& node) { look(node->meta.name.str()); });
   warn_about_policy();
   give_slots();
 }
 
-void UpgradeController::follow() { leading_ = false; }
+void UpgradeController::follow() {
+  leading_ = false;
+  notes_.follow();
+  watch_.tell_notes_by(nullptr);
+  watch_.tries().clear();
+  if (begun_) watch_.read_notes();
+}
 
 void UpgradeController::look(const std::string& node) {
   if (begun_) queue_.add(node);
@@ -143,6 +161,7 @@ void UpgradeController::look(const std::string& node) {
 
 void UpgradeController::forget(const std::string& node) {
   reasons_.erase(node);
+  delays_.erase(node);
   sightings_.erase(node);
   entered_.erase(node);
   granted_.erase(node);
@@ -166,7 +185,7 @@ void UpgradeController::work(const std::string& name) {
   drop_spent(name);
   // A write of ours is not shown yet: when it is, the node is looked at again.
   if (!watch_.is_current(name) || lets_cordon_settle(*view->node)) return queue_.done(name);
-  view->granted = has_slot(*view->node);
+  view->delay.reset();
   upgrade::Decision decision = decide(*view, began);
   if (leading_ && must_be_verified(name, decision)) return verify(*view, decision);
   act(*view, decision);
@@ -205,6 +224,8 @@ void UpgradeController::act(const fleet::NodeView& view, const upgrade::Decision
   // Of a patch it is told when it is done.
   if (leading_ && decision.patch() == nullptr) announce(*view.node, decision);
   reasons_[name] = decision.reason;
+  delays_.erase(name);
+  notes_.look();
   if (!leading_ || !decision.writes()) return queue_.done(name);
   if (decision.patch() != nullptr) {
     write_patch(view, decision);
@@ -243,11 +264,11 @@ void UpgradeController::on_verified(const std::string& name, Result<FreshNode> f
   if (!fresh) {
     ++counts_.fresh_views["error"];
     log_.warning("a node could not be read", {{"node", name}, {"error", fresh.error().text()}});
-    reasons_[name] = {"NotVerified",
-                      fmt::format("the node's pods must be read from the cluster before the next "
-                                  "step, and that failed: {}; it is tried again",
-                                  fresh.error().text()),
-                      ""};
+    delay(name, {"NotVerified",
+                 fmt::format("the node's pods must be read from the cluster before the next step, "
+                             "and that failed: {}; it is tried again",
+                             fresh.error().text()),
+                 ""});
     queue_.retry(name);
     return queue_.done(name);
   }
@@ -282,43 +303,19 @@ void UpgradeController::wait_for_watches(const std::string& name, const FreshNod
                                          const upgrade::Reason& really) {
   ++counts_.fresh_views["overturned"];
   backlogs_[name] = {Backlog(fresh, name, watch_.pods.cache), loop_.uptime()};
-  reasons_[name] = {"WatchesBehind",
-                    fmt::format("the next step waits until the watches show what the cluster says "
-                                "already: {}",
-                                really.text),
-                    really.remedy};
+  delay(name, {"WatchesBehind",
+               fmt::format("the next step waits until the watches show what the cluster says "
+                           "already: {}",
+                           really.text),
+               really.remedy});
   log_.info("the watches are behind", {{"node", name}, {"really", really.text}});
   queue_.add_after(name, pause_of_watches);
   queue_.done(name);
 }
 
-// By the time that passes, not by a clock that people set.
-void UpgradeController::tell_time(fleet::NodeView& view) {
-  auto on_the_clock = [this](Duration uptime) { return loop_.now() - (loop_.uptime() - uptime); };
-  view.scheduler_sees_from = on_the_clock(watch_.scheduler_sees_from());
-  view.blind = watch_.is_blind();
-  fleet::State state = fleet::state_of(*view.node, watch_.rules().keys);
-  Duration acts_since = watch_.acts_since(view.pool);
-  if (!fleet::is_active(state)) {
-    if (auto at = sightings_.find(view.name()); at != sightings_.end()) sightings_.erase(at);
-    if (auto at = entered_.find(view.name()); at != entered_.end()) entered_.erase(at);
-    renewals_.forget(view.name());
-    view.seen_since = on_the_clock(acts_since);
-    return;
-  }
-  Time since = fleet::state_since(*view.node);
-  auto [at, is_new] = sightings_.try_emplace(std::string(view.name()));
-  Sighting& sighting = at->second;
-  if (is_new || sighting.state != state || sighting.since != since) {
-    sighting = {state, since, loop_.uptime(), loop_.now()};
-  }
-  view.seen_since = on_the_clock(std::max(acts_since, sighting.first));
-  view.clock_gained = on_the_clock(sighting.first) - sighting.first_by_clock;
-}
-
 upgrade::Decision UpgradeController::decide(fleet::NodeView& view, Duration began) {
-  tell_time(view);
-  renewals_.tell(view);
+  note_sighting(view);
+  tell(view);
   const upgrade::PoolView pool = watch_.pool(view.pool);
   auto decision = upgrade::decide(view, pool, watch_.rules(), loop_.now());
   if (view.granted && decision.patch() != nullptr && decision.patch()->to) {
@@ -429,6 +426,7 @@ void UpgradeController::on_removed(const std::string& node, const upgrade::PodRe
     Duration pause = watch_.tries()[uid].not_before - loop_.uptime();
     queue_.add_after(node, std::max(pause, milliseconds(1)));
   }
+  notes_.look();
   // Nobody would tell us a second time that it is gone.
   auto held = watch_.pods.cache.find(pod.meta.key());
   if (!held || held->meta.uid != pod.meta.uid) watch_.tries().erase(uid);

@@ -9,6 +9,7 @@
 
 #include "controller/fleet_watch.h"
 #include "controller/fresh_reader.h"
+#include "controller/notes_publisher.h"
 #include "controller/renewals.h"
 #include "controller/slot_ledger.h"
 #include "controller/upgrade_counts.h"
@@ -42,7 +43,7 @@ class UpgradeController {
   bool ready() const { return watch_.synced(); }
   // Nothing is being written; after follow() a process may end.
   const kube::EventCounts& event_counts() const { return events_.counts(); }
-  bool idle() const { return queue_.in_work() == 0 && events_.idle(); }
+  bool idle() const { return queue_.in_work() == 0 && events_.idle() && notes_.idle(); }
 
   FleetWatch& watch() { return watch_; }
   const FleetWatch& watch() const { return watch_; }
@@ -89,6 +90,7 @@ class UpgradeController {
   FleetWatch watch_;
   FreshReader reader_;
   SlotLedger ledger_;
+  NotesPublisher notes_;
   kube::EventRecorder events_;
   kube::WorkQueue queue_;
   UpgradeCounts counts_;
@@ -96,7 +98,7 @@ class UpgradeController {
   bool begun_ = false;
   bool slots_due_ = false;
   bool waits_for_news_ = false;
-  std::map<std::string, std::string> granted_;  // node -> its version, as in the ledger
+  std::map<std::string, std::string, std::less<>> granted_;  // node -> its version, as in the ledger
   // Slots of the last plan, until the ledger holds them.
   std::map<std::string, std::string> given_;
   std::map<std::string, upgrade::Reason> reasons_;
@@ -108,9 +110,15 @@ class UpgradeController {
     Duration first{0};
     Time first_by_clock;
   };
-  // Says in the view since when it has been seen, and what its clock has gained.
-  void tell_time(fleet::NodeView& view);
+  void note_sighting(const fleet::NodeView& view);
+  // Says in the view what no object of the cluster does (controller_notes.h).
+  void tell(fleet::NodeView& view) const;
+  void tell_all(fleet::NodeView& view) const;
+  ControllerNotes collect_notes() const;
+  // It waits for something of its own before the node's next step.
+  void delay(const std::string& node, upgrade::Reason reason);
   std::map<std::string, Sighting, std::less<>> sightings_;
+  std::map<std::string, upgrade::Reason, std::less<>> delays_;
   // The states that each active node was brought to by us.
   std::map<std::string, std::set<fleet::State>, std::less<>> entered_;
   bool must_be_verified(const std::string& name, const upgrade::Decision& decision) const;

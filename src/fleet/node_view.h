@@ -55,6 +55,8 @@ struct RolloutHold {
   bool operator==(const RolloutHold&) const = default;
 };
 
+// Complete wherever it comes from (controller/fleet_watch.h): what no object of the cluster says,
+// from `renewed` to `delay`, the controller publishes, and every other process reads it there.
 struct NodeView {
   std::shared_ptr<const Node> node;
   std::string pool;
@@ -85,6 +87,9 @@ struct NodeView {
   // Its driver pod is of a revision that no open wave of its rollout allows it, and it has not been
   // in service with this pod before.
   std::optional<RolloutHold> outside_wave;
+  // The controller's next step waits for something of its own: it could not read the node, or its
+  // watches are behind.
+  std::optional<RolloutHold> delay;
   // Nodes of one group begin together or not at all; empty: the node is by itself.
   std::string group;
   std::optional<RolloutHold> held_by_group;

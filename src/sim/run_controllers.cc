@@ -13,10 +13,7 @@ void RunControllers::start(kube::Api& api, Witness& witness) {
       continue;
     }
     controller::UpgradeOptions options;
-    options.fleet.key_domain = scenario_.key_domain;
-    if (!scenario_.reroll_clients) options.fleet.clients = {{}, {}};
-    options.fleet.rollouts.enabled = rollout_.enabled();
-    options.fleet.rollouts.time_zones = rollout_time_zones();
+    options.fleet = fleet_options();
     kube::Api& own = own_api(api, witness);
     upgrades_.push_back(std::make_unique<controller::UpgradeController>(own, clock_, random_, log_,
                                                                         std::move(options)));
@@ -25,6 +22,15 @@ void RunControllers::start(kube::Api& api, Witness& witness) {
     if (rollout_.enabled()) start_rollouts(own, *upgrades_.back());
     if (scenario_.heal_plugins) start_failures(api, *upgrades_.back());
   }
+}
+
+controller::FleetWatchOptions RunControllers::fleet_options() const {
+  controller::FleetWatchOptions options;
+  options.key_domain = scenario_.key_domain;
+  if (!scenario_.reroll_clients) options.clients = {{}, {}};
+  options.rollouts.enabled = rollout_.enabled();
+  options.rollouts.time_zones = rollout_time_zones();
+  return options;
 }
 
 // Those that look at others' watches go first.
@@ -76,6 +82,7 @@ void RunControllers::start_conducting(kube::Api& api) {
   controller::FleetWatchOptions fleet;
   fleet.rollouts.enabled = true;
   fleet.rollouts.time_zones = rollout_time_zones();
+  fleet.reads_notes = false;
   watches_.push_back(
       std::make_unique<controller::FleetWatch>(api, clock_, random_, log_, std::move(fleet)));
   watches_.back()->start();

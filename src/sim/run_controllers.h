@@ -31,6 +31,8 @@ class RunControllers {
   const controller::FleetWatch& watch() const {
     return upgrades_.empty() ? *watches_.front() : upgrades_.front()->watch();
   }
+  // How each of them looks at the fleet, and so does everybody else.
+  controller::FleetWatchOptions fleet_options() const;
   // What it last decided; nothing where the nodes' steps are NVIDIA's.
   std::map<std::string, upgrade::Reason> reasons() const;
 

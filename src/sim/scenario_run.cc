@@ -14,6 +14,7 @@
 #include "sim/expectations.h"
 #include "sim/fault_reader.h"
 #include "sim/observed_api.h"
+#include "sim/observer.h"
 #include "sim/people.h"
 #include "sim/plan_check.h"
 #include "sim/rollout_part.h"
@@ -22,7 +23,6 @@
 #include "sim/witness.h"
 #include "sim/world_faults.h"
 #include "sim/world_weights.h"
-#include "upgrade/decide.h"
 #include "upgrade/slots.h"
 
 namespace lockstep::sim {
@@ -73,6 +73,8 @@ class Run {
         events_(cluster_, options.events, fleet::Keys(scenario.key_domain)),
         nodes_(options.nodes > 0 ? options.nodes : scenario.fleet.nodes),
         controller_random_(options.seed * 7 + 5),
+        observer_api_(cluster_.api("observer")),
+        observer_random_(options.seed * 13 + 7),
         fault_random_(options.seed * 11 + 3),
         faults_({}, fault_random_),
         logged_faults_(faults_, events_, "lockstep"),
@@ -357,16 +359,7 @@ class Run {
   // As `lockstep why` would say it now; what the controller last decided may be from long ago, for
   // nodes about which nothing has changed.
   std::map<std::string, upgrade::Reason> reasons() {
-    std::map<std::string, upgrade::Reason> reasons;
-    if (controllers_.empty()) return reasons;
-    const controller::FleetWatch& watch = controllers_.watch();
-    for (const auto& name : watch.nodes()) {
-      auto view = watch.view(name);
-      if (!view) continue;
-      reasons[name] =
-          upgrade::decide(*view, watch.pool(view->pool), watch.rules(), clock_.now()).reason;
-    }
-    return reasons;
+    return controllers_.empty() ? Answers() : answers_of(controllers_.watch(), clock_.now());
   }
 
   // Once everything has stood still for as long as anything may stay hidden from the controller, it
@@ -392,12 +385,45 @@ class Run {
   }
 
   void check_reasons() {
-    auto shown = reasons();
-    // These only the controller itself can tell.
-    for (const auto& [node, reason] : controllers_.reasons()) {
-      if (reason.name == "NotVerified" || reason.name == "WatchesBehind") shown[node] = reason;
-    }
-    witness_->check_reasons(shown);
+    witness_->check_reasons(reasons());
+    compare_answers();
+  }
+
+  // Several who believe to lead know different things, and beside NVIDIA's controller there is
+  // nothing to publish.
+  void compare_answers() {
+    if (scenario_.controllers != 1 || scenario_.conduct || controllers_.empty()) return;
+    Answers said = answers_that_differ();
+    if (said.empty()) return;
+    // It publishes in a moment what it has just learnt. What it says all that time must be said by
+    // everybody.
+    run_for(seconds(5));
+    if (controllers_.empty()) return;
+    auto seen = ask_observer();
+    const Answers now = reasons();
+    std::erase_if(said, [&](const auto& answer) {
+      auto at = now.find(answer.first);
+      return at == now.end() || at->second.name != answer.second.name;
+    });
+    if (seen) witness_->compare_answers(said, *seen);
+  }
+
+  std::optional<Answers> ask_observer() {
+    return sim::ask_observer(observer_api_, cluster_.loop, clock_, observer_random_,
+                             controllers_.fleet_options());
+  }
+
+  // Of nodes of which an observer says something else: what the controller says.
+  Answers answers_that_differ() {
+    auto seen = ask_observer();
+    Answers said = reasons();
+    if (!seen) return {};
+    std::erase_if(said, [&](const auto& answer) {
+      auto at = seen->find(answer.first);
+      return at != seen->end() && at->second.name == answer.second.name &&
+             at->second.remedy == answer.second.remedy;
+    });
+    return said;
   }
 
   // How things stand.
@@ -480,6 +506,8 @@ class Run {
   EventLog events_;
   int nodes_;
   SeededRandom controller_random_;
+  kube::Api& observer_api_;
+  SeededRandom observer_random_;
   SeededRandom fault_random_;
   kube::RandomFaults faults_;
   LoggedFaults logged_faults_;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/end_state.h"
+#include "sim/invariant_answers.h"
 #include "sim/invariant_bake.h"
 #include "sim/invariant_limits.h"
 #include "sim/invariant_machines.h"
@@ -72,6 +73,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<BakeTakesItsTime>("BakeTakesItsTime");
   accidents_ = &add<NoAccident>("NoAccident");
   reasons_ = &add<TrueReasons>("TrueReasons");
+  answers_ = &add<OneAnswer>("OneAnswer");
 }
 
 Witness::~Witness() { cluster_.backend.store.remove_listener(listener_); }
@@ -150,6 +152,10 @@ void Witness::see_reply(int life, const kube::Request& request, const kube::Repl
 
 void Witness::check_reasons(const std::map<std::string, upgrade::Reason>& reasons) {
   reasons_->check_shown(reasons);
+}
+
+void Witness::compare_answers(const Answers& controller, const Answers& observer) {
+  answers_->compare(controller, observer);
 }
 
 void Witness::look_at_machines() { accidents_->look_at_machines(); }

@@ -22,6 +22,7 @@
 namespace lockstep::sim {
 
 class NoAccident;
+class OneAnswer;
 class TrueReasons;
 
 struct WitnessOptions {
@@ -59,6 +60,9 @@ class Witness {
   void see_reply(int life, const kube::Request& request, const kube::Reply& reply);
   // What is said of each node, at a time when nothing has changed for a while.
   void check_reasons(const std::map<std::string, upgrade::Reason>& reasons);
+  // What the controller says of each node, and what a process says that has only the API.
+  void compare_answers(const std::map<std::string, upgrade::Reason>& controller,
+                       const std::map<std::string, upgrade::Reason>& observer);
   void set_blindness(Duration blindness) { truth_.blindness = blindness; }
   // From this moment on there is a controller, or there is none.
   void see_controllers(bool are_there) {
@@ -98,6 +102,7 @@ class Witness {
   std::vector<std::unique_ptr<Invariant>> invariants_;
   NoAccident* accidents_ = nullptr;
   TrueReasons* reasons_ = nullptr;
+  OneAnswer* answers_ = nullptr;
   std::vector<std::string> violations_;
   std::function<void()> on_first_;
   std::map<fleet::State, std::set<std::string>> reached_;

@@ -114,6 +114,7 @@ Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& 
   Situation situation{view, pool, rules, now};
   if (pool.frozen) return hold(*pool.frozen);
   if (!pool.policy.auto_upgrade) return hold(auto_upgrade_off(pool.policy));
+  if (view.delay) return hold({view.delay->name, view.delay->text, view.delay->remedy});
   State state = situation.state();
   bool has_timers = fleet::is_active(state) || state == State::required;
   if (has_timers && began_in_future(situation)) return note_time(situation);
