@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "kube/typed.h"
 #include "upgrade/deciding.h"
 
 namespace lockstep::controller {
@@ -28,7 +29,8 @@ void ClientRestarts::look_at(const std::string& name, const DriverFacts& facts) 
   if (!stale) return;
   if (stale->empty()) {
     Json note = JsonObject{
-        {"metadata", JsonObject{{"annotations",
+        {"metadata", JsonObject{{"resourceVersion", view->node->meta.resource_version.view()},
+                                {"annotations",
                                  JsonObject{{fleet::driver_pod_annotation, facts.pod.view()}}}}}};
     return call(name,
                 kube::patch(resource::nodes, {"", name}, kube::PatchType::merge, std::move(note)));
@@ -47,8 +49,13 @@ void ClientRestarts::look_at(const std::string& name, const DriverFacts& facts) 
 // What fails is tried again at the next look.
 void ClientRestarts::call(const std::string& node, kube::Request request) {
   busy_.insert(node);
-  api_.call(std::move(request), scope_.bind([this, node](const kube::Reply& reply) {
+  const bool is_note = request.verb == kube::Verb::patch;
+  api_.call(std::move(request), scope_.bind([this, node, is_note](const kube::Reply& reply) {
     busy_.erase(node);
+    // The next write of the node waits until this one is seen.
+    if (is_note && reply && reply->ok()) {
+      watch_.nodes_watch.cache.expect(ObjectKey{"", node}, kube::peek_body_version(reply->body));
+    }
     if (reply && (reply->ok() || reply->code == 404 || reply->code == 409)) return;
     const Error error = reply ? reply->error() : reply.error();
     log_.warning("a driver client could not be restarted",

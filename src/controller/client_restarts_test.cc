@@ -72,6 +72,26 @@ TEST_F(ClientRestartsTest, ClientsFromBeforeTheDriverAreRestartedOnceForEachDriv
   EXPECT_EQ(fleet.api.calls.size(), calls) << "it is done";
 }
 
+// One that arrives late would name a driver pod that is gone.
+TEST_F(ClientRestartsTest, TheNoteIsWrittenOnTheVersionThatWasSeen) {
+  std::string version;
+  fleet.api.intercept = [&](const kube::Request& request) -> std::optional<kube::Reply> {
+    if (request.verb == kube::Verb::patch) {
+      version = text_at(*request.body, "metadata", "resourceVersion");
+    }
+    return std::nullopt;
+  };
+  add_new_driver();
+  fleet.loop.run_for(minutes(1));
+  add_plugin("plugin-1");
+  fleet.settle();
+  const std::string seen = fleet.view().node->meta.resource_version.str();
+  look();
+  EXPECT_EQ(noted(), uid_of_driver());
+  EXPECT_EQ(version, seen);
+  EXPECT_FALSE(version.empty());
+}
+
 TEST_F(ClientRestartsTest, ADriverThatIsOlderThanTheRolloutIsNobodysUpgrade) {
   rollout->meta.created = fleet.loop.now() + hours(1);
   add_plugin("plugin-1");

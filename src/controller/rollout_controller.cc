@@ -40,6 +40,12 @@ kube::EventRecorderOptions event_options(const RolloutOptions& options) {
   return events;
 }
 
+// A patch without it may arrive late, and change back what was done since.
+std::string version_of_node(const FleetWatch& watch, const std::string& name) {
+  auto node = watch.nodes_watch.cache.find(ObjectKey{"", name});
+  return node ? node->meta.resource_version.str() : std::string();
+}
+
 }  // namespace
 
 RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random, Log& log,
@@ -178,7 +184,8 @@ void RolloutController::write_skips(const std::string& rollout,
   auto left = std::make_shared<size_t>(changes.size());
   auto failed = std::make_shared<bool>(false);
   for (const rollout::SkipChange& change : changes) {
-    Json patch = rollout::skip_patch(change, rollout, watch_.rules().keys);
+    Json patch = rollout::skip_patch(change, rollout, watch_.rules().keys,
+                                     version_of_node(watch_, change.node));
     api_.call(
         kube::patch(resource::nodes, {"", change.node}, kube::PatchType::merge, std::move(patch)),
         scope_.bind([this, rollout, node = change.node, left, failed](kube::Reply reply) {
@@ -635,13 +642,20 @@ void RolloutController::write_wave(const KnownRollout& known, const rollout::Wav
 }
 
 void RolloutController::retry_nodes(const std::string& name, const rollout::RetryNodes& write) {
+  std::vector<std::string> nodes = write.nodes;
+  // What was written last is to be seen first.
+  std::erase_if(nodes, [this](const std::string& node) {
+    return !watch_.nodes_watch.cache.is_current(ObjectKey{"", node});
+  });
+  if (nodes.empty()) return look_within(moment);
   busy_.insert(name);
-  auto left = std::make_shared<size_t>(write.nodes.size());
-  for (const std::string& node : write.nodes) {
-    // A whole step: the state and when it was entered.
+  auto left = std::make_shared<size_t>(nodes.size());
+  for (const std::string& node : nodes) {
+    // A whole step: the state and when it was entered, on the version that was decided on.
     Json patch = JsonObject{
         {"metadata",
          JsonObject{
+             {"resourceVersion", version_of_node(watch_, node)},
              {"labels", JsonObject{{watch_.rules().keys.state, to_string(fleet::State::required)}}},
              {"annotations", JsonObject{{fleet::since_annotation, format_rfc3339(loop_.now())}}}}}};
     api_.call(kube::patch(resource::nodes, {"", node}, kube::PatchType::merge, std::move(patch)),

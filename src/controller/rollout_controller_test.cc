@@ -29,6 +29,9 @@ class RolloutControllerTest : public ::testing::Test {
                 "version":"570-corp","fields":{"version":"570-corp"}},
         "to":{"revisions":{"gpu-operator/nvidia-driver-daemonset":"r1"},
               "version":"580.126.20","fields":{"version":"580.126.20"}},
+        "rejected":[{"revisions":{"gpu-operator/nvidia-driver-daemonset":"r1"},
+                     "version":"580.126.20","fields":{"version":"580.126.20"}}],
+        "waves":[{"name":"canary"},{"name":"tenth"},{"name":"rest"}],
         "openFor":{"revisions":{"gpu-operator/nvidia-driver-daemonset":"r1"}}}})"));
     fleet.api.intercept = [this](const kube::Request& request) -> std::optional<kube::Reply> {
       bool is_restore = request.verb == kube::Verb::patch && request.type == cluster_policies;
@@ -78,6 +81,29 @@ TEST_F(RolloutControllerTest, TheObjectIsRestoredOnce) {
   fleet.loop.run_for(hours(1));
   EXPECT_EQ(version(), "570-corp");
   EXPECT_EQ(patches, 1);
+}
+
+// One without it that arrives late would send a node that has begun back into the line.
+TEST_F(RolloutControllerTest, ARetryIsWrittenOnTheVersionThatWasDecidedOn) {
+  std::vector<std::string> versions;
+  fleet.api.intercept = [&](const kube::Request& request) -> std::optional<kube::Reply> {
+    bool is_retry = request.verb == kube::Verb::patch && request.type == resource::nodes;
+    if (is_retry) {
+      versions.emplace_back(text_at(*request.body, "metadata", "resourceVersion"));
+    }
+    return std::nullopt;
+  };
+  fleet.add_state("gpu-1", fleet::State::failed);
+  Json rollout = *fleet.api.objects(fleet::driver_rollouts).at(key);
+  apply_merge_patch(rollout, json_of(R"({
+      "metadata":{"annotations":{"lockstep.dev/command":"{\"verb\":\"retry\",\"by\":\"ann\"}"}},
+      "status":{"phase":"Held","reason":"RollbackFailed","message":"1 failed"}})"));
+  const Document node = fleet.put(resource::nodes, {"", "gpu-1"},
+                                  *fleet.api.objects(resource::nodes).at({"", "gpu-1"}));
+  fleet.put(fleet::driver_rollouts, key, std::move(rollout));
+  fleet.loop.run_for(minutes(1));
+  ASSERT_FALSE(versions.empty());
+  EXPECT_EQ(versions.front(), text_at(*node, "metadata", "resourceVersion"));
 }
 
 }  // namespace

@@ -122,19 +122,8 @@ void RolloutWatch::read() {
     rollout.gate.group_by = rollout.spec.group_by;
     rollout.gate.window =
         rollout::look_at_windows(rollout.spec.windows, options_.time_zones, loop_.now());
-    for (size_t i = 0; i < rollout.spec.waves.size(); ++i) {
-      rollout.gate.wave_names.push_back(rollout.spec.waves[i].name);
-      auto record = records_.find(wave_name(rollout.name(), i));
-      if (record == records_.end()) {
-        rollout.recorded.emplace_back();
-        continue;
-      }
-      rollout.recorded.emplace_back(record->second.second);
-      if (!rollout::is_of_rollout(record->second.second, rollout.status)) continue;
-      for (const std::string& node : record->second.second.nodes) {
-        rollout.gate.wave_of.try_emplace(node, i);
-      }
-    }
+    rollout.gate.wave_names = rollout::waves_in_force(rollout.spec, rollout.status);
+    read_records(rollout);
     known.emplace(rollout.name(), std::move(rollout));
   });
   known_ = std::move(known);
@@ -145,6 +134,20 @@ void RolloutWatch::read() {
     for (const auto& listener : gate_listeners_) listener();
   }
   for (const auto& listener : listeners_) listener();
+}
+
+void RolloutWatch::read_records(KnownRollout& rollout) const {
+  rollout.recorded.resize(rollout.spec.waves.size());
+  const size_t all = std::max(rollout.spec.waves.size(), rollout.gate.wave_names.size());
+  for (size_t i = 0; i < all; ++i) {
+    auto at = records_.find(wave_name(rollout.name(), i));
+    if (at == records_.end()) continue;
+    const rollout::RecordedWave& record = at->second.second;
+    if (i < rollout.recorded.size()) rollout.recorded[i] = record;
+    const bool counts = i < rollout.gate.wave_names.size();
+    if (!counts || !rollout::is_of_rollout(record, rollout.status)) continue;
+    for (const std::string& node : record.nodes) rollout.gate.wave_of.try_emplace(node, i);
+  }
 }
 
 // Everything that a node's decision depends on; counts and messages are not among it.

@@ -88,6 +88,8 @@ class RolloutWatch {
 
  private:
   void read();
+  // The nodes that were written down for its waves.
+  void read_records(KnownRollout& rollout) const;
   void take_wave(const ConfigMap& map, bool is_there);
   void wait_for_windows();
   std::string signature() const;

@@ -13,6 +13,9 @@ namespace {
 bool is_any_open(const RolloutView& view, const RolloutGate& gate) {
   const RolloutStatus& status = view.status;
   bool active = status.phase != Phase::pending && !is_over(status.phase);
+  // Waves are counted by their place, which a changed spec may have moved.
+  active = active &&
+           (status.phase == Phase::rolling_back || has_opened_waves(view.spec, status));
   return active && !status.closed && view.target.is_set() && view.target.same_as(status.open_for) &&
          !gate.paused && (gate.window.open || status.phase == Phase::rolling_back);
 }
@@ -84,14 +87,16 @@ std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& ga
   return let_go;
 }
 
-Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys) {
+Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys,
+                std::string_view resource_version) {
   Json label = change.skip ? Json("true") : Json(nullptr);
   Json mark = change.skip ? Json(rollout) : Json(nullptr);
   JsonObject labels{{keys.skip, std::move(label)}};
   if (change.is_done) labels[keys.state] = to_string(fleet::State::done);
   return JsonObject{
       {"metadata",
-       JsonObject{{"labels", std::move(labels)},
+       JsonObject{{"resourceVersion", resource_version},
+                  {"labels", std::move(labels)},
                   {"annotations", JsonObject{{kept_back_annotation, std::move(mark)}}}}}};
 }
 

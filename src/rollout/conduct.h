@@ -36,6 +36,8 @@ bool is_left_behind(const Node& node, const RolloutSpec* keeper, bool governed);
 std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& gate,
                                   const fleet::Keys& keys);
 // One patch: the label and whose it is.
-Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys);
+// On the version of the node that was decided on: one that arrives late must change nothing.
+Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys,
+                std::string_view resource_version);
 
 }  // namespace lockstep::rollout

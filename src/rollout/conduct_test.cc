@@ -150,7 +150,7 @@ TEST(Conduct, AHeldNodeWhoseVersionWasSetBackIsDone) {
   ASSERT_TRUE(node.in_sync);
   ASSERT_EQ(conducted.due().size(), 1U);
   EXPECT_TRUE(conducted.due()[0].is_done);
-  Json patch = skip_patch(conducted.due()[0], "driver", keys);
+  Json patch = skip_patch(conducted.due()[0], "driver", keys, "7");
   EXPECT_EQ(text_at(patch, "metadata", "labels", keys.state), "upgrade-done");
   EXPECT_EQ(text_at(patch, "metadata", "labels", keys.skip), "true");
   node.reason = "UpgradedOutsideWave";
@@ -218,11 +218,24 @@ TEST(Conduct, OnlySoManyAtATimeAsTheWaveAllows) {
   EXPECT_EQ(conducted.labelled(), "1011");
 }
 
+TEST(Conduct, AShorterSpecOpensNoWaveToOtherNodes) {
+  Conducted conducted;
+  conducted.do_all();
+  conducted.rollout.set_version("new", "580");
+  conducted.rollout.settle();
+  conducted.do_all();
+  ASSERT_EQ(conducted.labelled(), "0011");
+  conducted.rollout.set_spec("  waves:\n    - {name: rest, nodes: {rest: true}}\n");
+  conducted.do_all();
+  EXPECT_EQ(conducted.labelled(), "1111") << "before the controller has said SpecChanged";
+}
+
 TEST(Conduct, ThePatchSaysWhoseTheLabelIs) {
-  Json on = skip_patch({"gpu-1", true}, "driver", keys);
+  Json on = skip_patch({"gpu-1", true}, "driver", keys, "7");
+  EXPECT_EQ(text_at(on, "metadata", "resourceVersion"), "7") << "one that arrives late is refused";
   EXPECT_EQ(text_at(on, "metadata", "labels", keys.skip), "true");
   EXPECT_EQ(text_at(on, "metadata", "annotations", kept_back_annotation), "driver");
-  Json off = skip_patch({"gpu-1", false}, "driver", keys);
+  Json off = skip_patch({"gpu-1", false}, "driver", keys, "7");
   EXPECT_TRUE(find(off, "metadata", "labels", keys.skip)->is_null());
   EXPECT_TRUE(find(off, "metadata", "annotations", kept_back_annotation)->is_null());
 }

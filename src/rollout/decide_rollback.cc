@@ -143,9 +143,11 @@ RolloutDecision Look::decide_rolling_back() {
     return enter(Phase::rolling_back,
                  {"ReturnOpen", fmt::format("nodes go back to {}", view_.target.version), ""});
   }
-  if (progress_.failed_in_open > 0) {
+  // Nodes outside the opened waves go back too: where they use up the failure budget, no other node
+  // starts.
+  if (progress_.failed_in_open > 0 || progress_.failed >= view_.max_failures) {
     return enter_held({"RollbackFailed",
-                       fmt::format("{} failed during the rollback: {}", progress_.failed_in_open,
+                       fmt::format("{} failed during the rollback: {}", progress_.failed,
                                    upgrade_names(progress_.failed_names)),
                        "repair them, then lockstep rollout retry"});
   }

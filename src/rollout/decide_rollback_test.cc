@@ -305,6 +305,43 @@ TEST(DecideRollback, ANodeThatFailsInAWaveThatHasReturnedHoldsIt) {
   EXPECT_EQ(rollout.node(1).state, fleet::State::required);
 }
 
+// It got the new driver outside the waves. With the failure budget used up, the canary waits for it.
+TEST(DecideRollback, FailuresOutsideTheWavesThatUseUpTheBudgetHoldIt) {
+  TestRollout rollout = in_phase(Phase::baking);
+  rollout.finish(4);
+  rollout.view.max_failures = 2;
+  rollout.view.gates.clear();
+  rollout.command("rollback");
+  rollout.settle();
+  rollout.fail_node(3);
+  EXPECT_EQ(rollout.settle(), "RollingBack") << "the budget lets other nodes go on";
+  rollout.fail_node(4);
+  EXPECT_EQ(rollout.settle(), "Held");
+  EXPECT_EQ(rollout.view.status.reason, "RollbackFailed");
+  EXPECT_EQ(rollout.view.status.message, "2 failed during the rollback: gpu-3, gpu-4");
+  rollout.command("retry");
+  rollout.settle();
+  EXPECT_EQ(rollout.phase(), "RollingBack");
+  EXPECT_EQ(rollout.node(4).state, fleet::State::required);
+}
+
+// Its driver pod is missing or loads: the machine may still run the rejected version.
+TEST(DecideRollback, ANodeInServiceWhoseDriverIsNotReadyIsNotBack) {
+  TestRollout rollout = in_phase(Phase::baking);
+  rollout.view.gates.clear();
+  rollout.command("rollback");
+  rollout.settle();
+  rollout.finish(1);
+  rollout.node(4).in_sync = false;
+  rollout.settle();
+  for (Verdict& gate : rollout.view.gates) gate.outcome = Outcome::passed;
+  EXPECT_EQ(rollout.settle(), "RollingBack");
+  EXPECT_NE(rollout.view.status.message.find("gpu-4"), std::string::npos)
+      << rollout.view.status.message;
+  rollout.node(4).in_sync = true;
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+}
+
 TEST(DecideRollback, AnApprovalDoesNotSurviveARetry) {
   TestRollout rollout = in_phase(Phase::promoting);
   ASSERT_EQ(rollout.view.status.waves[0].approved_by, "alice");

@@ -59,6 +59,18 @@ std::optional<fleet::RolloutHold> held_by_wave(const RolloutGate& gate, const st
 
 }  // namespace
 
+std::vector<std::string> waves_in_force(const RolloutSpec& spec, const RolloutStatus& status) {
+  std::vector<std::string> names;
+  const bool is_active = status.phase != Phase::pending && !is_over(status.phase);
+  const bool rolls_back = status.phase == Phase::rolling_back;
+  if (is_active && !rolls_back && !status.waves.empty() && !has_opened_waves(spec, status)) {
+    for (const WaveStatus& wave : status.waves) names.push_back(wave.name);
+  } else {
+    for (const WaveSpec& wave : spec.waves) names.push_back(wave.name);
+  }
+  return names;
+}
+
 std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const std::string& node,
                                                  const NodeDriver& driver) {
   const RolloutStatus& status = gate.status;

@@ -38,6 +38,11 @@ struct NodeDriver {
   Time pod_created;
 };
 
+// The names of the waves that say which nodes may begin. Where the spec no longer begins with the
+// waves that have opened, these are the waves of the status, until the controller holds the rollout:
+// a shorter spec must not open its first wave to all nodes. A rollback needs no wave's rules.
+std::vector<std::string> waves_in_force(const RolloutSpec& spec, const RolloutStatus& status);
+
 // What keeps the node from beginning with the newest revision; nothing: it may begin.
 std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::string& node,
                                           const NodeDriver& driver);

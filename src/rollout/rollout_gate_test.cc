@@ -184,5 +184,28 @@ TEST(RolloutGate, ARollbackReachesNodesThatGotTheRejectedVersionOutsideTheWaves)
   EXPECT_TRUE(hold_of(gate, "gpu-2", rejected)) << "the version is not restored yet";
 }
 
+TEST(RolloutGate, AShorterSpecOpensNoWaveToOtherNodes) {
+  RolloutGate gate = gate_in(Phase::upgrading);
+  for (const std::string& name : gate.wave_names) {
+    WaveStatus wave;
+    wave.name = name;
+    gate.status.waves.push_back(wave);
+  }
+  RolloutSpec spec;
+  WaveSpec rest;
+  rest.name = "rest";
+  spec.waves = {rest};
+  gate.wave_names = waves_in_force(spec, gate.status);
+  EXPECT_EQ(gate.wave_names, (std::vector<std::string>{"canary", "tenth", "rest"}));
+  auto held = hold_of(gate, "gpu-99", coming("new", set));
+  ASSERT_TRUE(held) << "until the controller holds the rollout";
+  EXPECT_EQ(held->name, "WaveNotOpen");
+  EXPECT_TRUE(containment_of(gate, "gpu-99", running("new")));
+  gate.status.phase = Phase::rolling_back;
+  EXPECT_EQ(waves_in_force(spec, gate.status), std::vector<std::string>{"rest"});
+  gate.status.phase = Phase::complete;
+  EXPECT_EQ(waves_in_force(spec, gate.status), std::vector<std::string>{"rest"});
+}
+
 }  // namespace
 }  // namespace lockstep::rollout::rollout_gate_test

@@ -36,6 +36,10 @@ Progress measure_progress(const RolloutView& view) {
   progress.waves.resize(view.spec.waves.size());
   const WaveIndex waves = waves_of(view);
   std::array<int64_t, fleet::all_states.size()> by_state{};
+  const bool rolls_back = view.status.phase == Phase::rolling_back;
+  // Also in Held: a rollback that failed continues with a retry of these nodes.
+  const bool goes_back =
+      rolls_back || (view.status.phase == Phase::held && view.status.waves_to_return > 0);
   for (const RolloutNode& node : view.nodes) {
     std::string name = node.name();
     ++by_state.at(static_cast<size_t>(node.state));
@@ -43,9 +47,9 @@ Progress measure_progress(const RolloutView& view) {
     if (node.out_of_sync) ++progress.out_of_sync;
     // Also one whose driver pod was replaced meanwhile and is not ready: what is loaded is not known.
     bool moves = node.out_of_sync || fleet::is_active(node.state) ||
-                 (node.state == State::required && !node.in_sync);
+                 (!node.in_sync && (node.state == State::required || rolls_back));
     if (moves && !node.skipped) ++progress.to_upgrade;
-    bool returns = moves && !node.skipped && view.status.phase == Phase::rolling_back;
+    bool returns = moves && !node.skipped && rolls_back;
     if (returns) progress.returning.push_back(name);
     if (node.out_of_sync && node.skipped) ++progress.left_out;
     bool idle = node.state == State::done || node.state == State::unknown;
@@ -58,10 +62,10 @@ Progress measure_progress(const RolloutView& view) {
     if (node.state == State::failed && !node.old_failure) {
       ++wave.failed;
       wave.failed_nodes.push_back(name);
-      if (static_cast<int64_t>(index) < view.status.open_waves) {
-        ++progress.failed_in_open;
-        progress.failed_names.push_back(name);
-      }
+      const bool is_open = static_cast<int64_t>(index) < view.status.open_waves;
+      ++progress.failed;
+      if (is_open) ++progress.failed_in_open;
+      if (is_open || goes_back) progress.failed_names.push_back(name);
     } else if (node.state == State::done && node.in_sync) {
       ++wave.done;
     } else if (node.skipped) {

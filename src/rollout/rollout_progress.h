@@ -31,8 +31,9 @@ struct Progress {
   int64_t left_out = 0;
   // Of another revision, and their label does not say so yet.
   int64_t unaware = 0;
+  int64_t failed = 0;  // with the newest revision, in any wave
   int64_t failed_in_open = 0;
-  std::vector<std::string> failed_names;
+  std::vector<std::string> failed_names;  // in open waves; during a rollback in any
 };
 
 Progress measure_progress(const RolloutView& view);

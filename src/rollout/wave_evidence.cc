@@ -82,12 +82,18 @@ std::vector<Candidate> free_nodes(const RolloutView& view, size_t index, Time st
   }
   bool is_last = index + 1 >= view.spec.waves.size();
   std::vector<Candidate> free;
+  std::vector<Candidate> late;
   for (const RolloutNode& node : view.nodes) {
     if (taken.contains(node.name())) continue;
-    bool is_late = index > 0 && node.node->meta.created > started;
-    if (is_late && !is_last) continue;
-    free.push_back({node.name(), node.node->meta.labels, node.excluded, node.skipped});
+    bool is_late = index > 0 && !is_last && node.node->meta.created > started;
+    (is_late ? late : free)
+        .push_back({node.name(), node.node->meta.labels, node.excluded, node.skipped});
   }
+  // A clock that was set back makes every node a late one: a wave is left empty only when no node
+  // is left for it.
+  const bool is_any_left = std::any_of(free.begin(), free.end(),
+                                       [](const Candidate& node) { return !node.skipped; });
+  if (!is_any_left) free.insert(free.end(), late.begin(), late.end());
   return free;
 }
 

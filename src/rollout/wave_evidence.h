@@ -25,7 +25,7 @@ std::string excluded_because(const Node& node, bool skipped, const fleet::Keys& 
                              const upgrade::Policy& policy);
 
 // The nodes in no wave before `index`. Nodes that came after the rollout started are in the last
-// wave.
+// wave, unless an earlier one would have none.
 std::vector<Candidate> free_nodes(const RolloutView& view, size_t index, Time started);
 
 // The wave does not open with these nodes; nothing: it does.

@@ -102,6 +102,22 @@ TEST(NoWavePassesWithoutAnUpgradedNode, EveryKindKeepsAnUpgradedNode) {
   EXPECT_EQ(rollout.view.recorded[0]->nodes, (Names{"gpu-1", "gpu-5"}));
 }
 
+// By a clock that was set back, every node came after the rollout started.
+TEST(NoWavePassesWithoutAnUpgradedNode, AClockThatWasSetBackLeavesNoWaveEmpty) {
+  TestRollout rollout(6, R"(
+  waves:
+    - {name: canary, nodes: {count: 1}}
+    - {name: half, nodes: {percent: 50}}
+    - {name: rest, nodes: {rest: true}}
+)");
+  rollout.now = rollout.now - hours(24);
+  rollout.begin();
+  rollout.finish(1);
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.view.recorded[1]->nodes, (Names{"gpu-2", "gpu-3", "gpu-4"}));
+  EXPECT_FALSE(rollout.is_open(2));
+}
+
 TEST(NoWavePassesWithoutAnUpgradedNode, AFleetThatBecomesEmptyDoesNotComplete) {
   TestRollout rollout(1, canary_then_rest);
   rollout.begin();

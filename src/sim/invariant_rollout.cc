@@ -37,24 +37,52 @@ void OpenWavesOnly::on_node(const NodeStep& step) {
   const PodTruth* pod = truth().driver_pod(step.name);
   const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
   if (driver == nullptr) return;
-  const std::string set = daemon_set_of(*pod->object);
-  apiserver::Store& store = truth().cluster().backend.store;
+  const apiserver::Store& store = truth().cluster().backend.store;
+  const std::vector<const Json*> pods = driver_pods(step.name);
   for (const auto& [key, object] : store.shelf(fleet::driver_rollouts.full_name()).objects()) {
-    // Of a window's edge a moment is nobody's fault.
-    std::optional<TrueHold> hold;
-    for (Duration ago : {Duration::zero(), truth().blindness}) {
-      const Time then = truth().cluster().loop.now() - ago;
-      hold = true_hold(object, store, step.name, set, driver->newest, then, &*pod->object);
-      // It may not have heard of the newest revision: then its wave was open for the one before.
-      if (hold && truth().may_be_unknown(driver->changed)) {
-        const Json* open_for = find(object->json(), "status", "openFor", "revisions");
-        const std::string older(open_for == nullptr ? "" : text_at(*open_for, set));
-        hold = true_hold(object, store, step.name, set, older, then, &*pod->object);
-      }
-      if (!hold) break;
+    std::optional<TrueHold> hold = hold_of(object, step.name, *pod->object, *driver);
+    for (const Json* other : pods) {
+      if (hold) hold = hold_of(object, step.name, *other, *driver) ? hold : std::nullopt;
     }
     if (hold) accuse(fmt::format("{} was begun, and {}", step.name, hold->why));
   }
+}
+
+// Of two driver pods the controller may decide by either, and by one that was there until just now.
+std::vector<const Json*> OpenWavesOnly::driver_pods(const std::string& node) const {
+  std::vector<const Json*> pods;
+  for (const auto& [key, pod] : truth().pods_on(node)) {
+    if (is_driver_pod(*pod.object)) pods.push_back(&*pod.object);
+  }
+  auto ended = ended_.find(node);
+  bool is_behind = ended != ended_.end() && truth().may_be_unknown(ended->second.at);
+  if (is_behind) pods.push_back(&ended->second.pod);
+  return pods;
+}
+
+std::optional<TrueHold> OpenWavesOnly::hold_of(const apiserver::StoredPtr& rollout,
+                                               const std::string& node, const Json& pod,
+                                               const DriverTruth& driver) const {
+  const apiserver::Store& store = truth().cluster().backend.store;
+  const std::string set = daemon_set_of(pod);
+  std::optional<TrueHold> hold;
+  // At the edge of a window, a moment earlier counts too.
+  for (Duration ago : {Duration::zero(), truth().blindness}) {
+    const Time then = truth().cluster().loop.now() - ago;
+    hold = true_hold(rollout, store, node, set, driver.newest, then, &pod);
+    // It may not have heard of the newest revision: then its wave was open for the one before.
+    if (hold && truth().may_be_unknown(driver.changed)) {
+      const Json* open_for = find(rollout->json(), "status", "openFor", "revisions");
+      const std::string older(open_for == nullptr ? "" : text_at(*open_for, set));
+      hold = true_hold(rollout, store, node, set, older, then, &pod);
+    }
+    if (!hold) break;
+  }
+  return hold;
+}
+
+void OpenWavesOnly::on_pod_end(const PodEnd& end) {
+  if (is_driver_pod(end.pod)) ended_[end.node] = {truth().uptime(), end.pod};
 }
 
 namespace {
@@ -98,7 +126,7 @@ bool NoUnapprovedDriver::was_allowed(const apiserver::StoredPtr& rollout, const 
 
 bool NoUnapprovedDriver::is_suspect(const std::string& name) {
   const NodeTruth* node = truth().node(name);
-  if (node == nullptr || node->unschedulable || !truth().controllers_since) return false;
+  if (node == nullptr || !truth().controllers_since) return false;
   const PodTruth* pod = truth().driver_pod(name);
   if (pod == nullptr || !is_ready_pod(*pod->object)) return false;
   const DriverTruth* driver = truth().driver_of(*pod->object);
@@ -116,7 +144,8 @@ bool NoUnapprovedDriver::is_suspect(const std::string& name) {
         text_at(rollout->json(), "metadata", "creationTimestamp")) {
       continue;
     }
-    if (!was_allowed(rollout, name, runs)) return true;
+    // Whether it is allowed is noted also while the node is cordoned, as it is during its upgrade.
+    if (!was_allowed(rollout, name, runs) && !node->unschedulable) return true;
   }
   return false;
 }
@@ -208,22 +237,12 @@ void NoWaveWithoutPass::on_change(const std::string& storage, const apiserver::C
   }
 }
 
+void NoPassWithoutUpgradedNode::on_pod_end(const PodEnd& end) {
+  if (is_driver_pod(end.pod)) ended_[end.node] = {truth().uptime(), end.pod};
+}
+
 void NoPassWithoutUpgradedNode::on_change(const std::string& storage,
                                           const apiserver::Change& change, bool ours) {
-  if (storage == "pods" && is_driver_pod(change.object->json())) {
-    const Json& pod = change.object->json();
-    const std::string node(text_at(pod, "spec", "nodeName"));
-    const std::string revision(label_of(pod, fleet::revision_label));
-    if (!node.empty()) seen_[node][revision] = daemon_set_of(pod);
-  }
-  if (storage == "nodes") {
-    const std::string& name = change.object->key().name;
-    if (change.type == kube::WatchEventType::deleted) deleted_[name] = truth().uptime();
-    // A node that comes back is another one.
-    bool is_new = change.type == kube::WatchEventType::added;
-    if (is_new) seen_.erase(name);
-    if (is_new) deleted_.erase(name);
-  }
   if (!ours || !is_rollout(storage) || !change.before) return;
   rollout::RolloutStatus before = rollout::read_rollout_status(change.before->json());
   rollout::RolloutStatus after = rollout::read_rollout_status(change.object->json());
@@ -239,21 +258,14 @@ void NoPassWithoutUpgradedNode::on_change(const std::string& storage,
 
 bool NoPassWithoutUpgradedNode::has_run(const std::string& node,
                                         const rollout::DriverRevision& revision) const {
-  auto is_wanted = [&](const std::string& set, std::string_view hash) {
-    auto wanted = revision.revisions.find(set);
-    return wanted != revision.revisions.end() && wanted->second == hash;
+  auto is_wanted = [&](const Json& pod) {
+    return revision.is_of(daemon_set_of(pod), label_of(pod, fleet::revision_label));
   };
   const PodTruth* pod = truth().driver_pod(node);
-  if (pod != nullptr &&
-      is_wanted(daemon_set_of(*pod->object), label_of(*pod->object, fleet::revision_label))) {
-    return true;
-  }
-  auto gone = deleted_.find(node);
-  if (gone != deleted_.end() && !truth().may_be_unknown(gone->second)) return false;
-  auto at = seen_.find(node);
-  return at != seen_.end() &&
-         std::any_of(at->second.begin(), at->second.end(),
-                     [&](const auto& entry) { return is_wanted(entry.second, entry.first); });
+  if (pod != nullptr && is_wanted(*pod->object)) return true;
+  auto ended = ended_.find(node);
+  return ended != ended_.end() && truth().may_be_unknown(ended->second.at) &&
+         is_wanted(ended->second.pod);
 }
 
 void NoPassWithoutUpgradedNode::check(const apiserver::StoredPtr& object,

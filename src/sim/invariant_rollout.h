@@ -3,24 +3,38 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "rollout/rollout_status.h"
 #include "sim/invariant.h"
+#include "sim/rollout_truth.h"
 
 namespace lockstep::sim {
+
+struct EndedPod {
+  Duration at;
+  Json pod;
+};
 
 // No node outside the open waves is begun.
 class OpenWavesOnly : public Invariant {
  public:
   using Invariant::Invariant;
   void on_node(const NodeStep& step) override;
+  void on_pod_end(const PodEnd& end) override;
   void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
 
  private:
+  std::vector<const Json*> driver_pods(const std::string& node) const;
+  std::optional<TrueHold> hold_of(const apiserver::StoredPtr& rollout, const std::string& node,
+                                  const Json& pod, const DriverTruth& driver) const;
+
   Duration changed_ = Duration::min();  // what a rollout allows last did
+  std::map<std::string, EndedPod> ended_;  // the last driver pod that was deleted, by node
 };
 
 // A wave opens only when the one before it has passed, and waves open one by one.
@@ -35,15 +49,14 @@ class NoWaveWithoutPass : public Invariant {
 class NoPassWithoutUpgradedNode : public Invariant {
  public:
   using Invariant::Invariant;
+  void on_pod_end(const PodEnd& end) override;
   void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
 
  private:
   bool has_run(const std::string& node, const rollout::DriverRevision& revision) const;
   void check(const apiserver::StoredPtr& object, const rollout::RolloutStatus& status, size_t wave);
 
-  // Of the driver pods that a node has had: the DaemonSet by revision.
-  std::map<std::string, std::map<std::string, std::string>> seen_;
-  std::map<std::string, Duration> deleted_;  // nodes
+  std::map<std::string, EndedPod> ended_;  // the last driver pod that was deleted, by node
 };
 
 // No node is in service with a driver that no open wave allows it: who got one all the same is

@@ -41,6 +41,18 @@ class RolloutInvariantTest : public InvariantTest {
     const PodTruth* pod = witness->truth().driver_pod("gpu-1");
     return witness->truth().driver_of(*pod->object)->newest;
   }
+  // Beside the driver pod that the node has.
+  void add_newest_pod(const std::string& node, const std::string& name) {
+    JsonObject pod = cluster->get(resource::pods, pod_on(driver_daemon_set_name, node))->as_object();
+    Json metadata = pod.at("metadata");
+    apply_merge_patch(
+        metadata, JsonObject{{"name", name},
+                             {"uid", nullptr},
+                             {"resourceVersion", nullptr},
+                             {"labels", JsonObject{{fleet::revision_label, newest()}}}});
+    pod["metadata"] = std::move(metadata);
+    ASSERT_TRUE(cluster->call(kube::create(resource::pods, "gpu-operator", std::move(pod))));
+  }
   void upgrade_canary() {
     status.to = status.open_for;
     EXPECT_TRUE(
@@ -87,6 +99,21 @@ TEST_F(RolloutInvariantTest, SeesANodeThatBeginsWithAVersionThatTheWavesAreNotOp
   cluster->loop.run_for(minutes(1));
   go("gpu-1", {State::required, State::cordon});
   expect_violation("gpu-1 was begun, and the waves are open for another version");
+}
+
+// Of two driver pods, or of one that was deleted just now, a controller may know either.
+TEST_F(RolloutInvariantTest, ANodeMayBeBegunByEitherOfItsDriverPods) {
+  start_rollout();
+  ASSERT_TRUE(part->change_spec(JsonObject{{"outsideWave", "accept"}}));
+  cluster->loop.run_for(minutes(1));
+  add_newest_pod("gpu-2", "zz-2");
+  go("gpu-2", {State::required, State::cordon});
+  expect_innocent();
+  add_newest_pod("gpu-3", "zz-3");
+  ASSERT_TRUE(cluster->call(kube::remove(resource::pods, {"gpu-operator", "zz-3"})));
+  cluster->loop.run_for(minutes(1));
+  go("gpu-3", {State::required, State::cordon});
+  expect_violation("gpu-3 was begun, and its wave (2) is not open");
 }
 
 TEST_F(RolloutInvariantTest, SeesANodeThatBeginsWhileTheRolloutIsPaused) {
@@ -254,6 +281,20 @@ TEST_F(ContainmentInvariantTest, ANodeWhoseWaveIsOpenOrThatAUserAcceptsIsFine) {
   leak("gpu-1");
   ASSERT_TRUE(part->change_spec(JsonObject{{"outsideWave", "accept"}}));
   leak("gpu-3");
+  status.message = "anything";
+  wait();
+  expect_innocent();
+}
+
+// Its driver came while the node was cordoned, as in every upgrade.
+TEST_F(ContainmentInvariantTest, WhatWasUpgradedInAnOpenWaveStaysAllowed) {
+  start_rollout();
+  patch("gpu-1", JsonObject{{"spec", JsonObject{{"unschedulable", true}}}});
+  leak("gpu-1");
+  cluster->loop.run_for(minutes(1));
+  status.open_waves = 0;
+  write_status();
+  patch("gpu-1", JsonObject{{"spec", JsonObject{{"unschedulable", nullptr}}}});
   status.message = "anything";
   wait();
   expect_innocent();

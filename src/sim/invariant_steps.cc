@@ -192,6 +192,15 @@ void NoRepeatedState::on_change(const std::string& storage, const apiserver::Cha
   if (!ours && looked_at.contains(storage)) news_of_all_ = truth().uptime();
 }
 
+// A pod that came is news also when it is gone again.
+void NoRepeatedState::on_pod(const std::string& node) {
+  if (node.empty()) return;
+  for (const auto& [key, pod] : truth().pods_on(node)) {
+    auto [news, is_first] = news_.try_emplace(node, pod.bound);
+    news->second = std::max(news->second, pod.bound);
+  }
+}
+
 void NoRepeatedState::on_pod_end(const PodEnd& end) {
   if (!end.ours) news_[end.node] = truth().uptime();
 }

@@ -54,6 +54,7 @@ class NoRepeatedState final : public Invariant {
   using Invariant::Invariant;
   void on_node(const NodeStep& step) override;
   void on_pod_end(const PodEnd& end) override;
+  void on_pod(const std::string& node) override;
   void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
 
  private:

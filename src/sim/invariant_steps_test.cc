@@ -228,6 +228,28 @@ TEST_F(StepsTest, SeesANodeThatGoesToAndFro) {
   expect_violation("gpu-1 entered upgrade-required again after 20s, and nothing about it had");
 }
 
+// As of a node to which a job comes just before its driver is restarted.
+TEST_F(StepsTest, APodThatCameAndWasEvictedIsAChange) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required});
+  cluster->loop.run_for(seconds(10));
+  const ObjectKey job{"default", "job"};
+  ASSERT_TRUE(cluster->call(kube::create(
+      resource::pods, job.ns,
+      JsonObject{{"apiVersion", "v1"},
+                 {"kind", "Pod"},
+                 {"metadata", JsonObject{{"name", job.name}, {"namespace", job.ns}}},
+                 {"spec", JsonObject{{"nodeName", "gpu-1"},
+                                     {"containers", JsonArray{JsonObject{
+                                                        {"name", "a"}, {"image", "a"}}}}}}})));
+  EXPECT_EQ(remove(job), 200);
+  cluster->loop.run_for(minutes(1));
+  ASSERT_EQ(cluster->get(resource::pods, job), nullptr);
+  go("gpu-1", {State::done, State::required});
+  expect_innocent();
+}
+
 TEST_F(StepsTest, AStateMayBeEnteredAgainAfterAChange) {
   start();
   change_driver();
