@@ -230,7 +230,9 @@ int run_controller(const ControllerFlags& flags) {
   auto notices = Notices::open(session, flags, controllers.watch);
   if (!notices) return report(notices.error());
   controllers.notices = std::move(*notices);
-  std::string identity = fmt::format("{}_{}", who_am_i(), session.random.uuid());
+  const std::string identity = flags.identity.empty()
+                                   ? fmt::format("{}_{}", who_am_i(), session.random.uuid())
+                                   : flags.identity;
   kube::LeaderElection election(*session.api, session.loop, session.random, *session.log,
                                 election_options(flags, identity, controllers, *session.log));
   controllers.start();

@@ -13,6 +13,7 @@ struct ControllerFlags {
   std::string mode = "drive";
   bool elect = true;
   std::string lease = "lockstep-controller";
+  std::string identity;  // in the lease; empty: user@host and a random part
   std::string status_address = "127.0.0.1:9464";  // metrics, health; empty: none
   std::string dashboard_address;                  // empty: none
   size_t parallel_writes = 32;

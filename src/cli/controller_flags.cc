@@ -36,6 +36,9 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
       ->add_flag("--leader-election,!--no-leader-election", flags.elect,
                  "Let one of several replicas lead")
       ->capture_default_str();
+  command->add_option("--identity", flags.identity,
+                      "Its name in the lease, for one that takes it over from itself when it is "
+                      "restarted; two replicas must not share it");
   command
       ->add_option("--status-address", flags.status_address,
                    "Where /metrics, /healthz and /readyz are served; empty: nowhere")

@@ -108,7 +108,7 @@ class Demo {
         session_->loop,
         std::vector<std::string>{own_program(), "controller", "--kubeconfig", kubeconfig_.path(),
                                  "--key-domain", cluster.fleet().key_domain,
-                                 "--no-leader-election", "--status-address", ""},
+                                 "--identity", "demo", "--status-address", ""},
         log_file_.path());
     if (!controller_->start()) return fail(ErrorKind::internal, "the controller does not start");
     // The rollout knows the way back before anything changes.
@@ -152,12 +152,12 @@ class Demo {
   Result<void> upgrade() {
     LOCKSTEP_CHECK(change_version());
     began_ = session_->loop.uptime();
-    DemoScreen screen(Terminal::of_output(), flags_.to);
+    DemoScreen screen(Terminal::of_output());
     bool moved = false;
     auto finished = [&] {
       FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
       const controller::KnownRollout* rollout = find_rollout(*watch_);
-      screen.show(status, rollout == nullptr ? "" : rollout_line(*rollout),
+      screen.show(status, rollout == nullptr ? "" : rollout_line(*watch_, *rollout),
                   session_->loop.uptime() - began_, controller_->pid());
       if (rollout == nullptr) return false;
       moved = moved || rollout->is_active();
@@ -174,7 +174,7 @@ class Demo {
     Duration took = session_->loop.uptime() - began_;
     if (flags_.bad_driver) {
       for (const PoolStatus& pool : status.pools) {
-        fmt::print("\n{} of {} nodes run {}, {} after driver {} was tried.\n", pool.upgraded,
+        fmt::print("\n{} of {} nodes run {}, {} after driver {} was tried.\n", pool.running,
                    pool.counts.total, pool.target, human_duration(took), flags_.to);
       }
     } else {

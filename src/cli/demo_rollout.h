@@ -26,6 +26,7 @@ sim::EventRates demo_rates(const DemoFlags& flags);
 // The rollout of the watch, once it is there.
 const controller::KnownRollout* find_rollout(const controller::FleetWatch& watch);
 // "Baking canary: 3 of 12 s, …"
-std::string rollout_line(const controller::KnownRollout& rollout);
+std::string rollout_line(const controller::FleetWatch& watch,
+                         const controller::KnownRollout& rollout);
 
 }  // namespace lockstep::cli

@@ -51,8 +51,8 @@ void DemoScreen::draw(const FleetStatus& status, const std::string& rollout, Dur
                       pid_t controller) {
   const PoolStatus& pool = status.pools.front();
   std::string text = fmt::format(
-      "{} {}/{} upgraded to {}   {}{}\n", progress_bar(pool.upgraded, pool.counts.total, 30),
-      pool.upgraded, pool.counts.total, target_, human_duration(elapsed),
+      "{} {}   {}{}\n", progress_bar(pool.running, pool.counts.total, 30), headline(pool),
+      human_duration(elapsed),
       pool.time_left ? fmt::format(", about {} left", human_duration(*pool.time_left)) : "");
   text += shorten("rollout  " + rollout, static_cast<size_t>(terminal_.width - 1)) + "\n";
   text += fmt::format("active {} of {}   unavailable {} of {}   failed {}   controller pid {}\n\n",

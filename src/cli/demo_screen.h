@@ -12,8 +12,7 @@ namespace lockstep::cli {
 
 class DemoScreen {
  public:
-  DemoScreen(Terminal terminal, std::string target)
-      : terminal_(terminal), target_(std::move(target)) {}
+  explicit DemoScreen(Terminal terminal) : terminal_(terminal) {}
 
   // `rollout`: one line about it.
   void show(const FleetStatus& status, const std::string& rollout, Duration elapsed,
@@ -25,7 +24,6 @@ class DemoScreen {
   void print_changes(const FleetStatus& status, const std::string& rollout, Duration elapsed);
 
   Terminal terminal_;
-  std::string target_;
   int drawn_lines_ = 0;
   std::string last_line_;
   std::string last_failures_;

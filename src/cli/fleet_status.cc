@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "rollout/pace.h"
 #include "upgrade/decide.h"
 #include "upgrade/deciding.h"
 
@@ -35,16 +37,11 @@ NodeStatus look_at_node(const controller::FleetWatch& watch, const fleet::NodeVi
   return status;
 }
 
-// By the pace at which nodes came to their end lately.
-std::optional<Duration> estimate(const PoolStatus& pool, const std::vector<Duration>& finished) {
-  int64_t left = pool.counts.waiting + pool.counts.active;
-  if (left == 0 || finished.size() < 3) return std::nullopt;
-  std::vector<Duration> ages = finished;
-  std::sort(ages.begin(), ages.end());
-  size_t used = std::min<size_t>(ages.size(), 50);
-  Duration span = ages[used - 1] - ages[0];
-  if (span <= Duration::zero()) return std::nullopt;
-  return span / static_cast<int64_t>(used - 1) * left;
+bool goes_by_waves(const controller::FleetWatch& watch, const std::string& pool) {
+  const auto& all = watch.rollouts.all();
+  return std::any_of(all.begin(), all.end(), [&](const auto& rollout) {
+    return rollout.second.is_active() && rollout.second.covers(pool, "");
+  });
 }
 
 Json json_of(const upgrade::Reason& reason) {
@@ -78,6 +75,7 @@ Json json_of(const PoolStatus& pool) {
                     {"targetVersion", pool.target},
                     {"total", pool.counts.total},
                     {"upgraded", pool.upgraded},
+                    {"running", pool.running},
                     {"active", pool.counts.active},
                     {"unavailable", pool.counts.unavailable},
                     {"failed", pool.counts.failed},
@@ -86,6 +84,7 @@ Json json_of(const PoolStatus& pool) {
                     {"maxFailures", pool.limits.failures},
                     {"states", std::move(states)},
                     {"nodes", std::move(nodes)}};
+  if (!pool.paused.empty()) object["paused"] = pool.paused;
   if (pool.held) object["held"] = json_of(*pool.held);
   if (pool.time_left) object["secondsLeft"] = in_seconds(*pool.time_left);
   return object;
@@ -116,6 +115,7 @@ FleetStatus look_at_fleet(controller::FleetWatch& watch, Time now) {
     }
     if (pool.target.empty()) pool.target = view->driver.newest_version();
     NodeStatus node = look_at_node(watch, *view, now);
+    if (view->driver.is_settled()) ++pool.running;
     if (node.state == State::done && node.in_sync) {
       ++pool.upgraded;
       if (node.in_state > Duration::zero() && node.in_state < hours(6)) {
@@ -133,7 +133,11 @@ FleetStatus look_at_fleet(controller::FleetWatch& watch, Time now) {
     pool.counts = view.counts;
     pool.limits = upgrade::limits_of(view.policy, view.counts.total);
     pool.held = upgrade::held_back(view, false);
-    pool.time_left = estimate(pool, finished[name]);
+    if (view.policy.paused) {
+      pool.paused = view.policy.paused->empty() ? "by a user" : *view.policy.paused;
+    }
+    pool.time_left = rollout::pool_time_left(std::move(finished[name]), pool.counts, pool.held,
+                                             goes_by_waves(watch, name));
     status.pools.push_back(std::move(pool));
   }
   return status;

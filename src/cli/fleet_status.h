@@ -33,6 +33,8 @@ struct PoolStatus {
   fleet::PoolCounts counts;
   upgrade::Limits limits;
   int64_t upgraded = 0;                 // done and of the newest revision
+  int64_t running = 0;                  // run the driver of the newest revision, whatever their state
+  std::string paused;                   // by whom and why; empty: it is not
   std::optional<upgrade::Reason> held;  // why no further node starts now
   std::vector<std::string> warnings;    // of the policy
   std::optional<Duration> time_left;    // by the pace of the last nodes

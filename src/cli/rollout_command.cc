@@ -136,8 +136,12 @@ int steer(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(**found);
   auto checked = rollout::check_command(name, command, spec, rollout::read_rollout_status(**found));
   if (!checked) return report(checked.error());
+  Json patch = rollout::patch_of(command, spec);
+  JsonObject& metadata = ensure_object(patch.as_object(), "metadata");
+  ensure_object(metadata, "annotations")[rollout::steered_annotation] =
+      rollout::steering_line(command.at, command.verb, command.by, flags.reason);
   kube::Request request = kube::patch(fleet::driver_rollouts, {"", name}, kube::PatchType::merge,
-                                      rollout::patch_of(command, spec));
+                                      std::move(patch));
   request.with("fieldManager", "lockstep");
   if (flags.dry_run) request.with("dryRun", "All");
   auto written = kube::document_of(api.call(std::move(request)));

@@ -29,6 +29,7 @@ struct RolloutFlags {
   std::string output = "table";
   bool force = false;  // of promote
   bool watch = false;
+  std::string reason;  // of a command: why
   bool dry_run = false;
 };
 int run_rollout(const RolloutFlags& flags);

@@ -28,6 +28,9 @@ void add_rollout(CLI::App& app, RolloutFlags& flags, int& result) {
     } else {
       command->add_flag("--dry-run", flags.dry_run, "Say what would be done, and do not do it");
     }
+    if (!shows && verb != RolloutVerb::create) {
+      command->add_option("--reason", flags.reason, "Why: kept on the rollout beside who did it");
+    }
     return command;
   };
   CLI::App* create = add("create", "Make a DriverRollout of a file", RolloutVerb::create);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "rollout/headline.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
 
@@ -22,21 +23,12 @@ int64_t done_of(const rollout::RolloutStatus& status) {
   return done;
 }
 
-std::string wave_state(const rollout::RolloutStatus& status, size_t index) {
-  const rollout::WaveStatus& wave = status.waves[index];
-  if (static_cast<int64_t>(index) + 1 == status.open_waves && !rollout::is_over(status.phase)) {
-    return std::string(to_string(status.phase));
-  }
-  if (!wave.opened.is_set()) return "not open";
-  return std::string(to_string(wave.verdict));
-}
-
 std::string wave_text(const rollout::RolloutSpec& spec, const rollout::RolloutStatus& status,
                       size_t index) {
   const rollout::WaveStatus& wave = status.waves[index];
   std::string asks = index < spec.waves.size() ? spec.waves[index].nodes.text() : "";
   std::string text = fmt::format("  {:<16} {:<18} {:>4}/{:<5} {}\n", wave.name,
-                                 wave_state(status, index), wave.done, wave.nodes, asks);
+                                 rollout::wave_state(status, index), wave.done, wave.nodes, asks);
   auto line = [&](std::string_view what, const std::string& value) {
     if (!value.empty()) text += fmt::format("      {}: {}\n", what, value);
   };
@@ -81,7 +73,8 @@ std::string rollout_text(const Json& rollout, Time now) {
   if (spec.paused) text += "  (paused)";
   text += "\n";
   if (!status.to.version.empty()) {
-    text += fmt::format("  {} -> {}\n", status.from.version, status.to.version);
+    const rollout::Direction direction = rollout::direction_of(status);
+    text += fmt::format("  {} -> {}\n", direction.from, direction.to);
   }
   if (!status.reason.empty()) text += fmt::format("  {}: {}\n", status.reason, status.message);
   for (const std::string& problem : spec.problems) text += fmt::format("  wrong: {}\n", problem);

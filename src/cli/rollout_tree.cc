@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "controller/bake_keeper.h"
+#include "controller/live_status.h"
+#include "rollout/headline.h"
 #include "rollout/pace.h"
 
 namespace lockstep::cli {
@@ -20,22 +22,29 @@ constexpr int bar_width = 20;
 
 class Tree {
  public:
-  Tree(const controller::RolloutWatch& watch, const controller::KnownRollout& rollout,
+  Tree(const controller::FleetWatch& watch, const controller::KnownRollout& rollout,
        const FleetStatus& status, const Terminal& terminal)
-      : watch_(watch), rollout_(rollout), status_(status), terminal_(terminal) {}
+      : watch_(watch.rollouts),
+        rollout_(rollout),
+        live_(controller::live_status(watch, rollout)),
+        status_(status),
+        terminal_(terminal) {}
 
   std::string text() {
-    const rollout::RolloutStatus& status = rollout_.status;
+    const rollout::RolloutStatus& status = live_;
     std::string head = fmt::format("rollout {}  {}", rollout_.name(), to_string(status.phase));
     if (status.phase_since.is_set()) {
       head += fmt::format(" for {}", human_duration(status_.at - status.phase_since));
     }
     if (rollout_.spec.paused) head += "  (paused)";
     if (!status.to.version.empty()) {
-      head += fmt::format("  {} -> {}", status.from.version, status.to.version);
+      const rollout::Direction direction = rollout::direction_of(status);
+      head += fmt::format("  {} -> {}", direction.from, direction.to);
     }
     out_ = terminal_.paint(head, is_trouble() ? "1;31" : "1") + "\n";
-    if (!status.reason.empty()) line("  ", fmt::format("{}: {}", status.reason, status.message));
+    // The waves below count the nodes themselves.
+    const bool is_counted = status.reason == "Upgrading";
+    if (!status.reason.empty() && !is_counted) line("  ", fmt::format("{}: {}", status.reason, status.message));
     for (const std::string& problem : rollout_.spec.problems) line("  ", "wrong: " + problem);
     const size_t waves = std::max(status.waves.size(), rollout_.spec.waves.size());
     for (size_t i = 0; i < waves; ++i) add_wave(i, i + 1 == waves);
@@ -59,14 +68,12 @@ class Tree {
   }
 
   void add_wave(size_t index, bool last) {
-    const auto& waves = rollout_.status.waves;
+    const auto& waves = live_.waves;
     const rollout::WaveStatus wave = index < waves.size() ? waves[index] : rollout::WaveStatus{};
     const rollout::WaveSpec* spec =
         index < rollout_.spec.waves.size() ? &rollout_.spec.waves[index] : nullptr;
     const std::string name = !wave.name.empty() || spec == nullptr ? wave.name : spec->name;
-    std::string state = is_current(index)       ? std::string(to_string(rollout_.status.phase))
-                        : !wave.opened.is_set() ? "not open"
-                                                : std::string(to_string(wave.verdict));
+    const std::string state = rollout::wave_state(live_, index);
     const auto bake = bake_of(index, wave);
     std::string text =
         fmt::format("{} {:<16} {} {:>4}/{:<5} {}", last ? "`-" : "|-", name,
@@ -82,17 +89,25 @@ class Tree {
       line(below, fmt::format("gate {}{}: {} {}", gate.name, gate.dry_run ? " (dry run)" : "",
                               to_string(gate.outcome), gate.text));
     }
-    if (bake && spec != nullptr && spec->bake) add_bake(below, *spec->bake, *bake, wave);
+    if (bake && spec != nullptr && spec->bake) {
+      add_bake(below, *spec->bake, *bake, wave, rollout::is_baking(live_, index));
+    }
     if (!wave.verdict_text.empty()) line(below, wave.verdict_text);
-    if (spec != nullptr && spec->needs_approval) {
-      line(below, wave.approved_by.empty() ? std::string("needs a person's approval: ") +
-                                                 "lockstep rollout promote " + rollout_.name()
-                                           : "approved by " + wave.approved_by);
+    if (!wave.approved_by.empty()) {
+      line(below, "approved by " + wave.approved_by);
+    } else if (rollout::needs_approval(rollout_.spec, live_, index)) {
+      line(below, "needs a user's approval: lockstep rollout promote " + rollout_.name());
     }
   }
 
   void add_bake(const std::string& below, const rollout::BakeSpec& asked,
-                const rollout::BakeVerdict& seen, const rollout::WaveStatus& wave) {
+                const rollout::BakeVerdict& seen, const rollout::WaveStatus& wave, bool is_baking) {
+    // What it came to is what counts of a bake that is over.
+    if (!is_baking) {
+      line(below, wave.bake.empty() ? fmt::format("bake ended after {}", human_duration(seen.passed))
+                                    : wave.bake);
+      return;
+    }
     const auto part = [](double value, double most) {
       return most > 0 ? static_cast<int64_t>(std::lround(std::clamp(value / most, 0.0, 1.0) * 100))
                       : 100;
@@ -142,6 +157,7 @@ class Tree {
 
   const controller::RolloutWatch& watch_;
   const controller::KnownRollout& rollout_;
+  const rollout::RolloutStatus live_;
   const FleetStatus& status_;
   const Terminal& terminal_;
   std::string out_;
@@ -149,7 +165,7 @@ class Tree {
 
 }  // namespace
 
-std::string rollout_tree(const controller::RolloutWatch& watch,
+std::string rollout_tree(const controller::FleetWatch& watch,
                          const controller::KnownRollout& rollout, const FleetStatus& status,
                          const Terminal& terminal) {
   return Tree(watch, rollout, status, terminal).text();

@@ -6,11 +6,11 @@
 
 #include "cli/fleet_status.h"
 #include "cli/terminal.h"
-#include "controller/rollout_watch.h"
+#include "controller/fleet_watch.h"
 
 namespace lockstep::cli {
 
-std::string rollout_tree(const controller::RolloutWatch& watch,
+std::string rollout_tree(const controller::FleetWatch& watch,
                          const controller::KnownRollout& rollout, const FleetStatus& status,
                          const Terminal& terminal);
 

@@ -22,12 +22,14 @@ void print_document(const Json& document, const std::string& output) {
 
 namespace {
 
-// Rollouts that are under way, with their waves: what the nodes below wait for follows from them.
+// Rollouts in progress and paused ones, with their waves: what the nodes below wait for follows from them.
 std::string rollouts_text(const controller::FleetWatch& watch, const FleetStatus& status,
                           const Terminal& terminal) {
   std::string text;
   for (const auto& [name, known] : watch.rollouts.all()) {
-    if (known.is_active()) text += rollout_tree(watch.rollouts, known, status, terminal);
+    if (known.is_active() || known.spec.paused) {
+      text += rollout_tree(watch, known, status, terminal);
+    }
   }
   return text;
 }

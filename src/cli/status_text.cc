@@ -30,9 +30,8 @@ std::string limit_text(int64_t limit) { return limit == 0 ? "no limit" : std::to
 std::string head(const PoolStatus& pool, const Terminal& terminal) {
   int width = std::clamp(terminal.width - 60, 10, 40);
   std::string text =
-      fmt::format("{} {} {}/{} upgraded{}\n", pool_title(pool),
-                  progress_bar(pool.upgraded, pool.counts.total, width), pool.upgraded,
-                  pool.counts.total, pool.target.empty() ? "" : " to " + pool.target);
+      fmt::format("{} {} {}\n", pool_title(pool),
+                  progress_bar(pool.running, pool.counts.total, width), headline(pool));
   text += fmt::format(
       "  active {} of {}   unavailable {} of {}   failed {} of {}{}   policy: {}\n",
       pool.counts.active, limit_text(pool.limits.parallel), pool.counts.unavailable,
@@ -42,7 +41,10 @@ std::string head(const PoolStatus& pool, const Terminal& terminal) {
   for (const auto& warning : pool.warnings) {
     text += terminal.paint(fmt::format("  warning: {}\n", warning), "33");
   }
-  if (pool.held && pool.counts.waiting > 0) {
+  if (!pool.paused.empty()) {
+    text += terminal.paint(fmt::format("  paused: {}\n", pool.paused), "33");
+  }
+  if (pool.held && pool.counts.waiting > 0 && pool.held->name != "Paused") {
     text += fmt::format("  waiting nodes: {}: {}\n", pool.held->name, pool.held->text);
   }
   return text;
@@ -73,6 +75,11 @@ void add_nodes(std::string& text, const std::vector<const NodeStatus*>& nodes, S
 }
 
 }  // namespace
+
+std::string headline(const PoolStatus& pool) {
+  return fmt::format("{}/{} run {}", pool.running, pool.counts.total,
+                     pool.target.empty() ? "the newest driver" : pool.target);
+}
 
 std::string status_text(const FleetStatus& status, const Terminal& terminal,
                         const StatusTextOptions& options) {
@@ -105,7 +112,8 @@ std::string status_line(const FleetStatus& status) {
   std::vector<std::string> parts;
   for (const auto& pool : status.pools) {
     std::string text =
-        fmt::format("{}: {}/{} upgraded", pool_title(pool), pool.upgraded, pool.counts.total);
+        fmt::format("{}: {}{}", pool_title(pool), headline(pool),
+                    pool.paused.empty() ? "" : ", paused");
     for (State state : display_order) {
       auto count = pool.counts.by_state.find(state);
       if (state == State::done || count == pool.counts.by_state.end()) continue;
@@ -141,9 +149,8 @@ std::string why_text(const NodeStatus& node, const PoolStatus& pool, const Termi
                       node.in_sync ? ", of the newest revision" : ", to become " + target);
   text += fmt::format("  GPU pods on the node: {}\n", node.gpu_pods);
   text += fmt::format(
-      "  {}: {} of {} upgraded, {} active (limit {}), {} unavailable (limit {}), {} failed (limit "
-      "{})\n",
-      pool_title(pool), pool.upgraded, pool.counts.total, pool.counts.active,
+      "  {}: {}, {} active (limit {}), {} unavailable (limit {}), {} failed (limit {})\n",
+      pool_title(pool), headline(pool), pool.counts.active,
       limit_text(pool.limits.parallel), pool.counts.unavailable, pool.limits.unavailable,
       pool.counts.failed, pool.limits.failures);
   return text;

@@ -13,6 +13,9 @@ struct StatusTextOptions {
   size_t most_nodes = 40;  // of one state
 };
 
+// "40/48 run 580.126.20": what the nodes run, not what was asked for.
+std::string headline(const PoolStatus& pool);
+
 std::string status_text(const FleetStatus& status, const Terminal& terminal,
                         const StatusTextOptions& options = {});
 // One line: "48 nodes  done 12  active 5  waiting 30  failed 1 ...".

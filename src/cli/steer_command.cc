@@ -84,8 +84,14 @@ int run_pause(const PauseFlags& flags) {
     }
     auto reply = kube::document_of(api.call(merge(
         policy.type, policy.key,
-        JsonObject{{"metadata",
-                    JsonObject{{"annotations", JsonObject{{fleet::paused_annotation, value}}}}}},
+        JsonObject{
+            {"metadata",
+             JsonObject{{"annotations",
+                         JsonObject{{fleet::paused_annotation, value},
+                                    {rollout::steered_annotation,
+                                     rollout::steering_line((*session)->loop.now(),
+                                                            flags.resume ? "resume" : "pause",
+                                                            who_am_i(), flags.reason)}}}}}},
         flags.dry_run)));
     if (!reply) return report(reply.error().at(policy.type.kind + " " + policy.key.name));
     fmt::print("{} {} {}{}\n", policy.type.kind, policy.key.name,
@@ -127,15 +133,13 @@ int run_steer(const SteerFlags& flags) {
     Json value = nullptr;
     if (flags.what == NodeSteering::retry) value = Json(to_string(fleet::State::required));
     if (flags.what == NodeSteering::skip) value = "true";
-    JsonObject metadata{{"labels", JsonObject{{key, value}}}};
-    // Whichever of the two it was.
-    if (flags.what == NodeSteering::unskip) {
-      metadata["labels"].as_object()[keys.users_skip] = nullptr;
-    }
+    JsonObject annotations{{rollout::steered_annotation,
+                            rollout::steering_line((*session)->loop.now(), verb_of(flags.what),
+                                                   who_am_i(), flags.reason)}};
     // From now on the label is the user's, also where a rollout held the node by it.
-    if (flags.what == NodeSteering::skip) {
-      metadata["annotations"] = JsonObject{{rollout::kept_back_annotation, nullptr}};
-    }
+    if (flags.what == NodeSteering::skip) annotations[rollout::kept_back_annotation] = nullptr;
+    JsonObject metadata{{"labels", JsonObject{{key, value}}},
+                        {"annotations", std::move(annotations)}};
     auto reply = kube::document_of(
         api.call(merge(resource::nodes, {"", name}, JsonObject{{"metadata", std::move(metadata)}},
                        flags.dry_run)));

@@ -17,6 +17,7 @@ void add_node_steering(CLI::App& app, const std::string& name, const std::string
   add_cluster_flags(command, flags.cluster);
   command->add_option("nodes", flags.nodes, "The nodes")->required();
   command->add_flag("--dry-run", flags.dry_run, "Say what would be done, and do not do it");
+  command->add_option("--reason", flags.reason, "Why: kept on the node beside who did it");
   if (what == NodeSteering::retry) {
     command->add_flag("--force", flags.force, "Also nodes that have not failed");
   }
@@ -37,6 +38,7 @@ void add_steering(CLI::App& app, SteeringFlags& flags, int& result) {
     command->callback([pauses, &result] { result = run_pause(*pauses); });
   }
   pause->add_option("--reason", flags.pause.reason, "Why: shown to whoever asks why nodes wait");
+  resume->add_option("--reason", flags.resume.reason, "Why: kept beside who did it");
   add_node_steering(app, "retry", "Try failed nodes again", NodeSteering::retry, flags.retry,
                     result);
   add_node_steering(app, "skip", "Leave nodes out", NodeSteering::skip, flags.skip, result);

@@ -61,18 +61,26 @@ std::string states_line(const FleetStatus& status, const Terminal& terminal) {
   return join(parts, "  ");
 }
 
+std::string headlines(const FleetStatus& status) {
+  std::vector<std::string> parts;
+  for (const PoolStatus& pool : status.pools) {
+    parts.push_back(headline(pool) + (pool.paused.empty() ? "" : ", paused"));
+  }
+  return join(parts, "; ");
+}
+
 std::string head(const FleetStatus& status, const Terminal& terminal) {
   int64_t total = 0;
-  int64_t upgraded = 0;
+  int64_t running = 0;
   int64_t gpu_pods = 0;
   for (const PoolStatus& pool : status.pools) {
     total += pool.counts.total;
-    upgraded += pool.upgraded;
+    running += pool.running;
     for (const NodeStatus& node : pool.nodes) gpu_pods += node.gpu_pods;
   }
   std::string text =
-      fmt::format("{}  {} nodes  {} GPU pods  {} {}/{} upgraded\n", format_rfc3339(status.at),
-                  total, gpu_pods, progress_bar(upgraded, total, 20), upgraded, total);
+      fmt::format("{}  {} nodes  {} GPU pods  {} {}\n", format_rfc3339(status.at), total, gpu_pods,
+                  progress_bar(running, total, 20), headlines(status));
   return text + states_line(status, terminal) + "\n";
 }
 

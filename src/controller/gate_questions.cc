@@ -59,6 +59,8 @@ std::vector<rollout::Verdict> GateQuestions::verdicts(const GateRun& run) const 
     } else if (const GateRecord* record = find_record(records, gate.name)) {
       verdict.outcome = record->outcome;
       verdict.text = record->text;
+    } else {
+      verdict.text = "asked, and not answered yet";
     }
     verdicts.push_back(std::move(verdict));
   }

@@ -138,8 +138,7 @@ Result<std::vector<kube::Request>> requests_of(const Action& action, const std::
                                                Time now, const fleet::Keys& keys,
                                                const std::vector<PolicyObject>& policies,
                                                const Json& object) {
-  std::string line =
-      fmt::format("{} {} by {}: {}", format_rfc3339(now), action.verb, by, action.reason);
+  const std::string line = rollout::steering_line(now, action.verb, by, action.reason);
   std::vector<kube::Request> requests;
   if (action.target == ActionTarget::node) {
     LOCKSTEP_TRY(kube::Request request, request_for_node(action, line, keys, object));
@@ -158,7 +157,8 @@ Result<std::vector<kube::Request>> requests_of(const Action& action, const std::
     }
     for (const PolicyObject& policy : policies) {
       requests.push_back(
-          merge(policy.type, policy.name, metadata(JsonObject{{fleet::paused_annotation, value}})));
+          merge(policy.type, policy.name,
+                metadata(JsonObject{{fleet::paused_annotation, value}, {steered_annotation, line}})));
     }
   }
   return requests;

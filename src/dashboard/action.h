@@ -12,6 +12,7 @@
 #include "fleet/keys.h"
 #include "kube/api.h"
 #include "objects/resource_type.h"
+#include "rollout/command_rules.h"
 
 namespace lockstep::dashboard {
 
@@ -44,7 +45,6 @@ Result<std::vector<kube::Request>> requests_of(const Action& action, const std::
                                                const std::vector<PolicyObject>& policies,
                                                const Json& object);
 
-// On a node or rollout: when, what, by whom and why somebody did something by hand last.
-inline constexpr std::string_view steered_annotation = "lockstep.dev/steered";
+using rollout::steered_annotation;
 
 }  // namespace lockstep::dashboard

@@ -7,9 +7,11 @@
 
 #include "base/strings.h"
 #include "controller/bake_keeper.h"
+#include "controller/live_status.h"
 #include "dashboard/node_card.h"
 #include "dashboard/rollout_card.h"
 #include "rollout/membership.h"
+#include "rollout/pace.h"
 #include "upgrade/decide.h"
 #include "upgrade/slots.h"
 
@@ -33,22 +35,10 @@ int gpu_pods_of(const fleet::NodeView& view) {
   }));
 }
 
-// By the pace at which nodes came to their end lately.
-std::optional<Duration> estimate(std::vector<int64_t> finished, int64_t left) {
-  constexpr size_t fewest = 3;
-  constexpr size_t most = 50;
-  if (left == 0 || finished.size() < fewest) return std::nullopt;
-  size_t used = std::min(finished.size(), most);
-  std::partial_sort(finished.begin(), finished.begin() + static_cast<std::ptrdiff_t>(used),
-                    finished.end(), std::greater<>());
-  int64_t span = finished[0] - finished[used - 1];
-  if (span <= 0) return std::nullopt;
-  return seconds(span * left / static_cast<int64_t>(used - 1));
-}
-
 struct PoolRows {
   int64_t upgraded = 0;
-  std::vector<int64_t> finished;  // when, in seconds
+  int64_t running = 0;
+  std::vector<Duration> finished;  // how long ago
 };
 
 }  // namespace
@@ -98,7 +88,9 @@ void FleetFeed::work() {
     look_at(node, now);
   }
   if (listed_ && touched_.empty() && !std::exchange(began_, true)) model_.begin_history(now);
-  if (std::exchange(rollouts_changed_, false)) show_rollouts();
+  if (std::exchange(rollouts_changed_, false)) judge_bakes();
+  // Its waves count the nodes.
+  show_rollouts();
   show_attention();
   show_pools(now);
   changed_();
@@ -139,6 +131,7 @@ NodeRow FleetFeed::row_of(const fleet::NodeView& view, const upgrade::Reason& re
   row.ready = node.ready();
   row.skipped = fleet::is_skipped(node, keys);
   row.in_sync = view.driver.is_in_sync();
+  row.runs_newest = view.driver.is_settled();
   row.reason = reason.name;
   row.pool = view.pool;
   row.wave = wave_of(view);
@@ -209,12 +202,12 @@ void FleetFeed::show_attention() {
 void FleetFeed::show_pools(Time now) {
   std::map<std::string, PoolRows> rows;
   model_.for_each([&](const NodeRow& row) {
-    if (row.state != State::done || !row.in_sync) return;
     PoolRows& pool = rows[row.pool];
+    if (row.runs_newest) ++pool.running;
+    if (row.state != State::done || !row.in_sync) return;
     ++pool.upgraded;
-    if (row.since > 0 && now - Time::from_unix(row.since) < pace_window) {
-      pool.finished.push_back(row.since);
-    }
+    const Duration age = now - Time::from_unix(row.since);
+    if (row.since > 0 && age < pace_window) pool.finished.push_back(age);
   });
   JsonArray pools;
   for (const std::string& name : watch_.tally().pools()) {
@@ -225,6 +218,7 @@ void FleetFeed::show_pools(Time now) {
                     {"target", targets_[name]},
                     {"total", view.counts.total},
                     {"upgraded", rows[name].upgraded},
+                    {"running", rows[name].running},
                     {"waiting", view.counts.waiting},
                     {"active", view.counts.active},
                     {"unavailable", view.counts.unavailable},
@@ -233,9 +227,10 @@ void FleetFeed::show_pools(Time now) {
                     {"maxParallel", limits.parallel},
                     {"maxFailures", limits.failures}};
     if (view.policy.paused) pool["paused"] = *view.policy.paused;
-    if (auto held = upgrade::held_back(view, false)) pool["held"] = reason_card(*held);
-    int64_t left = view.counts.waiting + view.counts.active;
-    if (auto time = estimate(std::move(rows[name].finished), left)) {
+    auto held = upgrade::held_back(view, false);
+    if (held) pool["held"] = reason_card(*held);
+    if (auto time = rollout::pool_time_left(std::move(rows[name].finished), view.counts, held,
+                                            goes_by_waves(name))) {
       pool["secondsLeft"] = static_cast<int64_t>(in_seconds(*time));
     }
     pools.push_back(std::move(pool));
@@ -244,10 +239,18 @@ void FleetFeed::show_pools(Time now) {
   model_.set_part("frozen", watch_.rival() ? reason_card(*watch_.rival()) : Json(nullptr));
 }
 
-void FleetFeed::show_rollouts() {
-  JsonArray cards;
+bool FleetFeed::goes_by_waves(const std::string& pool) const {
+  const auto& all = watch_.rollouts.all();
+  return std::any_of(all.begin(), all.end(), [&](const auto& rollout) {
+    return rollout.second.is_active() && rollout.second.covers(pool, "");
+  });
+}
+
+void FleetFeed::judge_bakes() {
+  bakes_.clear();
   for (const auto& [name, known] : watch_.rollouts.all()) {
-    WaveBakes bakes(known.status.waves.size());
+    WaveBakes& bakes = bakes_[name];
+    bakes.resize(known.status.waves.size());
     for (size_t i = 0; i < bakes.size(); ++i) {
       const rollout::WaveStatus& wave = known.status.waves[i];
       if (!wave.bake_began.is_set()) continue;
@@ -257,7 +260,14 @@ void FleetFeed::show_rollouts() {
       if (!kept || kept->record.began != wave.bake_began) continue;
       bakes[i] = kept->record.judge();
     }
-    cards.push_back(rollout_card(name, known.spec, known.status, bakes));
+  }
+}
+
+void FleetFeed::show_rollouts() {
+  JsonArray cards;
+  for (const auto& [name, known] : watch_.rollouts.all()) {
+    cards.push_back(rollout_card(name, known.spec, controller::live_status(watch_, known),
+                                 bakes_[name]));
   }
   model_.set_part("rollouts", std::move(cards));
 }

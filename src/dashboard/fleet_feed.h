@@ -12,6 +12,7 @@
 
 #include "controller/fleet_watch.h"
 #include "dashboard/fleet_model.h"
+#include "dashboard/rollout_card.h"
 #include "data/json.h"
 #include "world/loop.h"
 
@@ -50,7 +51,9 @@ class FleetFeed {
   void look_after_others();
   void show_attention();
   void show_pools(Time now);
+  void judge_bakes();
   void show_rollouts();
+  bool goes_by_waves(const std::string& pool) const;
   void show_contact();
   void foresee_waves();
   std::map<std::string, std::string> foresee_waves(const controller::KnownRollout& rollout) const;
@@ -65,6 +68,7 @@ class FleetFeed {
   bool watched_ = true;
   bool scheduled_ = false;
   bool rollouts_changed_ = true;
+  std::map<std::string, WaveBakes> bakes_;  // by rollout
   std::set<std::string> touched_;
   std::string last_looked_after_;
   // Nodes that are under way or failed, with their reasons in words.

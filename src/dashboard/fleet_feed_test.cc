@@ -55,6 +55,20 @@ TEST(FleetFeed, ShowsEveryNodeOnceTheyAreListed) {
   EXPECT_TRUE(scene.part("contact").at("ok").as_bool());
 }
 
+TEST(Headline, AtTheStartEveryNodeRunsItsDriver) {
+  Scene scene;
+  const Json pools = scene.part("pools");
+  EXPECT_EQ(pools.at(0).at("upgraded").as_int64(), 0) << "no node has gone through an upgrade";
+  EXPECT_EQ(pools.at(0).at("running").as_int64(), 3);
+}
+
+TEST(Headline, ANodeWithAnOlderDriverDoesNotRunTheNewest) {
+  Scene scene;
+  scene.fleet.set_revision("r2", 2);
+  scene.fleet.loop.run_for(seconds(3));
+  EXPECT_EQ(scene.part("pools").at(0).at("running").as_int64(), 0);
+}
+
 TEST(FleetFeed, TheTimeLineBeginsWithWhatTheNodesSay) {
   TestFleet fleet{FleetSetup{}};
   const Time failed = fleet.loop.now() - hours(2);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rollout/headline.h"
 #include "rollout/pace.h"
 
 namespace lockstep::dashboard {
@@ -22,21 +23,15 @@ double rounded(double number) {
   return std::isfinite(number) ? std::round(number * places) / places : 0;
 }
 
-std::string wave_state(const rollout::RolloutStatus& status, size_t index) {
-  bool current = static_cast<int64_t>(index) + 1 == status.open_waves;
-  if (current && !rollout::is_over(status.phase)) return std::string(to_string(status.phase));
-  if (!status.waves[index].opened.is_set()) return "not open";
-  return std::string(to_string(status.waves[index].verdict));
-}
-
 JsonObject bake_card(const rollout::BakeSpec& spec, const rollout::WaveStatus& wave,
-                     const std::optional<rollout::BakeVerdict>& seen) {
+                     const std::optional<rollout::BakeVerdict>& seen, bool is_baking) {
   JsonObject card{{"seconds", 0},
                   {"targetSeconds", in_seconds(spec.duration)},
                   {"longestSeconds", in_seconds(spec.max_duration)},
                   {"gpuHours", 0},
                   {"targetGpuHours", seen ? seen->min_gpu_hours : spec.min_gpu_hours.value_or(0)},
                   {"began", time_of(wave.bake_began)},
+                  {"runs", is_baking},
                   {"text", wave.bake},
                   {"detectable", wave.detectable}};
   if (!seen) return card;
@@ -46,7 +41,7 @@ JsonObject bake_card(const rollout::BakeSpec& spec, const rollout::WaveStatus& w
   card["evidence"] = rounded(seen->evidence);
   card["limit"] = rounded(seen->limit);
   card["outcome"] = to_string(seen->outcome);
-  if (const auto left = rollout::bake_left(spec, *seen)) {
+  if (const auto left = rollout::bake_left(spec, *seen); left && is_baking) {
     card["secondsLeft"] = std::floor(in_seconds(*left));
   }
   if (wave.bake.empty()) card["text"] = seen->text;
@@ -73,7 +68,7 @@ JsonObject wave_card(const rollout::RolloutSpec& spec, const rollout::RolloutSta
                                {"dryRun", gate.dry_run}});
   }
   JsonObject card{{"name", wave.name},
-                  {"state", wave_state(status, index)},
+                  {"state", rollout::wave_state(status, index)},
                   {"nodes", wave.nodes},
                   {"done", wave.done},
                   {"failed", wave.failed},
@@ -86,11 +81,12 @@ JsonObject wave_card(const rollout::RolloutSpec& spec, const rollout::RolloutSta
   if (index >= spec.waves.size()) return card;
   const rollout::WaveSpec& asked = spec.waves[index];
   card["asks"] = asked.nodes.text();
-  card["needsApproval"] = asked.needs_approval;
+  card["needsApproval"] = asked.needs_approval &&
+                          (!wave.approved_by.empty() || needs_approval(spec, status, index));
   JsonArray planned;
   for (const rollout::GateSpec& gate : asked.gates) planned.emplace_back(gate.name);
   card["plannedGates"] = std::move(planned);
-  if (asked.bake) card["bake"] = bake_card(*asked.bake, wave, bake);
+  if (asked.bake) card["bake"] = bake_card(*asked.bake, wave, bake, is_baking(status, index));
   return card;
 }
 
@@ -133,6 +129,7 @@ Json rollout_card(const std::string& name, const rollout::RolloutSpec& spec,
   for (const std::string& problem : spec.problems) problems.emplace_back(problem);
   JsonObject reasons;
   for (const auto& [reason, count] : status.by_reason) reasons[reason] = count;
+  const rollout::Direction direction = rollout::direction_of(status);
   return JsonObject{
       {"name", name},
       {"phase", to_string(status.phase)},
@@ -142,8 +139,8 @@ Json rollout_card(const std::string& name, const rollout::RolloutSpec& spec,
       {"reason", status.reason},
       {"message", status.message},
       {"paused", spec.paused},
-      {"from", status.from.version},
-      {"to", status.to.version},
+      {"from", direction.from},
+      {"to", direction.to},
       {"total", status.total},
       {"onFailure", spec.on_failure == rollout::OnFailure::hold ? "hold" : "roll back"},
       {"problems", std::move(problems)},

@@ -63,6 +63,40 @@ TEST(RolloutCard, ABakeIsShownInNumbersAgainstItsLimits) {
   EXPECT_EQ(bake.at("kinds").at(0).at("upgraded").as_int64(), 2);
 }
 
+TEST(BakeClock, OfAFinishedBakeStands) {
+  rollout::RolloutStatus status;
+  status.phase = rollout::Phase::baking;
+  status.open_waves = 1;
+  rollout::WaveStatus wave;
+  wave.opened = wave.bake_began = began;
+  status.waves = {wave};
+  rollout::BakeVerdict verdict;
+  verdict.outcome = rollout::BakeOutcome::going_on;
+  verdict.passed = seconds(5);
+  verdict.gpu_hours = verdict.min_gpu_hours = 1;
+  auto bake = [&] {
+    Json card = rollout_card("weekly", spec_of_two(), status, {verdict});
+    return card.at("waves").at(0).at("bake");
+  };
+  EXPECT_TRUE(bake().at("runs").as_bool());
+  EXPECT_NE(find(bake(), "secondsLeft"), nullptr);
+  status.phase = rollout::Phase::promoting;
+  EXPECT_FALSE(bake().at("runs").as_bool()) << "whatever its record ends with";
+  EXPECT_EQ(find(bake(), "secondsLeft"), nullptr);
+}
+
+TEST(RolloutCard, ARollbackPointsToThePreviousVersionAndAsksForNoApproval) {
+  rollout::RolloutStatus status;
+  status.phase = rollout::Phase::rolling_back;
+  status.open_waves = 1;
+  status.from.version = "580.105.08";
+  status.to.version = "580.126.20";
+  Json card = rollout_card("weekly", spec_of_two(), status, {});
+  EXPECT_EQ(card.at("from").as_string(), "580.126.20");
+  EXPECT_EQ(card.at("to").as_string(), "580.105.08");
+  EXPECT_FALSE(card.at("waves").at(0).at("needsApproval").as_bool());
+}
+
 TEST(RolloutCard, SaysWhatWasDecidedByWhomTheLastOnly) {
   rollout::RolloutStatus status;
   for (int i = 0; i < 20; ++i) {

@@ -26,14 +26,6 @@ std::vector<const Lease*> living_leases(const ClusterView& view) {
   return living;
 }
 
-// A container that runs since before the driver became ready has the old one open.
-bool is_from_before(const Pod& pod, Time driver_ready) {
-  return std::any_of(pod.container_statuses.begin(), pod.container_statuses.end(),
-                     [&](const ContainerStatus& status) {
-                       return status.running() && status.started < driver_ready;
-                     });
-}
-
 std::string removal_of(const Pod& pod) {
   return fmt::format("kubectl -n {} delete pod {}", pod.meta.ns.view(), pod.meta.name.view());
 }
@@ -162,7 +154,9 @@ Check check_plugins(const ClusterView& view) {
     for (const auto& client : node.clients) {
       if (client.pod == nullptr || client.pod->meta.is_deleting()) continue;
       ++looked_at;
-      if (!is_from_before(*client.pod, driver->ready_since)) continue;
+      const bool is_new = std::find(node.renewed.begin(), node.renewed.end(),
+                                    client.pod->meta.uid) != node.renewed.end();
+      if (!fleet::is_older_than_driver(*client.pod, driver->ready_since, is_new)) continue;
       check.evidence.push_back(fmt::format("{}: {} has an earlier driver open", node.name(),
                                            client.pod->meta.key().text()));
       fixes.push_back(removal_of(*client.pod));

@@ -88,6 +88,16 @@ TEST(Plugins, OlderThanTheirDriverAreStale) {
                "kubectl -n gpu-operator delete pod old-plugin");
 }
 
+// A container of the very second in which the driver became ready may have opened the one before.
+TEST(Plugins, ThatTheControllerWouldRestartAreStale) {
+  ClusterView view = healthy();
+  view.nodes[0].clients[0].pod = make_pod("plugin-gpu-1", test_time - hours(1));
+  expect_wrong(check_plugins(view), "plugin-gpu-1 has an earlier driver open",
+               "kubectl -n gpu-operator delete pod plugin-gpu-1");
+  view.nodes[0].renewed = {Text("uid-plugin-gpu-1")};
+  expect_fine(check_plugins(view));
+}
+
 TEST(Plugins, OfANodeUnderWayAreTheUpgradesBusiness) {
   ClusterView view = healthy();
   add_node(view, make_node("gpu-3", "validation-required"));

@@ -124,6 +124,14 @@ bool is_running_and_ready(const Pod& pod) {
                      [](const ContainerStatus& status) { return status.ready; });
 }
 
+bool is_older_than_driver(const Pod& pod, Time driver_ready, bool is_new) {
+  const int64_t first_sure = driver_ready.unix_seconds() + (is_new ? 0 : 1);
+  return std::any_of(pod.container_statuses.begin(), pod.container_statuses.end(),
+                     [&](const ContainerStatus& status) {
+                       return status.running() && status.started.unix_seconds() < first_sure;
+                     });
+}
+
 bool DriverView::is_settled() const { return is_in_sync() && is_running_and_ready(*pod); }
 
 bool DriverView::is_cosmetic_change() const {

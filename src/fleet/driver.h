@@ -79,4 +79,11 @@ bool is_same_version(std::string_view one, std::string_view other);
 
 bool is_running_and_ready(const Pod& pod);
 
+// Older than the driver: one of its containers runs since before the driver was ready, and may have
+// opened the one before. Both times are written by the same kubelet, by one clock, and have whole
+// seconds: the same second counts as before, unless the pod is known to have come after
+// (`is_new`). A needless restart takes seconds, a stale client breaks every claim. A container
+// that does not run yet will start later than now.
+bool is_older_than_driver(const Pod& pod, Time driver_ready, bool is_new = false);
+
 }  // namespace lockstep::fleet

@@ -264,5 +264,32 @@ TEST(Driver, VersionsAreTheSameWithAndWithoutTheZerosThatSemanticVersionsForbid)
   EXPECT_FALSE(is_same_version("", "580"));
 }
 
+Pod client_started_at(Time time) {
+  Pod pod;
+  ContainerStatus status;
+  status.started = time;
+  pod.container_statuses = {status};
+  return pod;
+}
+
+TEST(OlderThanDriver, IsOneThatStartedBeforeTheDriverWasReadyOrInThatSecond) {
+  const Time ready = Time::from_unix(1000) + milliseconds(700);
+  EXPECT_TRUE(is_older_than_driver(client_started_at(Time::from_unix(999)), ready));
+  EXPECT_TRUE(is_older_than_driver(client_started_at(Time::from_unix(1000)), ready));
+  EXPECT_TRUE(is_older_than_driver(client_started_at(ready + milliseconds(200)), ready));
+  EXPECT_FALSE(is_older_than_driver(client_started_at(Time::from_unix(1001)), ready));
+}
+
+TEST(OlderThanDriver, IsNotOneThatIsKnownToHaveComeAfter) {
+  const Time ready = Time::from_unix(1000);
+  EXPECT_FALSE(is_older_than_driver(client_started_at(ready), ready, true));
+  EXPECT_TRUE(is_older_than_driver(client_started_at(ready - seconds(1)), ready, true));
+}
+
+TEST(OlderThanDriver, IsNotOneThatDoesNotRunYet) {
+  Pod pod = client_started_at(Time());
+  EXPECT_FALSE(is_older_than_driver(pod, Time::from_unix(1000)));
+}
+
 }  // namespace
 }  // namespace lockstep::fleet::driver_test

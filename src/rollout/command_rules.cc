@@ -164,4 +164,10 @@ Json patch_of(const Command& command, const RolloutSpec& spec) {
   return patch;
 }
 
+std::string steering_line(Time now, std::string_view verb, std::string_view by,
+                          std::string_view reason) {
+  return fmt::format("{} {} by {}{}{}", format_rfc3339(now), verb, by, reason.empty() ? "" : ": ",
+                     reason);
+}
+
 }  // namespace lockstep::rollout

@@ -24,6 +24,12 @@ Result<void> check_command(std::string_view rollout, const Command& command,
 // Of `retry`, `skip` and `unskip` of one node: why it would change nothing; empty: it acts.
 std::string node_refusal_of(std::string_view verb, const Node& node, const fleet::Keys& keys);
 
+// On what a user steers (a node, a rollout, the object with a pool's rules): when, what, by whom
+// and, where they say it, why. The command line and the dashboard write the same.
+inline constexpr std::string_view steered_annotation = "lockstep.dev/steered";
+std::string steering_line(Time now, std::string_view verb, std::string_view by,
+                          std::string_view reason);
+
 // A merge patch of the DriverRollout that gives the command. `rollback` ends a pause with it.
 Json patch_of(const Command& command, const RolloutSpec& spec);
 

@@ -119,11 +119,27 @@ void Look::take_counts() {
 }
 
 // Stays in its phase; only what is counted and said may change.
+namespace {
+
+// That a gate has begun or ended is told at once.
+bool has_same_outcomes(const RolloutStatus& one, const RolloutStatus& other) {
+  return std::equal(one.waves.begin(), one.waves.end(), other.waves.begin(), other.waves.end(),
+                    [](const WaveStatus& a, const WaveStatus& b) {
+                      return std::equal(a.gates.begin(), a.gates.end(), b.gates.begin(),
+                                        b.gates.end(), [](const Verdict& x, const Verdict& y) {
+                                          return x.name == y.name && x.outcome == y.outcome;
+                                        });
+                    });
+}
+
+}  // namespace
+
 RolloutDecision Look::rest(Reason reason, std::optional<Duration> look_again) {
   next_.reason = reason.name;
   next_.message = reason.text;
   if (is_written()) return hold(std::move(reason), look_again);
-  bool counts_only = next_.reason == view_.status.reason && next_.phase == view_.status.phase;
+  bool counts_only = next_.reason == view_.status.reason && next_.phase == view_.status.phase &&
+                     has_same_outcomes(next_, view_.status);
   return {StatusWrite{next_, counts_only}, std::move(reason), look_again};
 }
 

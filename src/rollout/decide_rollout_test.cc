@@ -296,6 +296,26 @@ TEST(DecideRollout, GatesAreStartedOnceAndDecide) {
   }
 }
 
+TEST(GatesInProgress, AreShownAtOnceAndNotWithTheNextCounts) {
+  TestRollout rollout(3, gated);
+  rollout.begin();
+  rollout.finish(1);
+  ASSERT_EQ(rollout.settle(), "Gating");
+  // As two gates that have been asked and have not answered yet.
+  ASSERT_EQ(rollout.view.gates.size(), 2U);
+  for (Verdict& gate : rollout.view.gates) gate.outcome = Outcome::running;
+  rollout.view.status.waves[0].gates.clear();
+  const RolloutDecision begun = decide_rollout(rollout.view, rollout.now);
+  ASSERT_NE(begun.as<StatusWrite>(), nullptr);
+  EXPECT_FALSE(begun.as<StatusWrite>()->counts_only);
+  ASSERT_EQ(begun.as<StatusWrite>()->status.waves[0].gates.size(), 2U);
+  rollout.view.status = begun.as<StatusWrite>()->status;
+  rollout.view.gates[0].text = "1 of 3 measurements";
+  const RolloutDecision measured = decide_rollout(rollout.view, rollout.now);
+  ASSERT_NE(measured.as<StatusWrite>(), nullptr);
+  EXPECT_TRUE(measured.as<StatusWrite>()->counts_only) << "a measurement more can wait";
+}
+
 TEST(DecideRollout, TryingAgainLetsTheGatesRunAnew) {
   TestRollout rollout(3, std::string(gated) + "  onFailure: Hold\n");
   rollout.begin();

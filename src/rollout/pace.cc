@@ -1,10 +1,14 @@
 #include "rollout/pace.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lockstep::rollout {
 
 namespace {
+
+// Nodes come to their end in turns, several at once.
+constexpr Duration shortest_patience = seconds(10);
 
 std::optional<Duration> median_of(std::vector<Duration> times) {
   if (times.empty()) return std::nullopt;
@@ -22,7 +26,18 @@ std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left) {
   const size_t used = std::min(ages.size(), most);
   const Duration span = ages[used - 1] - ages[0];
   if (span <= Duration::zero()) return std::nullopt;
+  Duration longest_gap = shortest_patience;
+  for (size_t i = 1; i < used; ++i) longest_gap = std::max(longest_gap, ages[i] - ages[i - 1]);
+  if (ages[0] > 3 * longest_gap) return std::nullopt;
   return span / static_cast<int64_t>(used - 1) * left;
+}
+
+std::optional<Duration> pool_time_left(std::vector<Duration> ages, const fleet::PoolCounts& counts,
+                                       const std::optional<upgrade::Reason>& held, bool in_waves) {
+  // What has a limit's name is over when a node is done.
+  const bool in_turn = counts.waiting == 0 || !held || held->name.ends_with("Limit");
+  if (in_waves || !in_turn || counts.active == 0) return std::nullopt;
+  return time_by_pace(std::move(ages), counts.waiting + counts.active);
 }
 
 std::optional<Duration> node_time_by_history(

@@ -9,14 +9,22 @@
 #include <vector>
 
 #include "base/time.h"
+#include "fleet/tally.h"
 #include "rollout/bake.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
+#include "upgrade/reason.h"
 
 namespace lockstep::rollout {
 
-// `ages`: how long ago each node came to its end. Nothing where there are too few to tell.
+// `ages`: how long ago each node came to its end. Nothing where there are too few to tell, or where
+// none has come to its end for much longer than it took before: nothing moves.
 std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left);
+
+// The same for all nodes of a pool. Nothing where the waiting ones wait for something else than
+// their turn: a user, a window, the nodes that failed. Waves wait for gates, bakes and approvals.
+std::optional<Duration> pool_time_left(std::vector<Duration> ages, const fleet::PoolCounts& counts,
+                                       const std::optional<upgrade::Reason>& held, bool in_waves);
 
 // How long a node took in the waves of before: the time from a wave's opening to its last node,
 // divided by how many turns it had, in the median. Nothing: no wave has come through yet.

@@ -16,6 +16,35 @@ TEST(Pace, IsThatOfTheNodesThatEndedLast) {
   EXPECT_EQ(time_by_pace(ages, 2), minutes(2)) << "what was long ago does not count";
 }
 
+TEST(Pace, OfNodesThatNoLongerMoveIsNone) {
+  EXPECT_EQ(time_by_pace({minutes(3), minutes(4), minutes(5)}, 10), minutes(10));
+  EXPECT_FALSE(time_by_pace({minutes(4), minutes(5), minutes(6)}, 10)) << "they came every minute";
+  EXPECT_TRUE(time_by_pace({seconds(20), seconds(21), seconds(22)}, 10)) << "several at once";
+}
+
+TEST(Pace, OfAPoolThatWaitsForSomethingElseIsNone) {
+  const std::vector<Duration> ages{minutes(1), minutes(2), minutes(3)};
+  fleet::PoolCounts counts;
+  counts.waiting = 5;
+  counts.active = 1;
+  auto left = [&](const char* held, bool in_waves = false) {
+    std::optional<upgrade::Reason> reason;
+    if (*held != 0) reason = upgrade::Reason{held, "", ""};
+    return pool_time_left(ages, counts, reason, in_waves);
+  };
+  EXPECT_EQ(left(""), minutes(6));
+  EXPECT_EQ(left("ParallelLimit"), minutes(6));
+  for (const char* held : {"Paused", "FailureBudget", "InvalidPolicy"}) {
+    EXPECT_FALSE(left(held)) << held;
+  }
+  EXPECT_FALSE(left("", true)) << "waves";
+  counts.waiting = 0;
+  EXPECT_EQ(left("Paused"), minutes(1)) << "those in flight finish";
+  counts.active = 0;
+  counts.waiting = 5;
+  EXPECT_FALSE(left("")) << "nothing is in progress";
+}
+
 struct Baking {
   Baking() {
     spec.duration = hours(4);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -91,28 +93,30 @@ std::string upgrade_names(const std::vector<std::string>& names) {
   return fmt::format("{} and {} more", join(sorted, ", "), more);
 }
 
+namespace {
+
+// Failed before Inconclusive before Running before Passed: one bad gate decides at once.
+int rank_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::failed:
+      return 4;
+    case Outcome::error:
+      return 3;
+    case Outcome::inconclusive:
+      return 2;
+    case Outcome::running:
+      return 1;
+    case Outcome::passed:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
 GateSummary summarize_gates(const WaveSpec& wave, const std::vector<Verdict>& gates) {
   GateSummary summary;
-  std::vector<std::string> parts;
-  auto worse = [](Outcome a, Outcome b) {
-    // Failed before Inconclusive before Running before Passed: one bad gate decides at once.
-    auto rank = [](Outcome outcome) {
-      switch (outcome) {
-        case Outcome::failed:
-          return 4;
-        case Outcome::error:
-          return 3;
-        case Outcome::inconclusive:
-          return 2;
-        case Outcome::running:
-          return 1;
-        case Outcome::passed:
-          return 0;
-      }
-      return 0;
-    };
-    return rank(a) >= rank(b) ? a : b;
-  };
+  std::map<int, std::vector<std::string>, std::greater<>> parts;  // the worst first
   for (const GateSpec& gate : wave.gates) {
     auto at = std::find_if(gates.begin(), gates.end(),
                            [&](const Verdict& verdict) { return verdict.name == gate.name; });
@@ -120,13 +124,16 @@ GateSummary summarize_gates(const WaveSpec& wave, const std::vector<Verdict>& ga
       summary.missing.push_back(gate.name);
       continue;
     }
-    parts.push_back(fmt::format("{}{}: {}{}{}", gate.name, gate.dry_run ? " (dry run)" : "",
-                                to_string(at->outcome), at->text.empty() ? "" : ", ", at->text));
+    parts[gate.dry_run ? -1 : rank_of(at->outcome)].push_back(
+        fmt::format("{}{}: {}{}{}", gate.name, gate.dry_run ? " (dry run)" : "",
+                    to_string(at->outcome), at->text.empty() ? "" : ", ", at->text));
     // What only shows its verdict is waited for, and decides nothing.
     bool decides = !gate.dry_run || at->outcome == Outcome::running;
-    if (decides) summary.outcome = worse(summary.outcome, at->outcome);
+    if (decides && rank_of(at->outcome) >= rank_of(summary.outcome)) summary.outcome = at->outcome;
   }
-  summary.text = join(parts, "; ");
+  std::vector<std::string> all;
+  for (auto& [rank, texts] : parts) all.insert(all.end(), texts.begin(), texts.end());
+  summary.text = join(all, "; ");
   return summary;
 }
 

@@ -86,6 +86,24 @@ TEST(Gates, TheWorstDecides) {
       << "nobody would ever see what it says";
 }
 
+TEST(GateFailed, NamesTheFailedGatesFirst) {
+  WaveSpec wave;
+  for (const char* name : {"driver", "shown", "latency", "ecc", "training"}) {
+    GateSpec gate;
+    gate.name = name;
+    gate.dry_run = gate.name == "shown";
+    wave.gates.push_back(gate);
+  }
+  EXPECT_EQ(summarize_gates(wave, {{"driver", Outcome::passed, "", false},
+                                   {"shown", Outcome::failed, "", true},
+                                   {"latency", Outcome::running, "", false},
+                                   {"ecc", Outcome::inconclusive, "", false},
+                                   {"training", Outcome::failed, "38 GB/s", false}})
+                .text,
+            "training: Failed, 38 GB/s; ecc: Inconclusive; latency: Running; driver: Passed; "
+            "shown (dry run): Failed");
+}
+
 TEST(Command, ComesBackAsItWasWritten) {
   Command command{"promote", "canary", "alice@host", Time::from_unix(1'800'000'000), ""};
   auto read = Command::parse(print_json(command.to_json()));

@@ -210,19 +210,6 @@ void look_at_drivers(const GpuNodes& nodes, const RerollRules& rules, RerollView
   }
 }
 
-// Compared is when the plugin's containers started with when the driver became ready: both are
-// written by the same kubelet, by one clock. The driver container's own start would be too early:
-// the module is loaded after it, and a plugin from between the two is pinned to nothing. Times have
-// whole seconds, so the same second counts as before: a needless restart takes seconds, a stale
-// plugin breaks every claim. A container that does not run yet will start later than now.
-bool is_from_before(const Pod& plugin, Time driver_ready) {
-  return std::any_of(plugin.container_statuses.begin(), plugin.container_statuses.end(),
-                     [&](const ContainerStatus& status) {
-                       return status.running() &&
-                              status.started.unix_seconds() <= driver_ready.unix_seconds();
-                     });
-}
-
 // What a plugin's DaemonSet has on a node.
 std::map<RerollKey, fleet::PodPtr> find_plugins(const RerollWorld& world,
                                                 const std::vector<SetPtr>& sets,
@@ -262,7 +249,7 @@ void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
       bool is_successor = earlier != nullptr && !is_old &&
                           earlier->driver_uid == reroll.driver_uid &&
                           earlier->driver_ready == reroll.driver_ready;
-      if (!is_successor && is_from_before(*pod, reroll.driver_ready)) {
+      if (!is_successor && fleet::is_older_than_driver(*pod, reroll.driver_ready)) {
         view.stale.push_back({key, pod, std::move(reroll)});
         continue;
       }

@@ -13,16 +13,10 @@ namespace {
 
 constexpr Duration clients_go_within = minutes(1);
 
-// Its containers started before the driver was ready: what it knows of the driver may be of the old
-// one. Times have seconds: in the same second counts as before, unless it is known to be new.
 bool is_from_before(const fleet::NodeView& view, const Pod& pod, Time driver_ready) {
   const auto& renewed = view.renewed;
   const bool is_new = std::find(renewed.begin(), renewed.end(), pod.meta.uid) != renewed.end();
-  const int64_t first_sure = driver_ready.unix_seconds() + (is_new ? 0 : 1);
-  return std::any_of(pod.container_statuses.begin(), pod.container_statuses.end(),
-                     [&](const ContainerStatus& status) {
-                       return status.running() && status.started.unix_seconds() < first_sure;
-                     });
+  return fleet::is_older_than_driver(pod, driver_ready, is_new);
 }
 
 struct Findings {

@@ -55,6 +55,11 @@ struct Steering : ::testing::Test {
 
   std::string version_of(const std::string& node) { return cluster.nodes()[node].resource_version; }
 
+  // When, what, by whom and why it was steered last.
+  std::string steered(const std::string& node) {
+    return cluster.nodes()[node].annotations["lockstep.dev/steered"];
+  }
+
   std::string version_of_policy() {
     return std::string(
         text_at(cluster.get(cluster_policies, "cluster-policy"), "metadata", "resourceVersion"));
@@ -67,7 +72,7 @@ TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
   begin();
   ProcessOutput status = lockstep("status");
   EXPECT_EQ(status.exit_code, 0);
-  EXPECT_TRUE(says(status, "5/5 upgraded to 580.105.08"));
+  EXPECT_TRUE(says(status, "5/5 run 580.105.08"));
   EXPECT_TRUE(says(status, "upgrade-done 5"));
   EXPECT_TRUE(says(lockstep("plan"), "Nothing to upgrade"));
   ProcessOutput why = lockstep("why gpu-2");
@@ -101,11 +106,15 @@ TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
   EXPECT_EQ(version_of_policy(), before);
   EXPECT_EQ(cluster.lockstep({"pause", "--reason", "launch on Friday"}).exit_code, 0);
   EXPECT_NE(version_of_policy(), before);
+  // A pause is shown although nothing waits.
+  status = lockstep("status");
+  EXPECT_TRUE(says(status, "paused: "));
+  EXPECT_TRUE(says(status, "launch on Friday"));
   Child& following = cluster.start("status", {"status", "-w"});
   cluster.set_version("580.126.20");
   ASSERT_TRUE(cluster.wait([&] { return cluster.is_everyone("upgrade-required"); }));
   ASSERT_TRUE(cluster.wait([&] {
-    return following.output().find("fleet: 0/5 upgraded, 5 upgrade-required\n") !=
+    return following.output().find("fleet: 0/5 run 580.126.20, paused, 5 upgrade-required\n") !=
            std::string::npos;
   }));
   status = lockstep("status");
@@ -128,7 +137,9 @@ TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
   std::string node_before = version_of("gpu-4");
   EXPECT_TRUE(says(lockstep("skip gpu-4 --dry-run"), "(dry run)"));
   EXPECT_EQ(version_of("gpu-4"), node_before);
-  EXPECT_EQ(lockstep("skip gpu-4").exit_code, 0);
+  EXPECT_EQ(cluster.lockstep({"skip", "gpu-4", "--reason", "a cable"}).exit_code, 0);
+  EXPECT_NE(steered("gpu-4").find(" skip by "), std::string::npos) << steered("gpu-4");
+  EXPECT_TRUE(steered("gpu-4").ends_with(": a cable")) << steered("gpu-4");
   EXPECT_EQ(lockstep("resume").exit_code, 0);
 
   // gpu-1 cannot be emptied; gpu-4 is left out.
@@ -143,7 +154,7 @@ TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
   why = lockstep("why gpu-4");
   EXPECT_TRUE(says(why, "Skipped"));
   EXPECT_TRUE(says(why, "lockstep unskip gpu-4"));
-  EXPECT_TRUE(says(lockstep("status"), "3/5 upgraded to 580.126.20"));
+  EXPECT_TRUE(says(lockstep("status"), "3/5 run 580.126.20"));
 
   EXPECT_TRUE(says(lockstep("plan"), "1 node failed and waits for lockstep retry: gpu-1"));
   // A new version is a reason to try it again; gpu-4 is skipped.
@@ -155,7 +166,13 @@ TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
   EXPECT_TRUE(says(lockstep("retry gpu-1 --dry-run"), "(dry run)"));
   EXPECT_EQ(version_of("gpu-1"), node_before);
   EXPECT_EQ(lockstep("retry gpu-1").exit_code, 0);
+  EXPECT_NE(steered("gpu-1").find(" retry by "), std::string::npos) << steered("gpu-1");
   EXPECT_EQ(lockstep("unskip gpu-4").exit_code, 0);
+  EXPECT_NE(steered("gpu-4").find(" unskip by "), std::string::npos) << steered("gpu-4");
+  EXPECT_NE(text_at(cluster.get(cluster_policies, "cluster-policy"), "metadata", "annotations",
+                    "lockstep.dev/steered")
+                .find(" resume by "),
+            std::string_view::npos);
   ASSERT_TRUE(cluster.wait([&] { return cluster.is_everyone("upgrade-done", "580.126.20"); }));
   for (const auto& [name, node] : cluster.nodes()) {
     EXPECT_FALSE(node.cordoned) << name;
@@ -163,7 +180,7 @@ TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
   }
 
   ASSERT_TRUE(
-      cluster.wait([&] { return trim(following.output()).ends_with("fleet: 5/5 upgraded"); }));
+      cluster.wait([&] { return trim(following.output()).ends_with("fleet: 5/5 run 580.126.20"); }));
   EXPECT_EQ(following.output().find('\x1b'), std::string::npos) << "not a terminal";
   // It does not go on showing what may be old without a word.
   cluster.child("apiserver").signal(SIGKILL);

@@ -227,6 +227,7 @@ class Fixture final : public Source {
                     {"target", "580.126.20"},
                     {"total", total},
                     {"upgraded", count(State::done)},
+                    {"running", count(State::done)},
                     {"waiting", count(State::required)},
                     {"active", active},
                     {"unavailable", active + count(State::failed)},

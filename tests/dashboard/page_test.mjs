@@ -112,7 +112,7 @@ describe("the page, with 48 nodes", () => {
 
   test("a rollout is a pipeline with numbers, and is promoted by a person", async () => {
     const text = await waitForText(byTest(page, "rollout"), /weekly/);
-    for (const part of [/Awaiting approval/, /gate training: passed\s+loss within 1e-3/, /120 of 100 GPU-hours/, /evidence of harm 0\.8, fails at 20/, /needs a person's approval/, /580\.105\.08 → 580\.126\.20/]) {
+    for (const part of [/Awaiting approval/, /gate training: passed\s+loss within 1e-3/, /120 of 100 GPU-hours/, /evidence of harm 0\.8, fails at 20/, /needs a user's approval/, /580\.105\.08 → 580\.126\.20/]) {
       assert.match(text, part);
     }
     await waitForText(byTest(page, "waiting"), /rollout weekly[\s\S]*wave canary waits for a person's approval/);

@@ -202,10 +202,10 @@ function App() {
     if (wanted && match) select(match.name);
   };
   const total = fleet.pools.reduce((sum, pool) => sum + pool.total, 0);
-  const upgraded = fleet.pools.reduce((sum, pool) => sum + pool.upgraded, 0);
+  const running = fleet.pools.reduce((sum, pool) => sum + pool.running, 0);
   const failures = fleet.pools.reduce((sum, pool) => sum + pool.failed, 0);
   // For who has the page in a tab among others.
-  const title = total === 0 ? "Lockstep" : `${failures ? `✗ ${failures} failed · ` : ""}${upgraded}/${total} · Lockstep`;
+  const title = total === 0 ? "Lockstep" : `${failures ? `✗ ${failures} failed · ` : ""}${running}/${total} · Lockstep`;
   if (document.title !== title) document.title = title;
   const link = connection.state.link;
   const about = fleet.parts.about;

@@ -12,6 +12,8 @@ export interface Pool {
   target: string;
   total: number;
   upgraded: number;
+  // Of the newest driver, whatever their state.
+  running: number;
   waiting: number;
   active: number;
   unavailable: number;
@@ -41,6 +43,8 @@ export interface Bake {
   evidence?: number;
   limit?: number;
   outcome?: string;
+  // It goes on at this moment.
+  runs: boolean;
   // Until it can pass, by the rate of GPU-hours so far; not there where that is not known.
   secondsLeft?: number;
   began: number | null;

@@ -77,7 +77,7 @@ function WaveCard({ wave, current, now }: { wave: Wave; current: boolean; now: n
       {wave.bake && <BakeLines bake={wave.bake} now={now} />}
       {wave.verdictText && wave.verdictText !== wave.bake?.text && <p class="small">{wave.verdictText}</p>}
       {wave.needsApproval && (
-        <p class="small">{wave.approvedBy ? `✓ approved by ${wave.approvedBy}${wave.approvedAt ? `, ${clock(wave.approvedAt)}` : ""}` : "○ needs a person's approval"}</p>
+        <p class="small">{wave.approvedBy ? `✓ approved by ${wave.approvedBy}${wave.approvedAt ? `, ${clock(wave.approvedAt)}` : ""}` : "○ needs a user's approval"}</p>
       )}
     </li>
   );
@@ -92,13 +92,13 @@ function GateLine({ gate }: { gate: Gate }) {
 }
 
 function BakeLines({ bake, now }: { bake: Bake; now: number }) {
-  const passed = bake.began !== null && bake.outcome === "GoingOn" ? Math.max(bake.seconds, (now - bake.began) / 1000) : bake.seconds;
+  const passed = bake.began !== null && bake.runs ? Math.max(bake.seconds, (now - bake.began) / 1000) : bake.seconds;
   const known = bake.secondsLeft === undefined ? undefined : bake.secondsLeft - (passed - bake.seconds);
   const left = Math.max(0, known ?? bake.targetSeconds - passed);
   const begun = bake.began !== null;
   return (
     <div class="bake">
-      <Meter value={Math.min(passed, bake.targetSeconds)} most={bake.targetSeconds} label={begun ? `bake ${duration(passed)} of ${duration(bake.targetSeconds)}${bake.outcome === "GoingOn" && left > 0 ? `, about ${duration(left)} left` : ""}` : `bake ${duration(bake.targetSeconds)}`} />
+      <Meter value={Math.min(passed, bake.targetSeconds)} most={bake.targetSeconds} label={begun && !bake.runs ? "bake over" : begun ? `bake ${duration(passed)} of ${duration(bake.targetSeconds)}${bake.runs && left > 0 ? `, about ${duration(left)} left` : ""}` : `bake ${duration(bake.targetSeconds)}`} />
       {bake.targetGpuHours > 0 && <Meter value={bake.gpuHours} most={bake.targetGpuHours} label={`${number(bake.gpuHours)} of ${number(bake.targetGpuHours)} GPU-hours`} />}
       {bake.evidence !== undefined && bake.limit !== undefined && <Meter value={Math.min(bake.evidence, bake.limit)} most={bake.limit} label={`evidence of harm ${number(bake.evidence)}, fails at ${number(bake.limit)}`} bad={bake.evidence > bake.limit / 2} />}
       {bake.kinds?.filter((kind) => kind.upgraded + kind.control > 0).map((kind) => <p class="small muted" key={kind.kind}>{kind.kind}: {kind.upgraded} on upgraded nodes, {kind.control} on others</p>)}

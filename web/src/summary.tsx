@@ -26,15 +26,15 @@ export function PoolSummary({ pool, person, inWaves, onAsk }: { pool: Pool; pers
     <section class="card summary" aria-label={`Upgrade of ${title}`}>
       <div class="row wrap">
         <p class="headline" data-testid="headline">
-          <strong>{pool.upgraded.toLocaleString("en-US")}</strong> of {plural(pool.total, "node")} run {pool.target ? <strong>{pool.target}</strong> : "the newest driver"}
+          <strong>{pool.running.toLocaleString("en-US")}</strong> of {plural(pool.total, "node")} run {pool.target ? <strong>{pool.target}</strong> : "the newest driver"}
         </p>
         <span class="grow" />
         {person.may("pool") && (pool.paused === undefined
           ? <button type="button" onClick={() => onAsk({ verb: "pause", target: "pool", name: pool.name })}>Pause</button>
           : <button type="button" class="primary" onClick={() => onAsk({ verb: "resume", target: "pool", name: pool.name })}>Resume</button>)}
       </div>
-      <div class="bar" role="meter" aria-label={`${pool.upgraded} of ${pool.total} upgraded`} aria-valuemin={0} aria-valuemax={pool.total} aria-valuenow={pool.upgraded}>
-        <div class="bar-done" style={{ width: `${(pool.upgraded / Math.max(1, pool.total)) * 100}%` }} />
+      <div class="bar" role="meter" aria-label={`${pool.running} of ${pool.total} run the newest driver`} aria-valuemin={0} aria-valuemax={pool.total} aria-valuenow={pool.running}>
+        <div class="bar-done" style={{ width: `${(pool.running / Math.max(1, pool.total)) * 100}%` }} />
         <div class="bar-active" style={{ width: `${(pool.active / Math.max(1, pool.total)) * 100}%` }} />
         <div class="bar-failed" style={{ width: `${(pool.failed / Math.max(1, pool.total)) * 100}%` }} />
       </div>

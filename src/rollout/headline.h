@@ -1,0 +1,29 @@
+// What people read first of a rollout: from which version it goes to which, and how each wave
+// stands. Command line, demo and dashboard ask here.
+#pragma once
+
+#include <string>
+
+#include "rollout/rollout_spec.h"
+#include "rollout/rollout_status.h"
+
+namespace lockstep::rollout {
+
+// The nodes go from one version to the other; during and after a rollback that is the way back.
+struct Direction {
+  std::string from;
+  std::string to;
+
+  bool operator==(const Direction&) const = default;
+};
+Direction direction_of(const RolloutStatus& status);
+
+bool is_returning(const RolloutStatus& status);
+// The phase, where it is the wave that the rollout works on; else what it came to.
+std::string wave_state(const RolloutStatus& status, size_t wave);
+// Its bake goes on at this moment: only then does its clock run.
+bool is_baking(const RolloutStatus& status, size_t wave);
+// An approval is missing that would still let the rollout go on.
+bool needs_approval(const RolloutSpec& spec, const RolloutStatus& status, size_t wave);
+
+}  // namespace lockstep::rollout
