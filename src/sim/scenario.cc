@@ -67,6 +67,7 @@ void read_workloads(const Json& json, Scenario& scenario, Errors& error) {
   reader.flag("barePod", workloads.bare_pod);
   reader.flag("keptPod", workloads.kept_pod);
   reader.flag("badConfigPod", workloads.bad_config_pod);
+  reader.flag("partitionsPod", workloads.partitions_pod);
   reader.flag("emptyDirPod", workloads.empty_dir_pod);
   reader.flag("daemonSetPods", workloads.daemon_set_pods);
 }
@@ -142,6 +143,7 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
     scenario.fleet.nvidia_drivers[name] = scenario.fleet.driver_version;
   });
   reader.flag("rerollClients", scenario.reroll_clients);
+  reader.duration("reroll", scenario.reroll_timeout);
   reader.flag("healPlugins", scenario.heal_plugins);
   reader.flag("failBadConfigs", scenario.fail_bad_configs);
   reader.flag("permanentFailures", scenario.permanent_failures);

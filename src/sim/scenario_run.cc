@@ -15,6 +15,7 @@
 #include "sim/fault_reader.h"
 #include "sim/observed_api.h"
 #include "sim/people.h"
+#include "sim/reroll_hook.h"
 #include "sim/rollout_part.h"
 #include "sim/run_controllers.h"
 #include "sim/shifted_loop.h"
@@ -89,6 +90,7 @@ class Run {
         world_(cluster_, fault_api_, faults_, clock_),
         rollout_(cluster_, scenario, options.seed),
         people_(cluster_, scenario, rollout_),
+        hook_(scenario, cluster_, options.seed),
         controllers_(scenario, cluster_, clock_, controller_random_, rollout_),
         taken_(scenario.steps.size()),
         longest_blindness_(blindness_of(scenario, options.disturbances.freezes)) {
@@ -164,6 +166,7 @@ class Run {
     began_ = cluster_.loop.uptime();
     restarts_before_ = driver_loads();
     if (!scenario_.to_version.empty()) must(people_.set_version(scenario_.to_version));
+    hook_.start();
   }
 
   // Once nothing hides anything from the controller any more, and it has had the time to see what
@@ -216,7 +219,7 @@ class Run {
   }
 
   // Nobody has anything left to do: all steps taken, no upgrade under way, and quiet for a while.
-  bool at_rest() const { return all_steps_taken() && is_quiet(); }
+  bool at_rest() const { return all_steps_taken() && is_quiet() && hook_.is_over(); }
 
   bool all_steps_taken() const {
     return std::all_of(taken_.begin(), taken_.end(), [](const auto& when) { return !!when; });
@@ -423,7 +426,7 @@ class Run {
     }
     EndState end{expect,      cluster_,    *witness_,
                  summary_,    reasons_now, driver_loads() - restarts_before_,
-                 writes_since};
+                 writes_since, hook_.end(), hook_.text()};
     for (const auto& text : check_expectations(end)) {
       summary_.disappointments.push_back(where + text);
     }
@@ -480,6 +483,7 @@ class Run {
   WorldFaults world_;
   RolloutPart rollout_;
   People people_;
+  RerollHook hook_;
   std::optional<Witness> witness_;
   RunControllers controllers_;
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
