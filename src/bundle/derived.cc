@@ -115,7 +115,16 @@ Result<std::vector<std::string>> apply_derived(const std::vector<DerivedRule>& r
       continue;
     }
     for (const ValuePath& path : rule.to_paths) {
-      auto set = set_value(values[rule.to_component], path, Json(derivation.text));
+      JsonObject& target = values[rule.to_component];
+      const Json* written = find_value(target, path);
+      if (written != nullptr && !written->is_null() && *written != Json(derivation.text)) {
+        warnings.push_back(fmt::format(
+            "derived value {}: {} of {} is set to {}, and {} replaces it; to keep yours: "
+            "--no-derived {}",
+            rule.name, print_value_path(path), rule.to_component, print_json(*written),
+            print_json(Json(derivation.text)), rule.name));
+      }
+      auto set = set_value(target, path, Json(derivation.text));
       if (!set) {
         return fail(set.error().at(
             fmt::format("derived value {}: values of {}", rule.name, rule.to_component)));

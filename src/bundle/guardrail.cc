@@ -89,14 +89,10 @@ void add_hand_written(const Rules& rules, const std::string& component, const Js
   }
 }
 
-// The chart's values of the operator become its ClusterPolicy.
 void add_trapped_values(const std::string& chart, const JsonObject& values,
                         const std::string& place, std::vector<Finding>& into) {
-  const Json* driver = find(values, "driver");
-  if (chart != "gpu-operator" || driver == nullptr || find(*driver, "nodeSelector") == nullptr) {
-    return;
-  }
-  into.push_back({place, fmt::format("driver.nodeSelector: {}", node_selector_advice)});
+  std::string what = trapped_value(chart, values);
+  if (!what.empty()) into.push_back({place, std::move(what)});
 }
 
 void check_spec(const Rules& rules, const RecipeSpec& spec, std::vector<Finding>& into) {
@@ -164,6 +160,45 @@ std::vector<Finding> check_manifests(const std::string& text, const std::string&
     findings.push_back({place, std::string(node_selector_advice)});
   }
   return findings;
+}
+
+Result<std::vector<Finding>> check_manifest_file(const std::string& text,
+                                                 const std::string& place) {
+  constexpr std::string_view checked =
+      "check reads a recipe (kind RecipeResult), a manifest or template of a ClusterPolicy or "
+      "NVIDIADriver, a bundle's folder, or a data folder";
+  auto is_checked = [](std::string_view kind) {
+    return kind == "ClusterPolicy" || kind == "NVIDIADriver";
+  };
+  auto documents = parse_yaml_stream(text, place);
+  if (documents) {
+    std::vector<std::string> kinds;
+    for (const Json& document : *documents) kinds.emplace_back(text_at(document, "kind"));
+    if (std::none_of(kinds.begin(), kinds.end(), is_checked)) {
+      std::erase(kinds, "");
+      return fail(ErrorKind::invalid,
+                  fmt::format("holds {}; {}",
+                              kinds.empty() ? "no Kubernetes object"
+                                            : "nothing to check, only " + join(kinds, ", "),
+                              checked),
+                  place);
+    }
+  } else if (text.find("{{") == std::string::npos) {
+    return fail(documents.error());
+  } else if (text.find("kind: ClusterPolicy") == std::string::npos) {
+    return fail(ErrorKind::invalid, fmt::format("is a template of no ClusterPolicy; {}", checked),
+                place);
+  }
+  return check_manifests(text, place);
+}
+
+// The chart's values of the operator become its ClusterPolicy.
+std::string trapped_value(std::string_view chart, const JsonObject& values) {
+  const Json* driver = find(values, "driver");
+  if (chart != "gpu-operator" || driver == nullptr || find(*driver, "nodeSelector") == nullptr) {
+    return {};
+  }
+  return fmt::format("driver.nodeSelector: {}", node_selector_advice);
 }
 
 Result<std::vector<Finding>> check_bundle(const Rules& rules, const FileMap& files,

@@ -29,5 +29,11 @@ Result<std::vector<Finding>> check_bundle(const Rules& rules, const FileMap& fil
 Result<std::vector<Finding>> check_catalogue(const Rules& rules, const Catalogue& catalogue);
 // Any file of manifests, also of Helm's templates.
 std::vector<Finding> check_manifests(const std::string& text, const std::string& place);
+// A file that a user names: an error where it is no YAML, or holds nothing that is checked.
+Result<std::vector<Finding>> check_manifest_file(const std::string& text, const std::string& place);
+
+// What is wrong with a component's values whatever a version says; empty: nothing. `chart`: as the
+// recipe names it.
+std::string trapped_value(std::string_view chart, const JsonObject& values);
 
 }  // namespace lockstep::bundle

@@ -1,5 +1,6 @@
 #include "bundle/make_bundle.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "bundle/component_checks.h"
 #include "bundle/derived.h"
 #include "bundle/enabled.h"
+#include "bundle/guardrail.h"
 #include "bundle/release_table.h"
 #include "bundle/values.h"
 
@@ -50,6 +52,20 @@ std::vector<std::string> misleading(const Catalogue& catalogue, const ResolvedRe
   return warnings;
 }
 
+// What `check` would find in the bundle, with the flag that says it.
+Result<void> refuse_trapped(const Registry& registry, const ResolvedRecipe& recipe,
+                            const BundleRequest& request, const ValuesMap& values) {
+  for (const Setting& setting : request.settings) {
+    LOCKSTEP_TRY(const Component* entry, registry.named(setting.component));
+    const ComponentRef* component = recipe.find(entry->name);
+    auto at = values.find(entry->name);
+    if (component == nullptr || at == values.end() || setting.path.front() != "driver") continue;
+    std::string what = trapped_value(component->chart, at->second);
+    if (!what.empty()) return fail(ErrorKind::invalid, std::move(what), setting.written);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<FinalValues> final_values(const Catalogue& catalogue, const Rules& rules,
@@ -64,6 +80,7 @@ Result<FinalValues> final_values(const Catalogue& catalogue, const Rules& rules,
     result.values[component.name] = std::move(values);
   }
   LOCKSTEP_CHECK(apply_settings(catalogue.registry, request.settings, result.values));
+  LOCKSTEP_CHECK(refuse_trapped(catalogue.registry, result.recipe, request, result.values));
   for (auto& [name, values] : result.values) {
     const Component* entry = catalogue.registry.find(name);
     if (entry == nullptr) {
@@ -97,7 +114,8 @@ Result<MadeBundle> make_bundle(const Catalogue& catalogue, const Rules& rules,
   MadeBundle made;
   LOCKSTEP_TRY(FinalValues final, final_values(catalogue, rules, request));
   LOCKSTEP_TRY(ReleaseTable table,
-               release_table(catalogue, rules, final.recipe, std::move(final.values)));
+               release_table(catalogue, rules, final.recipe, std::move(final.values),
+                             std::max(request.scheduling.nodes, final.recipe.criteria.nodes)));
   made.model.recipe = std::move(final.recipe);
   made.model.releases = std::move(table.releases);
   made.model.restarts = std::move(table.restarts);
@@ -105,6 +123,7 @@ Result<MadeBundle> make_bundle(const Catalogue& catalogue, const Rules& rules,
   made.model.git_revision = request.git_revision;
   made.model.git_path = request.git_path;
   made.warnings = std::move(final.warnings);
+  append(made.warnings, std::move(table.warnings));
   return made;
 }
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "bundle/hook_waits.h"
+
 namespace lockstep::bundle {
 
 namespace {
@@ -16,13 +18,18 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 struct ActiveHook {
   const HookRule* rule;
   JsonObject values;
+  std::optional<FittedWaits> waits = {};
 };
 
 class Table {
  public:
   Table(const Catalogue& catalogue, const Rules& rules, const ResolvedRecipe& recipe,
-        ValuesMap values)
-      : catalogue_(catalogue), rules_(rules), recipe_(recipe), values_(std::move(values)) {}
+        ValuesMap values, int64_t nodes)
+      : catalogue_(catalogue),
+        rules_(rules),
+        recipe_(recipe),
+        values_(std::move(values)),
+        nodes_(nodes) {}
 
   Result<ReleaseTable> make() {
     LOCKSTEP_CHECK(find_hooks());
@@ -51,10 +58,47 @@ class Table {
       if (!all) continue;
       LOCKSTEP_TRY(YamlFile defaults, catalogue_.yaml(rule.defaults_file));
       Json merged = defaults.json;
-      deep_merge(merged, JsonObject{{rule.values_key, std::move(own)}});
-      hooks_[rule.component].push_back({&rule, std::move(merged.get_object())});
+      deep_merge(merged, JsonObject{{rule.values_key, own}});
+      ActiveHook hook{&rule, std::move(merged.get_object())};
+      LOCKSTEP_CHECK(fit(values->second, own, hook));
+      warn_of_image(rule, defaults.json, hook);
+      hooks_[rule.component].push_back(std::move(hook));
     }
     return {};
+  }
+
+  Result<void> fit(const JsonObject& component, const Json& own, ActiveHook& hook) {
+    if (!hook.rule->waits) return {};
+    Json& values = hook.values[hook.rule->values_key];
+    if (!values.is_object()) return {};
+    LOCKSTEP_TRY(hook.waits,
+                 fit_waits(*hook.rule, component, own, nodes_, values.get_object()));
+    if (!hook.waits->warning.empty() && is_on(hook)) {
+      table_.warnings.push_back(hook.waits->warning);
+    }
+    return {};
+  }
+
+  static const Json* value_of(const ActiveHook& hook, const ValuePath& path) {
+    const Json* own = find(hook.values, hook.rule->values_key);
+    if (own == nullptr || !own->is_object() || path.empty()) return nullptr;
+    return find_value(own->get_object(), path);
+  }
+  static bool is_on(const ActiveHook& hook) {
+    return as_bool(value_of(hook, hook.rule->switch_value), true);
+  }
+
+  void warn_of_image(const HookRule& rule, const Json& defaults, const ActiveHook& hook) {
+    const Json* image = value_of(hook, rule.unpublished_image);
+    const Json* own = find(defaults, rule.values_key);
+    if (image == nullptr || own == nullptr || !is_on(hook)) return;
+    const Json* usual = find_value(own->get_object(), rule.unpublished_image);
+    if (usual == nullptr || *usual != *image) return;
+    table_.warnings.push_back(fmt::format(
+        "hook {}: the image {} is not published. Build it, push it to a registry that the nodes "
+        "can pull from, and set {}:{}.{}",
+        rule.name, as_text(image), rule.component, rule.values_key,
+        print_value_path(rule.unpublished_image)));
   }
 
   Result<void> add_component(const ComponentRef& component) {
@@ -188,11 +232,17 @@ class Table {
     }
     release.timeout_seconds =
         std::max(release.timeout_seconds, hook.rule->timeout_seconds.value_or(0));
-    if (hook.rule->restart) add_restart(*hook.rule, release.name);
+    // Deployers wait longer than the Job: then it is Kubernetes that ends it, and says why.
+    if (hook.waits) {
+      release.timeout_seconds =
+          std::max(release.timeout_seconds, hook.waits->deadline_seconds + 60);
+    }
+    if (hook.rule->restart) add_restart(hook, release.name);
     return {};
   }
 
-  void add_restart(const HookRule& rule, const std::string& release) {
+  void add_restart(const ActiveHook& hook, const std::string& release) {
+    const HookRule& rule = *hook.rule;
     GuardedRestart restart;
     restart.release = release;
     restart.plugin_namespace = namespace_of(rule.restart->plugin_component);
@@ -201,6 +251,10 @@ class Table {
     restart.driver_selector = rule.restart->driver_selector;
     restart.driver_seconds = rule.restart->driver_seconds.value_or(restart.driver_seconds);
     restart.plugin_seconds = rule.restart->plugin_seconds.value_or(restart.plugin_seconds);
+    if (hook.waits) {
+      restart.driver_seconds = hook.waits->driver_seconds;
+      restart.plugin_seconds = hook.waits->plugin_seconds;
+    }
     table_.restarts.push_back(std::move(restart));
   }
 
@@ -252,6 +306,7 @@ class Table {
   const Rules& rules_;
   const ResolvedRecipe& recipe_;
   ValuesMap values_;
+  int64_t nodes_;
   std::map<std::string, std::vector<ActiveHook>> hooks_;  // by component
   // What has to be there before those that depend on a component. A chart with hooks is not among
   // them: it may come after the very component that depends on this one.
@@ -264,8 +319,8 @@ class Table {
 }  // namespace
 
 Result<ReleaseTable> release_table(const Catalogue& catalogue, const Rules& rules,
-                                   const ResolvedRecipe& recipe, ValuesMap values) {
-  return Table(catalogue, rules, recipe, std::move(values)).make();
+                                   const ResolvedRecipe& recipe, ValuesMap values, int64_t nodes) {
+  return Table(catalogue, rules, recipe, std::move(values), nodes).make();
 }
 
 }  // namespace lockstep::bundle

@@ -17,10 +17,13 @@ namespace lockstep::bundle {
 struct ReleaseTable {
   std::vector<Release> releases;
   std::vector<GuardedRestart> restarts;
+  std::vector<std::string> warnings;
 };
 
-// `values` are final. Two releases of one name and two manifests of one base name are errors.
+// `values` are final. `nodes`: how many the cluster has, 0 where that is not known. Two releases of
+// one name and two manifests of one base name are errors.
 Result<ReleaseTable> release_table(const Catalogue& catalogue, const Rules& rules,
-                                   const ResolvedRecipe& recipe, ValuesMap values);
+                                   const ResolvedRecipe& recipe, ValuesMap values,
+                                   int64_t nodes = 0);
 
 }  // namespace lockstep::bundle

@@ -56,6 +56,47 @@ const Release& release(const MadeBundle& made, std::string_view name) {
   return made.model.releases.front();
 }
 
+// Sixteen nodes, one after the other, are no failure: the release waits for all of their turns.
+TEST(HookWaits, FitTheNodesAndHowManyGetTheirDriverAtATime) {
+  struct Case {
+    int64_t nodes;
+    std::vector<std::string> settings;
+    std::string timeout;
+    int64_t driver_seconds;
+    int64_t release_seconds;
+  };
+  for (const Case& c : std::vector<Case>{
+           {0, {}, "20m", 1200, 1800},
+           {5, {}, "20m", 1200, 1800},
+           {16, {}, "1h4m", 3840, 4440},
+           {16, {"operator:driver.most=4"}, "20m", 1200, 1800},
+           {16, {"operator:driver.most=0"}, "20m", 1200, 1800},
+           {100, {"operator:driver.most=0", "operator:driver.away=5%"}, "1h20m", 4800, 5400},
+           {16, {"operator:postHooks.dra.timeout=10m"}, "10m", 600, 1800}}) {
+    FileMap files = files_with_hook();
+    std::string& rule = files["hooks.yaml"];
+    rule.insert(rule.find("  restart:"),
+                "  waits:\n    atATime: [{value: [driver, most], default: 1},\n"
+                "              {value: [driver, away], default: 25%}]\n    eachTurn: 4m\n"
+                "    driver: [dra, timeout]\n    plugin: [dra, rolloutTimeout]\n"
+                "    deadlineSeconds: [dra, deadlineSeconds]\n");
+    files["hooks/reroll/values.yaml"] =
+        "postHooks: {dra: {timeout: 20m, rolloutTimeout: 5m, deadlineSeconds: 1740}}\n";
+    Criteria criteria;
+    criteria.nodes = c.nodes;
+    auto made = make(files, c.settings, criteria);
+    ASSERT_TRUE(made) << made.error().text();
+    const Release& post = release(*made, "operator-post");
+    const Json* dra = find(post.values, "postHooks", "dra");
+    ASSERT_NE(dra, nullptr);
+    EXPECT_EQ(text_at(*dra, "timeout"), c.timeout) << c.nodes;
+    EXPECT_EQ(as_integer(find(*dra, "deadlineSeconds")), c.driver_seconds + 300 + 240);
+    EXPECT_EQ(post.timeout_seconds, c.release_seconds) << c.nodes;
+    EXPECT_EQ(made->model.restarts[0].driver_seconds, c.driver_seconds);
+    EXPECT_EQ(made->warnings.size(), c.nodes == 0 ? 1U : 0U);
+  }
+}
+
 TEST(ReleaseTable, AComponentIsItsChartAndLocalChartsOfItsManifests) {
   FileMap files =
       with(small_files(),

@@ -43,7 +43,7 @@ TEST(RestartScript, ComparesGenerationRevisionAndReadiness) {
   const std::string script = restart_functions(sample_model());
   for (const std::string_view field :
        {".metadata.generation", ".status.observedGeneration", ".status.desiredNumberScheduled",
-        ".status.updatedNumberScheduled", ".status.numberReady", ".status.startTime",
+        ".status.updatedNumberScheduled", ".status.startTime", "gpu-driver-upgrade",
         ".lastTransitionTime", ".metadata.deletionTimestamp"}) {
     EXPECT_TRUE(has(script, field)) << field;
   }

@@ -206,6 +206,22 @@ Result<std::vector<HookRule>> read_hook_rules(const YamlFile& file, const Regist
     }
     object.required("values").required("defaults");
     read_seconds(object, "timeout", rule.timeout_seconds);
+    object.texts("switch", rule.switch_value).texts("unpublishedImage", rule.unpublished_image);
+    object.within("waits", [&](StrictObject& waits) {
+      HookWaits& read = rule.waits.emplace();
+      waits.each("atATime", [&](StrictObject& limit) {
+        TurnLimit& one = read.limits.emplace_back();
+        limit.texts("value", one.value).required("value");
+        limit.text("default", one.default_text).required("default");
+      });
+      std::optional<int64_t> turn;
+      read_seconds(waits, "eachTurn", turn);
+      read.turn_seconds = turn.value_or(0);
+      waits.texts("driver", read.driver).texts("plugin", read.plugin);
+      waits.texts("deadlineSeconds", read.deadline);
+      waits.required("atATime").required("eachTurn").required("driver");
+      waits.required("plugin").required("deadlineSeconds");
+    });
     object.within("restart", [&](StrictObject& restart) {
       HookRestart& read = rule.restart.emplace();
       read_component_map(restart, "pluginNamespace", registry, read.plugin_component);

@@ -55,6 +55,22 @@ struct HookRestart {
   std::optional<int64_t> plugin_seconds;
 };
 
+// A value of the hook's component that says how many nodes get their driver at a time: a number, 0
+// for all, or "25%". What upstream's chart takes where nothing is set: `default_text`.
+struct TurnLimit {
+  ValuePath value;
+  std::string default_text;
+};
+
+// Which of the hook's values are times, and how long a turn of the nodes takes.
+struct HookWaits {
+  std::vector<TurnLimit> limits;  // the lowest counts
+  int64_t turn_seconds = 0;
+  ValuePath driver;    // "20m"
+  ValuePath plugin;    // "5m"
+  ValuePath deadline;  // seconds
+};
+
 struct HookRule {
   std::string name;
   std::string component;           // after which the hook is called, and in whose namespace it runs
@@ -65,6 +81,10 @@ struct HookRule {
   std::vector<std::string> manifest_files;
   std::optional<int64_t> timeout_seconds;
   std::optional<HookRestart> restart;
+  std::optional<HookWaits> waits;
+  ValuePath switch_value;  // of the hook's values: false switches it off; empty: nothing does
+  // The hook's image where it is not published: whoever leaves the default has to be warned.
+  ValuePath unpublished_image;
   Place place;
 };
 

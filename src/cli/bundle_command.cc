@@ -66,12 +66,14 @@ Result<bundle::BundleRequest> read_request(const bundle::Catalogue& catalogue,
                                            const BundleFlags& flags) {
   bundle::BundleRequest request;
   if (flags.recipe.empty()) {
+    if (!has_criteria(flags.criteria)) {
+      return fail(ErrorKind::invalid,
+                  "give a resolved recipe (--recipe FILE), or criteria such as --service eks",
+                  "bundle");
+    }
     LOCKSTEP_TRY(request.recipe, resolve(catalogue, flags.criteria));
   } else {
-    bundle::Criteria said = flags.criteria.said;
-    said.nodes = 0;  // also says how many nodes are to be scheduled on
-    if (said != bundle::Criteria{} || !flags.criteria.criteria_file.empty() ||
-        !flags.criteria.snapshot_file.empty()) {
+    if (has_criteria(flags.criteria)) {
       return fail(ErrorKind::invalid,
                   "is resolved already: give either a recipe or criteria, not both", "--recipe");
     }

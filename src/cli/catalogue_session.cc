@@ -1,5 +1,6 @@
 #include "cli/catalogue_session.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -36,6 +37,23 @@ Result<bundle::Criteria> read_criteria_file(const bundle::Catalogue& catalogue,
   return criteria;
 }
 
+// A misspelt folder, or one that was not checked out: it would change nothing, and nothing would be
+// said.
+Result<void> check_data_folder(const std::string& folder, const TreeTexts& files) {
+  auto is_of_catalogue = [](const auto& file) {
+    std::string_view path = file.first;
+    auto in = [&](std::string_view part) { return path.starts_with(part); };
+    return in("overlays/") || in("mixins/") || in("components/") || in("hooks/") ||
+           path == "registry.yaml" || path == "criteria.yaml" || path == "derived.yaml" ||
+           path == "hooks.yaml" || path == "releases.yaml" || path == "compatibility.yaml";
+  };
+  if (std::any_of(files.begin(), files.end(), is_of_catalogue)) return {};
+  return fail(ErrorKind::invalid,
+              "holds no file of a catalogue (registry.yaml, overlays/, mixins/, components/, …): "
+              "name the folder that does",
+              "--data " + folder);
+}
+
 void lay_over(bundle::Criteria& below, const bundle::Criteria& above) {
   for (const bundle::CriteriaField& field : bundle::criteria_fields) {
     if (!(above.*field.value).empty()) below.*field.value = above.*field.value;
@@ -56,14 +74,27 @@ Result<bundle::Catalogue> open_catalogue(const CatalogueFlags& flags) {
   for (const std::string& folder : flags.data) {
     auto files = read_tree(folder);
     if (!files) return fail(files.error().at("--data"));
+    LOCKSTEP_CHECK(check_data_folder(folder, *files));
     bundle::Layer& layer = layers.emplace_back(bundle::Layer{.name = folder, .files = {}});
     for (auto& [path, text] : *files) layer.files.emplace(path, std::move(text));
   }
   return bundle::Catalogue::read(layers);
 }
 
+bool has_criteria(const CriteriaFlags& flags) {
+  bundle::Criteria said = flags.said;
+  said.nodes = 0;  // also says how many nodes are to be scheduled on
+  return said != bundle::Criteria{} || !flags.criteria_file.empty() || !flags.snapshot_file.empty();
+}
+
 Result<bundle::ResolvedRecipe> resolve(const bundle::Catalogue& catalogue,
                                        const CriteriaFlags& flags) {
+  if (!has_criteria(flags)) {
+    return fail(ErrorKind::invalid,
+                "say what it is for: --service, --accelerator, --intent, --os, --platform, a file "
+                "(--criteria, --snapshot); --service any for any cluster",
+                "criteria");
+  }
   bundle::Criteria criteria;
   std::optional<bundle::Snapshot> snapshot;
   if (!flags.snapshot_file.empty()) {

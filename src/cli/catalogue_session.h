@@ -26,7 +26,9 @@ struct CriteriaFlags {
 
 Result<bundle::Catalogue> open_catalogue(const CatalogueFlags& flags);
 
-// Flags win over the criteria file, which wins over the snapshot.
+// A user has said which recipe; how many nodes is not enough.
+bool has_criteria(const CriteriaFlags& flags);
+// Flags win over the criteria file, which wins over the snapshot. Without any it is an error.
 Result<bundle::ResolvedRecipe> resolve(const bundle::Catalogue& catalogue,
                                        const CriteriaFlags& flags);
 

@@ -60,7 +60,7 @@ Result<Findings> check_path(const std::string& path, const CatalogueFlags& flags
     LOCKSTEP_TRY(bundle::ResolvedRecipe recipe, read_recipe_file(catalogue, path));
     return bundle::check_recipe(rules, recipe, path);
   }
-  return bundle::check_manifests(text, path);
+  return bundle::check_manifest_file(text, path);
 }
 
 Result<Findings> check_all(const CheckFlags& flags, std::vector<std::string>& left_out) {

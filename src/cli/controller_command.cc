@@ -162,6 +162,7 @@ struct Controllers {
   static controller::FailureOptions failure_options(const ControllerFlags& flags) {
     controller::FailureOptions options;
     options.instance = who_am_i();
+    options.bad_config_words = flags.bad_config_words;
     if (flags.on_bad_config == "fail") options.on_bad_config = upgrade::OnBadConfig::fail;
     return options;
   }
@@ -192,16 +193,16 @@ kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
 controller::StatusServer::Handlers status_pages(ClusterSession& session, Controllers& controllers) {
   using controller::StatusAnswer;
   controller::StatusServer::Handlers pages;
-  // They are the upgrades' own, and in conduct mode those are NVIDIA's.
-  if (controllers.upgrade) {
-    pages["/metrics"] = [&](const std::string&) {
-      return StatusAnswer{200,
-                          controller::render_metrics(*controllers.upgrade, session.counting.get(),
-                                                     session.loop.now()) +
-                              controllers.notices.metrics(),
-                          "text/plain; version=0.0.4; charset=utf-8"};
-    };
-  }
+  pages["/metrics"] = [&](const std::string&) {
+    std::string text = controllers.notices.metrics() + controllers.failures.metrics();
+    // In coordinate mode the upgrades are NVIDIA's, and their metrics too.
+    if (controllers.upgrade) {
+      text = controller::render_metrics(*controllers.upgrade, session.counting.get(),
+                                        session.loop.now()) +
+             text;
+    }
+    return StatusAnswer{200, std::move(text), "text/plain; version=0.0.4; charset=utf-8"};
+  };
   // It answers: the loop turns.
   pages["/healthz"] = [](const std::string&) { return StatusAnswer{200, "ok\n"}; };
   pages["/readyz"] = [&](const std::string&) {

@@ -52,6 +52,11 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
                    "leave it and say so on it, or fail it")
       ->check(CLI::IsMember({"leave", "fail"}))
       ->capture_default_str();
+  command
+      ->add_option("--bad-config-phrase", flags.bad_config_words,
+                   "Words of a DRA driver's error that mean an invalid configuration, besides "
+                   "those that are built in; repeatable")
+      ->allow_extra_args(false);
   command->add_option("--gate-image", flags.gate_image,
                       "The image that runs the gates of rollouts on their nodes");
   add_dashboard_address(command, flags.dashboard_address);

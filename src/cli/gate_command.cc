@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
+#include "cli/gate_on_node.h"
 #include "cli/terminal.h"
 #include "gpu/baseline.h"
 #include "gpu/gate.h"
@@ -126,6 +127,7 @@ int run_gate_command(const GateFlags& flags) {
     fmt::print("{}", gpu::list_text());
     return ExitCode::ok;
   }
+  if (!flags.node.empty()) return run_gate_on_node(flags);
   auto options = options_of(flags);
   if (!options) return give_up(flags, options.error());
   const Terminal terminal = Terminal::of_output();
@@ -142,16 +144,21 @@ int run_gate_command(const GateFlags& flags) {
         !saved)
       return report(saved.error().at("--save-baseline"));
   }
+  print_gate_outcome(flags, *outcome, started);
+  return gpu::exit_code_of(*outcome);
+}
+
+void print_gate_outcome(const GateFlags& flags, const gpu::GateOutcome& outcome, Time started) {
   if (flags.output == "json") {
-    fmt::print("{}", gpu::json_text(*outcome));
+    fmt::print("{}", gpu::json_text(outcome));
   } else if (flags.output == "ctrf") {
-    fmt::print("{}", gpu::ctrf_text(*outcome, started, LOCKSTEP_VERSION));
+    fmt::print("{}", gpu::ctrf_text(outcome, started, LOCKSTEP_VERSION));
   } else {
-    fmt::print("{}", gpu::table_text(*outcome, [&](std::string_view text, gpu::Verdict verdict) {
+    const Terminal terminal = Terminal::of_output();
+    fmt::print("{}", gpu::table_text(outcome, [&](std::string_view text, gpu::Verdict verdict) {
                  return terminal.paint(text, colour_of(verdict));
                }));
   }
-  return gpu::exit_code_of(*outcome);
 }
 
 int run_gate_worker() {

@@ -6,6 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
+#include "cli/cluster_session.h"
+#include "gpu/gate.h"
+
 namespace lockstep::cli {
 
 struct GateFlags {
@@ -19,6 +23,12 @@ struct GateFlags {
   bool list = false;
   std::string termination_message;  // file for what a rollout reads of the pod
   std::string root;
+  // Of another node: the gate is run there as a Job.
+  std::string node;
+  ClusterFlags cluster;
+  std::string ns = "lockstep-system";
+  std::string image;  // empty: the one of rollouts' gates
+  std::string node_timeout = "10m";
   // For tests, and for measuring the gate itself.
   std::string library_directory;
   std::string call_deadline = "10s";
@@ -28,6 +38,8 @@ struct GateFlags {
   size_t copy_bytes = 64 << 20;
 };
 int run_gate_command(const GateFlags& flags);
+// In the form that the flags ask for.
+void print_gate_outcome(const GateFlags& flags, const gpu::GateOutcome& outcome, Time started);
 
 constexpr std::string_view gate_worker_word = "gate-worker";
 int run_gate_worker();

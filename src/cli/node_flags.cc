@@ -114,6 +114,16 @@ void add_gate(CLI::App& app, GateFlags& flags, int& result) {
   command->add_flag("--list", flags.list, "Name the checks and what makes them fail");
   command->add_option("--root", flags.root,
                       "Where the host's file system is, for /proc, /sys and /dev");
+  command->add_option("--node", flags.node,
+                      "Run the gate on this node of the cluster now, as a Job; show the result");
+  command->add_option("-n,--namespace", flags.ns, "With --node: where the Job is made")
+      ->capture_default_str();
+  command->add_option("--image", flags.image,
+                      "With --node: the image to run; by default that of the controller's gates");
+  command->add_option("--node-timeout", flags.node_timeout,
+                      "With --node: for the image's pull and the gate")
+      ->capture_default_str();
+  add_connection_flags(command, flags.cluster);
   // For tests, and for measuring the gate itself.
   command->add_option("--library-dir", flags.library_directory)->group("");
   command->add_option("--call-deadline", flags.call_deadline)->group("");

@@ -20,12 +20,21 @@ void add_catalogue_flags(CLI::App* command, CatalogueFlags& flags) {
                     "Use the folder of --data instead of the built-in catalogue");
 }
 
+// A variable of a script that was not set.
+std::string refuse_empty(const std::string& word) {
+  return word.empty() ? "must not be empty: name one, say any, or leave the flag out" : "";
+}
+
 void add_criteria_flags(CLI::App* command, CriteriaFlags& flags) {
-  command->add_option("--service", flags.said.service, "Kubernetes service: eks, gke, aks, …");
-  command->add_option("--accelerator,--gpu", flags.said.accelerator, "GPU: h100, gb200, …");
-  command->add_option("--intent", flags.said.intent, "training or inference");
-  command->add_option("--os", flags.said.os, "Operating system of the GPU nodes: ubuntu, rhel, …");
-  command->add_option("--platform", flags.said.platform, "What runs on it: kubeflow, dynamo, …");
+  command->add_option("--service", flags.said.service, "Kubernetes service: eks, gke, aks, …")
+      ->check(refuse_empty);
+  command->add_option("--accelerator,--gpu", flags.said.accelerator, "GPU: h100, gb200, …")
+      ->check(refuse_empty);
+  command->add_option("--intent", flags.said.intent, "training or inference")->check(refuse_empty);
+  command->add_option("--os", flags.said.os, "Operating system of the GPU nodes: ubuntu, rhel, …")
+      ->check(refuse_empty);
+  command->add_option("--platform", flags.said.platform, "What runs on it: kubeflow, dynamo, …")
+      ->check(refuse_empty);
   command->add_option("--nodes", flags.said.nodes, "How many GPU nodes")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
   command->add_option("-c,--criteria", flags.criteria_file, "A file with criteria; flags win")

@@ -84,13 +84,16 @@ Json to_json(const RerollOutcome& outcome, const std::vector<std::string>& resta
                     {"migrating", to_json(outcome.view.migrating)},
                     {"stale", std::move(stale)},
                     {"starting", to_json(outcome.view.starting)},
-                    {"skipped", texts(outcome.view.skipped)},
+                    {"notWaitedFor", to_json(outcome.view.left)},
                     {"restarted", texts(restarted)}};
 }
 
 void print_dry_run(const RerollOutcome& outcome) {
   if (!outcome.view.migrated()) {
     fmt::print("would wait for the driver: {}\n", describe_migration(outcome.view));
+  }
+  if (!outcome.view.left.empty()) {
+    fmt::print("would not wait for: {}\n", describe_left(outcome.view));
   }
   for (const auto& plugin : outcome.view.stale) {
     fmt::print("would restart {} on {}\n", upgrade::name_pod(*plugin.pod), plugin.key.second);

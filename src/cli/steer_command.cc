@@ -140,6 +140,10 @@ int run_steer(const SteerFlags& flags) {
     if (flags.what == NodeSteering::skip) annotations[rollout::kept_back_annotation] = nullptr;
     JsonObject metadata{{"labels", JsonObject{{key, value}}},
                         {"annotations", std::move(annotations)}};
+    // Whichever of the two it was.
+    if (flags.what == NodeSteering::unskip) {
+      metadata["labels"].as_object()[keys.users_skip] = nullptr;
+    }
     auto reply = kube::document_of(
         api.call(merge(resource::nodes, {"", name}, JsonObject{{"metadata", std::move(metadata)}},
                        flags.dry_run)));

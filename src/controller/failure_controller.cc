@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "controller/metrics_text.h"
 #include "kube/typed.h"
 
 namespace lockstep::controller {
@@ -134,7 +135,8 @@ void FailureController::work_on_pod(const std::string& key, const ObjectKey& pod
   auto held = pod ? newest_event(pod) : std::nullopt;
   if (!held) return queue_.done(key);
   if (!pod->node_name.empty()) queue_.add(std::string(node_prefix) + pod->node_name.str());
-  auto verdict = upgrade::judge_bad_config(*held, options_.on_bad_config, loop_.now());
+  auto verdict = upgrade::judge_bad_config(*held, options_.on_bad_config, loop_.now(),
+                                           options_.bad_config_words);
   if (!verdict) return queue_.done(key);
   write_verdict(key, pod, *verdict);
 }
@@ -228,6 +230,28 @@ void FailureController::restart_plugin(const std::string& key, const fleet::Node
               }
               queue_.done(key);
             }));
+}
+
+std::string FailureController::metrics() const {
+  MetricsText out;
+  auto count = [&](std::string_view name, std::string_view help, uint64_t value) {
+    out.counter(name, help).sample(static_cast<double>(value));
+  };
+  count("lockstep_stale_plugins_restarted_total",
+        "DRA plugins that were restarted because they had an earlier driver open.",
+        counts_.plugins_restarted);
+  count("lockstep_bad_configs_total",
+        "Pods that were told that the configuration of their claim is invalid.",
+        counts_.bad_configs);
+  count("lockstep_bad_config_pods_failed_total", "Those of them that were ended (--on-bad-config).",
+        counts_.pods_failed);
+  count("lockstep_failure_controller_errors_total",
+        "Writes of the failure controller that failed and are tried again.", counts_.errors);
+  out.gauge("lockstep_stale_plugins", "Nodes whose DRA plugin is stale, by what is done about it.");
+  std::map<std::string, int> by_reason;
+  for (const auto& [node, reason] : reasons_) ++by_reason[reason.name];
+  for (const auto& [reason, nodes] : by_reason) out.sample(nodes, {{"reason", reason}});
+  return out.text();
 }
 
 bool FailureController::take(const std::string& key, const kube::Reply& reply,

@@ -20,6 +20,8 @@ namespace lockstep::controller {
 struct FailureOptions {
   upgrade::OnBadConfig on_bad_config = upgrade::OnBadConfig::leave;
   std::string instance;  // of events: the pod's or host's name
+  // Words of other drivers by which a wrong request is known.
+  std::vector<std::string> bad_config_words = {};
 };
 
 struct FailureCounts {
@@ -44,6 +46,8 @@ class FailureController {
   bool idle() const { return queue_.in_work() == 0 && events_.idle(); }
 
   const FailureCounts& counts() const { return counts_; }
+  // A part of /metrics.
+  std::string metrics() const;
   // Nodes whose plugin is stale, and why nothing is done about it yet.
   const std::map<std::string, upgrade::Reason>& reasons() const { return reasons_; }
 

@@ -110,6 +110,21 @@ TEST_F(FailureTest, RestartsAStalePluginOnce) {
   EXPECT_EQ(events_with("PluginStaysStale"), 1);
 }
 
+TEST_F(FailureTest, ItsCountsAreMetrics) {
+  start(upgrade::OnBadConfig::fail);
+  fail_prepare(mismatch);
+  fleet.loop.run_for(minutes(1));
+  fail_prepare("prepare failed: error applying GPU config: too many partitions");
+  fleet.loop.run_for(minutes(1));
+  const std::string text = failures->metrics();
+  for (const char* line : {"lockstep_stale_plugins_restarted_total 1\n",
+                           "lockstep_bad_configs_total 1\n",
+                           "lockstep_bad_config_pods_failed_total 1\n",
+                           "lockstep_failure_controller_errors_total 0\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
 TEST_F(FailureTest, FinishesWhatAnEarlierProcessHadNoted) {
   start();
   // Killed between the note and the restart: the deletion never arrives.

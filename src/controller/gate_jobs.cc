@@ -15,7 +15,6 @@ namespace {
 
 using rollout::Outcome;
 
-constexpr std::string_view gate_label = "lockstep.dev/gate";
 constexpr int64_t gate_seconds = 1800;
 constexpr int64_t baseline_seconds = 300;
 // A Job's end and its pod's are heard of one after the other; after this long the pod is gone.
@@ -66,20 +65,33 @@ void keep_last_words(JsonObject& pod) {
   }
 }
 
-JsonObject built_in_pod(const GateJobsOptions& options, const std::string& gate) {
-  // By the runtime, not by the device plugin: all of the node's GPUs, whoever has them.
-  JsonObject container{
-      {"name", "gate"},
-      {"image", options.image},
-      {"args", JsonArray{"gate", gate, "--termination-message", "/dev/termination-log"}},
-      {"env", JsonArray{JsonObject{{"name", "NVIDIA_VISIBLE_DEVICES"}, {"value", "all"}},
-                        JsonObject{{"name", "NVIDIA_DRIVER_CAPABILITIES"}, {"value", "all"}}}},
-      {"securityContext", JsonObject{{"privileged", true}}}};
-  return JsonObject{{"runtimeClassName", "nvidia"},
-                    {"containers", JsonArray{std::move(container)}}};
+// Where it is to run, whatever keeps other pods away from there.
+void place_pod(JsonObject& pod, const std::string& node) {
+  pod["nodeName"] = node;
+  pod["restartPolicy"] = "Never";
+  pod["tolerations"] = JsonArray{JsonObject{{"operator", "Exists"}}};
 }
 
 }  // namespace
+
+JsonObject gate_pod(const std::string& image, const std::string& node,
+                    const std::vector<std::string>& words) {
+  JsonArray args{"gate"};
+  for (const std::string& word : words) args.emplace_back(word);
+  args.emplace_back("--termination-message");
+  args.emplace_back("/dev/termination-log");
+  // By the runtime, not by the device plugin: all of the node's GPUs.
+  JsonObject container{
+      {"name", "gate"},
+      {"image", image},
+      {"args", std::move(args)},
+      {"env", JsonArray{JsonObject{{"name", "NVIDIA_VISIBLE_DEVICES"}, {"value", "all"}},
+                        JsonObject{{"name", "NVIDIA_DRIVER_CAPABILITIES"}, {"value", "all"}}}},
+      {"securityContext", JsonObject{{"privileged", true}}}};
+  JsonObject pod{{"runtimeClassName", "nvidia"}, {"containers", JsonArray{std::move(container)}}};
+  place_pod(pod, node);
+  return pod;
+}
 
 bool runs_on_nodes(const rollout::GateSpec& gate) {
   return gate.kind == rollout::GateKind::built_in || gate.kind == rollout::GateKind::job;
@@ -139,12 +151,10 @@ Json GateJobs::job_object(const GateRun& run, const rollout::GateSpec& gate,
     const Json* given = find(gate.details, "template", "spec");
     if (given != nullptr && given->is_object()) pod = given->get_object();
   } else {
-    pod = built_in_pod(options_, gate.name);
+    pod = gate_pod(options_.image, node, {gate.name});
   }
   keep_last_words(pod);
-  pod["nodeName"] = node;
-  pod["restartPolicy"] = "Never";
-  pod["tolerations"] = JsonArray{JsonObject{{"operator", "Exists"}}};
+  place_pod(pod, node);
   return JsonObject{
       {"apiVersion", "batch/v1"},
       {"kind", "Job"},

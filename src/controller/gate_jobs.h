@@ -51,6 +51,14 @@ struct GateRun {
   std::string id() const;
 };
 
+// On the Jobs of gates, and their pods.
+inline constexpr std::string_view gate_label = "lockstep.dev/gate";
+
+// The pod of a Job that runs `lockstep gate` with these words on one node: with all of its GPUs,
+// whoever has them, and its verdict in the termination message.
+JsonObject gate_pod(const std::string& image, const std::string& node,
+                    const std::vector<std::string>& words);
+
 // A built-in gate or a Job; others ask somebody over the network.
 bool runs_on_nodes(const rollout::GateSpec& gate);
 

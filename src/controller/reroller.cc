@@ -198,11 +198,9 @@ void Reroller::look() {
     return finish(RerollOutcome::Kind::dry_run,
                   text.empty() ? "nothing would be restarted" : "now " + text);
   }
-  if (!rollout_began_) {
-    wait_for_migration(view_);
-  } else {
-    roll(view_);
-  }
+  if (!rollout_began_) wait_for_migration(view_);
+  if (rollout_began_ && !outcome_) wait_for_plugins(view_);
+  if (!outcome_) restart_stale(view_);
 }
 
 void Reroller::wait_for_migration(const upgrade::RerollView& view) {
@@ -227,10 +225,9 @@ void Reroller::wait_for_migration(const upgrade::RerollView& view) {
   Duration left = *migrated_since_ + options_.settle - now;
   if (left > Duration::zero()) return look_within(left);
   rollout_began_ = now;
-  roll(view);
 }
 
-void Reroller::roll(const upgrade::RerollView& view) {
+void Reroller::wait_for_plugins(const upgrade::RerollView& view) {
   Duration now = loop_.uptime();
   if (view.finished() && watching() && deletions_in_flight_ == 0) {
     std::string text = restarted_.empty()
@@ -249,9 +246,14 @@ void Reroller::roll(const upgrade::RerollView& view) {
                     ""});
   }
   if (!view.finished()) say("waiting for the plugins: " + describe_rollout(view));
+}
+
+// Each when its own node is done, whatever the others are waiting for.
+void Reroller::restart_stale(const upgrade::RerollView& view) {
   // What was deleted is to be seen first: the next choice counts on it.
-  bool is_current = deletions_in_flight_ == 0 && plugin_pods_.cache.expectations().empty();
-  if (!is_current || now < no_deletion_before_) return;
+  bool is_current =
+      watching() && deletions_in_flight_ == 0 && plugin_pods_.cache.expectations().empty();
+  if (!is_current || loop_.uptime() < no_deletion_before_) return;
   for (const auto& plugin : choose_rerolls(view, options_.parallel)) restart(plugin);
 }
 
@@ -294,10 +296,7 @@ void Reroller::say(std::string text) {
 }
 
 void Reroller::finish(RerollOutcome::Kind kind, std::string text) {
-  if (!view_.skipped.empty()) {
-    text += fmt::format("; left out of the upgrade by their label: {}",
-                        upgrade::name_some(view_.skipped, 10));
-  }
+  if (!view_.left.empty()) text += "; not waited for: " + describe_left(view_);
   outcome_ = RerollOutcome{kind, std::move(text), std::nullopt, view_};
 }
 

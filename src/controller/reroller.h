@@ -1,6 +1,6 @@
 // The post-install hook's loop (`lockstep reroll`): watches the drivers until their migration is
-// over, deletes the DRA plugin's pods that are older than their node's driver, and watches until
-// their successors are ready. One run has one outcome.
+// over, deletes the DRA plugin's pods that are older than their node's driver, each as soon as its
+// own node is done, and watches until their successors are ready. One run has one outcome.
 //
 // It asks for nothing beyond what the hook's roles allow: nodes and ClusterPolicies, the DaemonSets
 // and pods of two namespaces, and the deletion of pods in the plugin's.
@@ -70,8 +70,9 @@ class Reroller {
  private:
   void look();
   void look_within(Duration delay);
+  void restart_stale(const upgrade::RerollView& view);
   void wait_for_migration(const upgrade::RerollView& view);
-  void roll(const upgrade::RerollView& view);
+  void wait_for_plugins(const upgrade::RerollView& view);
   void restart(const upgrade::StalePlugin& plugin);
   void on_deleted(const upgrade::StalePlugin& plugin, kube::Reply reply);
   void say(std::string text);

@@ -297,7 +297,20 @@ void ClaimService::try_again(const CallPointer& call) {
   loop_.after(wait, scope_.bind([this, call] { try_prepare(call); }));
 }
 
+// A permanent failure ends the pod, and its successor must not get the same device: the scheduler
+// is told of it first. For so long at most; then the kubelet is to try again, and so are we.
 void ClaimService::answer(const CallPointer& call) {
+  bool is_broken =
+      std::any_of(call->failures.begin(), call->failures.end(),
+                  [](const auto& entry) { return is_tainted(entry.second.kind); });
+  if (!is_broken || !surroundings_.when_tainted) return answer_now(call, true);
+  Duration left = std::max(call->deadline - loop_.uptime(), milliseconds(1));
+  surroundings_.when_tainted(
+      std::min(options_.taint_limit, left),
+      scope_.bind([this, call](bool is_told) { answer_now(call, is_told); }));
+}
+
+void ClaimService::answer_now(const CallPointer& call, bool is_tainted_now) {
   std::vector<ClaimFailure> failures;
   for (const auto& [uid, failure] : call->failures) failures.push_back(failure);
   PrepareAnswer answers;
@@ -310,7 +323,8 @@ void ClaimService::answer(const CallPointer& call) {
       continue;
     }
     outcome.error = describe_all(failures, claim.text(), options_.driver);
-    outcome.permanent = is_permanent(failure->second.kind);
+    outcome.permanent = is_permanent(failure->second.kind) &&
+                        (is_tainted_now || !is_tainted(failure->second.kind));
     ++counts_.failed[failure->second.kind];
     if (surroundings_.on_verdict) {
       auto document = call->documents.find(uid);

@@ -31,6 +31,8 @@ struct ClaimServiceOptions {
   Duration retry_after = milliseconds(500);
   Duration longest_retry = seconds(4);
   Duration api_limit = seconds(10);
+  // For how long an answer about a broken device waits for its taint.
+  Duration taint_limit = seconds(5);
 };
 
 // How a claim ended, for who writes it down where people look.
@@ -62,6 +64,8 @@ class ClaimService {
     // One after the other; the first that cannot be set is the error.
     std::function<void(std::vector<SliceWanted>, Duration limit, std::function<void(Result<void>)>)>
         set_time_slices;
+    // Tells true once the scheduler knows which devices are broken, false when the limit is over.
+    std::function<void(Duration limit, std::function<void(bool)>)> when_tainted = {};
   };
 
   ClaimService(Loop& loop, kube::Api& api, StateFiles& files, Log& log, StateLock& lock,
@@ -102,6 +106,7 @@ class ClaimService {
   void note_prepared(const CallPointer& call, const std::vector<ClaimName>& claims);
   void try_again(const CallPointer& call);
   void answer(const CallPointer& call);
+  void answer_now(const CallPointer& call, bool is_tainted_now);
   void fail_all(const CallPointer& call, const std::string& reason);
   bool needs_document(const ClaimName& claim) const;
 

@@ -36,23 +36,37 @@ std::string_view text_of(const Word<Value> (&words)[Count], Value value) {
   return "";
 }
 
-Result<const JsonObject*> object_at(const Json& json, const std::string& place) {
+// What is wrong with a configuration, all of it: who mends one mistake at a time waits for the
+// kubelet's next try after each.
+class Mistakes {
+ public:
+  void add(std::string_view place, std::string_view what) {
+    texts_.push_back(fmt::format("{}: {}", place, what));
+  }
+  bool empty() const { return texts_.empty(); }
+  std::string text() const { return join(texts_, "; "); }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+// Null: it is none, and that has been noted.
+const JsonObject* object_at(const Json& json, const std::string& place, Mistakes& mistakes) {
   if (json.is_object()) return &json.get_object();
-  return fail(ErrorKind::invalid, "must be an object", place);
+  mistakes.add(place, "must be an object");
+  return nullptr;
 }
 
-Result<void> check_fields(const JsonObject& object, const std::vector<std::string>& known,
-                          const std::string& place) {
+void check_fields(const JsonObject& object, const std::vector<std::string>& known,
+                  const std::string& place, Mistakes& mistakes) {
   for (const auto& [key, value] : object) {
     std::string name{std::string_view(key)};
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     auto near = nearest(name, known);
-    return fail(ErrorKind::invalid,
-                near ? fmt::format("unknown field; did you mean {}?", *near)
-                     : fmt::format("unknown field; there are {}", join(known, ", ")),
-                place.empty() ? name : place + "." + name);
+    mistakes.add(place.empty() ? name : place + "." + name,
+                 near ? fmt::format("unknown field; did you mean {}?", *near)
+                      : fmt::format("unknown field; there are {}", join(known, ", ")));
   }
-  return {};
 }
 
 // Null: it is not there.
@@ -61,51 +75,58 @@ const Json* value_of(const JsonObject& object, std::string_view key) {
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
-Result<void> check_text(const JsonObject& object, std::string_view key, std::string_view wanted) {
+bool has_text(const JsonObject& object, std::string_view key, std::string_view wanted,
+              Mistakes& mistakes) {
   const Json* value = value_of(object, key);
-  if (value != nullptr && as_text(value) == wanted && value->is_string()) return {};
-  return fail(ErrorKind::invalid, fmt::format("must be {}", wanted), std::string(key));
+  if (value != nullptr && as_text(value) == wanted && value->is_string()) return true;
+  mistakes.add(key, fmt::format("must be {}", wanted));
+  return false;
 }
 
 template <typename Value, size_t Count>
-Result<Value> word_of(const Word<Value> (&words)[Count], const Json& json,
-                      const std::string& place) {
+std::optional<Value> word_of(const Word<Value> (&words)[Count], const Json& json,
+                             const std::string& place, Mistakes& mistakes) {
   std::vector<std::string> known;
   for (const auto& word : words) {
     if (json.is_string() && as_text(&json) == word.text) return word.value;
     known.emplace_back(word.text);
   }
   std::string given = json.is_string() ? quoted(as_text(&json)) : std::string("this");
-  return fail(ErrorKind::invalid, fmt::format("{} is none of {}", given, join(known, ", ")), place);
+  mistakes.add(place, fmt::format("{} is none of {}", given, join(known, ", ")));
+  return std::nullopt;
 }
 
-Result<void> read_time_slicing(const Json& json, GpuConfig& config) {
+void read_time_slicing(const Json& json, GpuConfig& config, Mistakes& mistakes) {
   const std::string place = "sharing.timeSlicing";
-  LOCKSTEP_TRY(const JsonObject* object, object_at(json, place));
-  LOCKSTEP_CHECK(check_fields(*object, {"interval"}, place));
+  const JsonObject* object = object_at(json, place, mistakes);
+  if (object == nullptr) return;
+  check_fields(*object, {"interval"}, place, mistakes);
   config.interval = TimeSlice::usual;
   if (const Json* interval = value_of(*object, "interval")) {
-    LOCKSTEP_TRY(config.interval, word_of(slices, *interval, place + ".interval"));
+    config.interval = word_of(slices, *interval, place + ".interval", mistakes);
   }
-  return {};
 }
 
-Result<void> read_sharing(const Json& json, GpuConfig& config) {
-  LOCKSTEP_TRY(const JsonObject* object, object_at(json, "sharing"));
-  LOCKSTEP_CHECK(check_fields(*object, {"strategy", "timeSlicing"}, "sharing"));
+void read_sharing(const Json& json, GpuConfig& config, Mistakes& mistakes) {
+  const JsonObject* object = object_at(json, "sharing", mistakes);
+  if (object == nullptr) return;
+  check_fields(*object, {"strategy", "timeSlicing"}, "sharing", mistakes);
   const Json* strategy = value_of(*object, "strategy");
+  std::optional<Sharing> sharing;
   if (strategy == nullptr) {
-    return fail(ErrorKind::invalid, "says how, and must be there", "sharing.strategy");
+    mistakes.add("sharing.strategy", "says how, and must be there");
+  } else {
+    sharing = word_of(sharings, *strategy, "sharing.strategy", mistakes);
   }
-  LOCKSTEP_TRY(config.sharing, word_of(sharings, *strategy, "sharing.strategy"));
+  config.sharing = sharing.value_or(Sharing::time_slicing);
   const Json* slicing = value_of(*object, "timeSlicing");
-  if (slicing == nullptr) return {};
+  if (slicing == nullptr) return;
   if (config.sharing != Sharing::time_slicing) {
-    return fail(ErrorKind::invalid,
-                fmt::format("has no meaning with strategy {}", to_string(config.sharing)),
-                "sharing.timeSlicing");
+    mistakes.add("sharing.timeSlicing",
+                 fmt::format("has no meaning with strategy {}", to_string(config.sharing)));
+    return;
   }
-  return read_time_slicing(*slicing, config);
+  read_time_slicing(*slicing, config, mistakes);
 }
 
 bool is_variable_name(std::string_view name) {
@@ -121,20 +142,23 @@ bool is_taken(std::string_view name) {
   return name.starts_with("LOCKSTEP_") || name.starts_with("NVIDIA_") || name.starts_with("LD_");
 }
 
-Result<void> read_environment(const Json& json, GpuConfig& config) {
-  LOCKSTEP_TRY(const JsonObject* object, object_at(json, "environment"));
+void read_environment(const Json& json, GpuConfig& config, Mistakes& mistakes) {
+  const JsonObject* object = object_at(json, "environment", mistakes);
+  if (object == nullptr) return;
   for (const auto& [key, value] : *object) {
     std::string name{std::string_view(key)};
     std::string place = "environment." + name;
-    if (!is_variable_name(name)) {
-      return fail(ErrorKind::invalid, "is no name of a variable", place);
-    }
-    if (is_taken(name)) return fail(ErrorKind::invalid, "is not for a claim to set", place);
     bool is_text = value.is_string() && as_text(&value).find('\0') == std::string_view::npos;
-    if (!is_text) return fail(ErrorKind::invalid, "must be a text", place);
-    config.environment.emplace(name, as_text(&value));
+    if (!is_variable_name(name)) {
+      mistakes.add(place, "is no name of a variable");
+    } else if (is_taken(name)) {
+      mistakes.add(place, "is not for a claim to set");
+    } else if (!is_text) {
+      mistakes.add(place, "must be a text");
+    } else {
+      config.environment.emplace(name, as_text(&value));
+    }
   }
-  return {};
 }
 
 }  // namespace
@@ -150,18 +174,22 @@ std::optional<TimeSlice> time_slice_of(std::string_view word) {
 }
 
 Result<GpuConfig> decode_gpu_config(const Json& parameters) {
-  LOCKSTEP_TRY(const JsonObject* object, object_at(parameters, "parameters"));
-  // Before the fields: of another kind all of them would be unknown.
-  LOCKSTEP_CHECK(check_text(*object, "apiVersion", api_version));
-  LOCKSTEP_CHECK(check_text(*object, "kind", config_kind));
-  LOCKSTEP_CHECK(check_fields(*object, {"apiVersion", "kind", "sharing", "environment"}, ""));
+  Mistakes mistakes;
   GpuConfig config;
-  if (const Json* sharing = value_of(*object, "sharing")) {
-    LOCKSTEP_CHECK(read_sharing(*sharing, config));
+  const JsonObject* object = object_at(parameters, "parameters", mistakes);
+  // Before the fields: of another kind all of them would be unknown.
+  bool is_ours = object != nullptr && has_text(*object, "apiVersion", api_version, mistakes) &&
+                 has_text(*object, "kind", config_kind, mistakes);
+  if (is_ours) {
+    check_fields(*object, {"apiVersion", "kind", "sharing", "environment"}, "", mistakes);
+    if (const Json* sharing = value_of(*object, "sharing")) {
+      read_sharing(*sharing, config, mistakes);
+    }
+    if (const Json* environment = value_of(*object, "environment")) {
+      read_environment(*environment, config, mistakes);
+    }
   }
-  if (const Json* environment = value_of(*object, "environment")) {
-    LOCKSTEP_CHECK(read_environment(*environment, config));
-  }
+  if (!mistakes.empty()) return fail(ErrorKind::invalid, mistakes.text());
   return config;
 }
 

@@ -34,8 +34,8 @@ struct GpuConfig {
   bool operator==(const GpuConfig&) const = default;
 };
 
-// An error is always the request's fault: it has kind invalid, and the field's
-// path as its place.
+// An error is always the request's fault: it has kind invalid, and names every
+// mistake with its field's path: "sharin: unknown field; environment.A: must be a text".
 Result<GpuConfig> decode_gpu_config(const Json& parameters);
 
 }  // namespace lockstep::dra

@@ -73,6 +73,18 @@ TEST(GpuConfig, WhatIsWrongIsRefusedByItsField) {
   }
 }
 
+TEST(GpuConfigMistakes, AreAllNamedAtOnce) {
+  auto config = decode(R"(,"sharin":{},"sharing":{"strategy":"time","timeSlicing":{"interval":"x",
+      "more":1}},"environment":{"1A":"x","B":2})");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().text(),
+            "sharin: unknown field; did you mean sharing?; "
+            "sharing.strategy: \"time\" is none of Exclusive, TimeSlicing; "
+            "sharing.timeSlicing.more: unknown field; there are interval; "
+            "sharing.timeSlicing.interval: \"x\" is none of Default, Short, Medium, Long; "
+            "environment.1A: is no name of a variable; environment.B: must be a text");
+}
+
 TEST(GpuConfig, AnotherKindIsRefusedAsThat) {
   for (const char* text :
        {R"({})", R"({"apiVersion":"resource.nvidia.com/v1beta1","kind":"GpuConfig"})",

@@ -61,8 +61,9 @@ Plugin::Plugin(PluginParts parts, PluginOptions options)
                                                 slice_settings(options_));
   publisher_->on_dropped_taints([this] {
     events_.record(node_reference(), kube::EventType::warning, "DeviceTaintsDropped",
-                   "This API server drops the taints of devices: devices that are broken or whose "
-                   "driver is away cannot be kept from the scheduler. Kubernetes 1.36 keeps them.");
+                   "This API server drops the taints of devices: broken devices are left out of "
+                   "the ResourceSlice instead, and devices whose driver is away cannot be kept "
+                   "from the scheduler. Kubernetes 1.36 keeps taints.");
   });
   watch_ = std::make_unique<DriverWatch>(
       parts_.loop, parts_.log, parts_.probe, options_.watch,
@@ -82,6 +83,9 @@ Plugin::Plugin(PluginParts parts, PluginOptions options)
                                  [this](std::vector<SliceWanted> wanted, Duration limit,
                                         const std::function<void(Result<void>)>& done) {
                                    set_time_slices(std::move(wanted), limit, done);
+                                 },
+                                 [this](Duration limit, std::function<void(bool)> told) {
+                                   publisher_->when_published(limit, std::move(told));
                                  }});
 }
 

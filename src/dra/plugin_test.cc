@@ -112,6 +112,100 @@ TEST_F(PluginTest, ABrokenDeviceIsTaintedAtOnceEmptiedWhenSureAndUntaintedWhenWe
   EXPECT_EQ(prepare("b").error, "");
 }
 
+// KEP-5322: the pod of a permanent failure is ended, and its successor must not get the device.
+TEST_F(PluginTest, APermanentErrorComesAfterTheTaintOfItsDevice) {
+  start();
+  allocate("b", "gpu-1");
+  ClaimName b = claim("b");
+  kube::CallPlan slow;
+  slow.request_delay = seconds(2);
+  faults.on_call(kube::ScriptedFaults::calls(kube::Verb::update, resource::resource_slices), slow);
+  probe.inventory.gpus[1].recovery_action = 1;
+  xids = {{79, "0000:02:00", "fallen off the bus"}};
+  ASSERT_TRUE(loop.run_until(
+      [this] { return plugin->health()[1].status == DeviceReport::Status::unhealthy; },
+      seconds(10)));
+  ASSERT_EQ(taints(), Texts{}) << "it would show nothing";
+  PrepareOutcome outcome = prepare({b}).at(b.uid);
+  EXPECT_TRUE(outcome.permanent);
+  EXPECT_FALSE(taints().empty());
+}
+
+// Bounded: a kubelet waits 45 s at most. It tries again, and the taint may be there by then.
+TEST_F(PluginTest, WithoutItsTaintABrokenDeviceIsNoPermanentErrorYet) {
+  start();
+  allocate("b", "gpu-1");
+  ClaimName b = claim("b");
+  kube::CallPlan plan;
+  plan.fault = kube::Fault::server_error;
+  faults.on_call(kube::ScriptedFaults::calls(kube::Verb::update, resource::resource_slices), plan,
+                 1000);
+  probe.inventory.gpus[1].recovery_action = 1;
+  xids = {{79, "0000:02:00", "fallen off the bus"}};
+  ASSERT_TRUE(loop.run_until(
+      [this] { return plugin->health()[1].status == DeviceReport::Status::unhealthy; },
+      seconds(10)));
+  Duration before = loop.uptime();
+  PrepareOutcome outcome = prepare({b}).at(b.uid);
+  EXPECT_FALSE(outcome.permanent);
+  EXPECT_NE(outcome.error.find("the device is broken"), std::string::npos) << outcome.error;
+  EXPECT_LE(loop.uptime() - before, seconds(6));
+}
+
+// As a server before 1.36 does.
+struct TaintlessApi final : kube::Api {
+  explicit TaintlessApi(kube::Api& api) : inner(api) {}
+  void call(kube::Request request, kube::ReplyCallback done) override {
+    if (request.body != nullptr && request.type == resource::resource_slices) {
+      Json body = *request.body;
+      if (Json* devices = lockstep::find(body, "spec", "devices")) {
+        for (Json& device : devices->as_array()) erase_key(device.as_object(), "taints");
+      }
+      request.body = std::make_shared<const Json>(std::move(body));
+    }
+    inner.call(std::move(request), std::move(done));
+  }
+  std::unique_ptr<kube::Watch> watch(kube::WatchRequest request,
+                                     kube::WatchHandler handler) override {
+    return inner.watch(std::move(request), std::move(handler));
+  }
+  kube::Api& inner;
+};
+
+TEST_F(PluginTest, OnAServerWithoutTaintsABrokenDeviceIsTakenOutOfTheSlice) {
+  TaintlessApi taintless(api);
+  through = &taintless;
+  start();
+  auto devices = [this] {
+    Texts names;
+    for (const Json& slice : slices()) {
+      for (const Json& device : lockstep::find(slice, "spec", "devices")->get_array()) {
+        names.emplace_back(text_at(device, "name"));
+      }
+    }
+    return names;
+  };
+  ASSERT_EQ(devices(), (Texts{"gpu-0", "gpu-1"}));
+  probe.inventory.gpus[1].recovery_action = 1;
+  xids = {{79, "0000:02:00", "fallen off the bus"}};
+  loop.run_for(seconds(2));
+  EXPECT_EQ(devices(), Texts{"gpu-0"});
+  // It stays out, and nobody writes to and fro.
+  auto version = [this] {
+    return std::string(text_at(slices()[0], "metadata", "resourceVersion"));
+  };
+  const std::string before = version();
+  loop.run_for(minutes(5));
+  EXPECT_EQ(devices(), Texts{"gpu-0"});
+  EXPECT_EQ(version(), before);
+  allocate("b", "gpu-1");
+  EXPECT_TRUE(prepare("b").permanent);
+  probe.inventory.gpus[1].recovery_action = 0;
+  loop.run_for(seconds(12));
+  EXPECT_EQ(devices(), (Texts{"gpu-0", "gpu-1"}));
+  stop();
+}
+
 TEST_F(PluginTest, AWrongRequestIsSaidOnClaimAndPodAndNeverTaints) {
   start();
   must(kube::create(resource::pods, "ml",

@@ -140,7 +140,7 @@ void SlicePublisher::step() {
   switch (next.kind) {
     case SliceStep::Kind::none:
       is_published_ = true;
-      return;
+      return tell_waiters(true);
     case SliceStep::Kind::create:
       request = kube::create(resource::resource_slices, "", next.object);
       break;
@@ -162,6 +162,26 @@ void SlicePublisher::step() {
     is_writing_ = false;
     on_written(next, std::move(reply));
   }));
+}
+
+void SlicePublisher::when_published(Duration limit, std::function<void(bool)> told) {
+  if (is_published_) return told(true);
+  waiters_.push_back({loop_.uptime() + limit, std::move(told)});
+  loop_.after(limit, scope_.bind([this] { tell_waiters(false); }));
+}
+
+// All of them, or those whose time is over.
+void SlicePublisher::tell_waiters(bool is_published) {
+  std::vector<Waiter> waiting;
+  for (Waiter& waiter : std::exchange(waiters_, {})) {
+    if (is_published || waiter.deadline <= loop_.uptime()) {
+      loop_.post(
+          scope_.bind([told = std::move(waiter.told), is_published] { told(is_published); }));
+    } else {
+      waiting.push_back(std::move(waiter));
+    }
+  }
+  waiters_ = std::move(waiting);
 }
 
 Duration SlicePublisher::time_to_wait() const {
@@ -188,8 +208,11 @@ void SlicePublisher::on_written(const SliceStep& step, kube::Reply reply) {
     take(*answer);
     bool is_dropped = lost_taints(step.object, **answer);
     if (is_dropped && !drops_taints_ && dropped_told_) dropped_told_();
-    // A server that gives all of them back is a new one.
-    if (is_dropped || step.kind == SliceStep::Kind::update) drops_taints_ = is_dropped;
+    // A server that gives all of them back is a new one. Where none was sent, nothing is known: a
+    // broken device that is left out has none.
+    if (is_dropped || (step.kind == SliceStep::Kind::update && has_taints(step.object))) {
+      drops_taints_ = is_dropped;
+    }
   }
   step_soon();
 }

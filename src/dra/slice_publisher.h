@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dra/slices.h"
 #include "kube/api.h"
@@ -34,6 +35,9 @@ class SlicePublisher final : private kube::ReflectorSink {
   // Once, when this server turns out to drop taints.
   void on_dropped_taints(std::function<void()> told) { dropped_told_ = std::move(told); }
 
+  // Tells true once the cluster has what was wanted last, at once where it does; false when that
+  // takes longer than `limit`.
+  void when_published(Duration limit, std::function<void(bool)> told);
   // The cluster has what was wanted last.
   bool is_published() const { return is_published_; }
   bool drops_taints() const { return drops_taints_; }
@@ -50,6 +54,7 @@ class SlicePublisher final : private kube::ReflectorSink {
   void read_node();
   void step_soon(Duration delay = Duration(0));
   void step();
+  void tell_waiters(bool is_published);
   Duration time_to_wait() const;
   void on_written(const SliceStep& step, kube::Reply reply);
 
@@ -70,6 +75,11 @@ class SlicePublisher final : private kube::ReflectorSink {
   Duration last_write_{0};
   TimerId timer_ = 0;
   std::function<void()> dropped_told_;
+  struct Waiter {
+    Duration deadline{0};
+    std::function<void(bool)> told;
+  };
+  std::vector<Waiter> waiters_;
   PublisherCounts counts_;
   kube::Backoff backoff_;
   kube::Reflector reflector_;

@@ -28,16 +28,20 @@ void add_version(JsonObject& attributes, std::string_view key, std::string_view 
   if (!value.empty()) attributes[key] = JsonObject{{"version", semantic_version(value)}};
 }
 
+bool is_broken(const Gpu& gpu, const SliceWish& wish) {
+  auto condition = wish.conditions.find(gpu.name);
+  return condition != wish.conditions.end() && condition->second.broken;
+}
+
 JsonArray taints_of(const Gpu& gpu, const SliceWish& wish) {
   JsonArray taints;
   if (wish.driver_away) {
     taints.push_back(JsonObject{{"key", driver_taint}, {"effect", "NoSchedule"}});
   }
-  auto condition = wish.conditions.find(gpu.name);
-  if (condition != wish.conditions.end() && condition->second.broken) {
+  if (is_broken(gpu, wish)) {
+    bool is_confirmed = wish.conditions.find(gpu.name)->second.confirmed;
     taints.push_back(
-        JsonObject{{"key", health_taint},
-                   {"effect", condition->second.confirmed ? "NoExecute" : "NoSchedule"}});
+        JsonObject{{"key", health_taint}, {"effect", is_confirmed ? "NoExecute" : "NoSchedule"}});
   }
   return taints;
 }
@@ -169,11 +173,12 @@ bool is_of_pool(const Json& slice, const SliceSettings& settings) {
 
 }  // namespace
 
-JsonArray slice_devices(const SliceWish& wish) {
+JsonArray slice_devices(const SliceWish& wish, bool without_taints) {
   JsonArray devices;
   if (!wish.inventory) return devices;
   for (const Gpu& gpu : wish.inventory->gpus) {
     if (devices.size() == most_devices) break;
+    if (without_taints && is_broken(gpu, wish)) continue;
     JsonObject attributes;
     add_text(attributes, "uuid", gpu.uuid);
     add_text(attributes, "productName", gpu.product);
@@ -217,7 +222,7 @@ SliceStep next_slice_step(const SliceSettings& settings, const SliceWish& wish,
   if (kept == current.end()) kept = current.begin();
 
   if (current.empty() && !wish.inventory) return {};
-  JsonArray devices = wish.inventory ? slice_devices(wish) : with_driver_taint(**kept);
+  JsonArray devices = wish.inventory ? slice_devices(wish, without_taints) : with_driver_taint(**kept);
   if (current.empty()) {
     return {SliceStep::Kind::create, slice_name(settings),
             new_slice(settings, std::move(devices), highest + 1)};
@@ -242,5 +247,7 @@ SliceStep next_slice_step(const SliceSettings& settings, const SliceWish& wish,
 bool lost_taints(const Json& sent, const Json& answered) {
   return count_taints(answered) < count_taints(sent);
 }
+
+bool has_taints(const Json& slice) { return count_taints(slice) > 0; }
 
 }  // namespace lockstep::dra

@@ -32,8 +32,9 @@ struct SliceWish {
   bool driver_away = false;
 };
 
-// The devices of a slice as they are to be, without the times of their taints.
-JsonArray slice_devices(const SliceWish& wish);
+// The devices of a slice as they are to be, without the times of their taints. A server that knows
+// no taints would hand a broken device to the next pod: there it is left out.
+JsonArray slice_devices(const SliceWish& wish, bool without_taints = false);
 // "node-driver", or shorter where that is no name.
 std::string slice_name(const SliceSettings& settings);
 
@@ -55,5 +56,7 @@ SliceStep next_slice_step(const SliceSettings& settings, const SliceWish& wish,
 
 // Whether the server gave back fewer taints than it was sent.
 bool lost_taints(const Json& sent, const Json& answered);
+// Whether it was sent any.
+bool has_taints(const Json& slice);
 
 }  // namespace lockstep::dra

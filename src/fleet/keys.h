@@ -57,6 +57,9 @@ inline constexpr std::string_view driver_pod_annotation = "lockstep.dev/upgrade-
 // When the node gave back a slot that it may not use. The time says little; that the node changed
 // by it is what counts: its slot is void from then on, whoever still knows of it.
 inline constexpr std::string_view slot_returned_annotation = "lockstep.dev/slot-returned";
+// The rollout that decides when the node begins: written when it is required, gone when it has
+// begun. The post-install hook, which may read nothing of rollouts, does not wait for such a node.
+inline constexpr std::string_view awaits_rollout_annotation = "lockstep.dev/awaits-rollout";
 // On a ClusterPolicy or NVIDIADriver: no new node starts while it is there; who, when and why.
 inline constexpr std::string_view paused_annotation = "lockstep.dev/paused";
 // On the same, where autoUpgrade is NVIDIA's switch (--key-domain lockstep.dev): "false" is off.

@@ -51,6 +51,7 @@ struct RolloutHold {
   std::string name;  // "WaveNotOpen"
   std::string text;
   std::string remedy;
+  std::string rollout = {};  // its name; empty: a group, or not known
 
   bool operator==(const RolloutHold&) const = default;
 };

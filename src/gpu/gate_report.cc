@@ -131,7 +131,7 @@ std::string ctrf_text(const GateOutcome& outcome, Time started, std::string_view
 
 std::string list_text() {
   std::string text = fmt::format("{:<10} {:<68} {}\n", "CHECK", "WHAT IT DOES", "FAILS WHEN");
-  for (const CheckAbout& check : all_checks())
+  for (const GateCheck& check : gate_checks)
     text += fmt::format("{:<10} {:<68} {}\n", check.name, check.about, check.fails_when);
   return text;
 }

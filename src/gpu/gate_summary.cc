@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/strings.h"
 
 namespace lockstep::gpu {
@@ -145,6 +147,40 @@ std::string summary_text(const Error& error, size_t limit) {
   return print_json(Json(JsonObject{{"verdict", to_string(Verdict::error)},
                                     {"error", cut(error.text(), room)},
                                     {"kind", to_string(error.kind)}}));
+}
+
+Result<GateOutcome> read_summary(std::string_view text) {
+  auto json = parse_json(text);
+  const Json* list = json ? find(*json, "results") : nullptr;
+  if (list == nullptr || !list->is_array()) {
+    std::string said(json ? text_at(*json, "error") : "");
+    return fail(said.empty() ? ErrorKind::internal : ErrorKind::not_found,
+                said.empty() ? "the gate left no result" : std::move(said));
+  }
+  GateOutcome outcome;
+  const Json* seconds = find(*json, "seconds");
+  outcome.seconds = seconds == nullptr ? 0 : as_number(*seconds);
+  outcome.over_budget = as_bool(find(*json, "overBudget"));
+  for (const Json& entry : list->get_array()) {
+    CheckResult& result = outcome.results.emplace_back();
+    result.check = text_at(entry, "check");
+    result.gpu = text_at(entry, "gpu");
+    result.text = text_at(entry, "text");
+    result.verdict = Verdict::error;
+    for (Verdict verdict : {Verdict::passed, Verdict::skipped, Verdict::inconclusive,
+                            Verdict::failed}) {
+      if (text_at(entry, "verdict") == to_string(verdict)) result.verdict = verdict;
+    }
+    const Json* measured = find(entry, "measured");
+    const Json* limit = find(entry, "limit");
+    if (measured != nullptr && measured->is_object()) result.measured = measured->get_object();
+    if (limit != nullptr && limit->is_object()) result.limit = limit->get_object();
+    // Several GPUs that passed are one entry.
+    if (int64_t gpus = as_integer(find(entry, "gpus")); gpus > 1) {
+      result.text = fmt::format("{} GPUs; {}", gpus, result.text);
+    }
+  }
+  return outcome;
 }
 
 }  // namespace lockstep::gpu

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "gpu/gate.h"
@@ -25,5 +26,8 @@ constexpr size_t termination_message_limit = 4096;
 std::string summary_text(const GateOutcome& outcome, size_t limit = termination_message_limit);
 // Of a gate that could not be made at all: {"verdict": "Error", "error": "…", "kind": "not found"}.
 std::string summary_text(const Error& error, size_t limit = termination_message_limit);
+
+// What summary_text has written, as far as it is in there. Fails where the gate could not be made.
+Result<GateOutcome> read_summary(std::string_view text);
 
 }  // namespace lockstep::gpu

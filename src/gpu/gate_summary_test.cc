@@ -1,5 +1,7 @@
 #include "gpu/gate_summary.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
@@ -12,7 +14,7 @@ GateOutcome eight_gpus(size_t failing = 0) {
   GateOutcome outcome;
   outcome.seconds = 12.5;
   outcome.results.push_back({"driver", "", Verdict::passed, "driver 580", {}, {}, 0});
-  for (const CheckAbout& check : all_checks()) {
+  for (const GateCheck& check : gate_checks) {
     if (check.name == "driver") continue;
     for (size_t i = 0; i < 8; ++i) {
       CheckResult result;
@@ -37,6 +39,24 @@ Json parsed(const std::string& text) {
   return json ? *json : Json(JsonObject{});
 }
 
+TEST(GateSummary, IsReadBackAsTheResultThatItWas) {
+  for (size_t failing : {0u, 2u, 8u}) {
+    GateOutcome outcome = eight_gpus(failing);
+    auto read = read_summary(summary_text(outcome));
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(overall(*read), overall(outcome)) << failing;
+    EXPECT_EQ(read->seconds, outcome.seconds);
+    EXPECT_EQ(exit_code_of(*read), exit_code_of(outcome));
+    std::set<std::string> checks;
+    for (const CheckResult& result : read->results) checks.insert(result.check);
+    EXPECT_EQ(checks.size(), gate_checks.size());
+  }
+  auto none = read_summary(summary_text(Error{ErrorKind::not_found, "no libcuda.so.1", ""}));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "no libcuda.so.1");
+  EXPECT_FALSE(read_summary("Killed"));
+}
+
 TEST(GateSummary, HasEveryResultWithItsNumbersWhereItFits) {
   GateOutcome outcome;
   outcome.results = {
@@ -57,7 +77,7 @@ TEST(GateSummary, GpusThatPassedAreOneEntryWithTheNumbersOfTheNearestToItsLimit)
   const Json json = parsed(summary_text(eight_gpus()));
   EXPECT_TRUE(as_bool(find(json, "shortened")));
   const JsonArray& results = find(json, "results")->as_array();
-  ASSERT_EQ(results.size(), all_checks().size());
+  ASSERT_EQ(results.size(), gate_checks.size());
   EXPECT_EQ(as_integer(find(results[1], "gpus")), 8);
   EXPECT_TRUE(text_at(results[1], "gpu").ends_with("7"));
   EXPECT_EQ(as_number(*find(results[1], "measured", "gigabytes_per_second")), 3993);
@@ -69,7 +89,7 @@ TEST(GateSummary, WhatFailedIsKeptBeforeWhatPassed) {
   const Json json = parsed(summary_text(outcome));
   EXPECT_EQ(text_at(json, "verdict"), "Failed");
   const JsonArray& results = find(json, "results")->as_array();
-  ASSERT_EQ(results.size(), all_checks().size() + 1);
+  ASSERT_EQ(results.size(), gate_checks.size() + 1);
   EXPECT_EQ(text_at(results[2], "verdict"), "Failed");
   EXPECT_EQ(find(results[2], "gpus"), nullptr);
   EXPECT_EQ(as_integer(find(results[3], "gpus")), 7);

@@ -94,7 +94,7 @@ TEST_F(GateTest, EveryCheckPassesOnAGoodNodeAndFailsOnItsOwnTrouble) {
   ASSERT_TRUE(first.has_value()) << first.error().text();
   options_.baseline = first->facts;
   auto good = run("gpus 2\n");
-  for (const CheckAbout& check : all_checks()) {
+  for (const GateCheck& check : gate_checks) {
     const std::string name(check.name);
     EXPECT_EQ(of(good, name).verdict, Verdict::passed) << name << ": " << of(good, name).text;
     auto trouble = troubles.find(check.name);

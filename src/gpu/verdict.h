@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/gate_checks.h"
 #include "base/result.h"
 #include "data/json.h"
 
@@ -27,14 +28,6 @@ struct CheckResult {
   double seconds = 0;
 };
 
-struct CheckAbout {
-  std::string_view name;
-  std::string_view about;
-  std::string_view fails_when;
-};
-
-// Every check, in the order in which results are shown.
-const std::vector<CheckAbout>& all_checks();
 // Fails with the nearest name for one that does not exist; an empty list means all.
 Result<std::vector<std::string>> chosen_checks(const std::vector<std::string>& names);
 

@@ -21,7 +21,7 @@ std::optional<fleet::RolloutHold> held_by_wave(const RolloutGate& gate, const st
   const std::string& set = driver.set;
   const std::string& newest = driver.newest;
   auto hold = [&](std::string text, std::string remedy = {}) {
-    return fleet::RolloutHold{"WaveNotOpen", std::move(text), std::move(remedy)};
+    return fleet::RolloutHold{"WaveNotOpen", std::move(text), std::move(remedy), gate.rollout};
   };
   // It has the newest driver, and the user accepts that.
   bool is_accepted = gate.outside_wave == OutsideWave::accept && driver.revision == newest;
@@ -97,7 +97,8 @@ std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const 
                   version.empty() ? "revision " + driver.revision : version,
                   gate.rollout),
       fmt::format("see lockstep rollout status {}; to allow it: spec.outsideWave: accept",
-                  gate.rollout)};
+                  gate.rollout),
+      gate.rollout};
 }
 
 std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::string& node,
@@ -112,13 +113,13 @@ std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::st
   if (gate.paused) {
     return fleet::RolloutHold{
         "RolloutPaused", fmt::format("rollout {} is paused; nodes in flight finish", gate.rollout),
-        fmt::format("lockstep rollout resume {}", gate.rollout)};
+        fmt::format("lockstep rollout resume {}", gate.rollout), gate.rollout};
   }
   // Windows do not hold a rollback: nodes may run a version that has failed.
   if (gate.window.open || gate.status.phase == Phase::rolling_back) return std::nullopt;
   if (gate.window.error) {
     return fleet::RolloutHold{"OutsideWindow", gate.window.error->text(),
-                              "correct the time zone of the rollout's windows"};
+                              "correct the time zone of the rollout's windows", gate.rollout};
   }
   return fleet::RolloutHold{
       "OutsideWindow",
@@ -126,7 +127,7 @@ std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::st
                   gate.window.until.is_set()
                       ? "; the next opens at " + format_rfc3339(gate.window.until)
                       : ""),
-      ""};
+      "", gate.rollout};
 }
 
 void apply_gate(const RolloutGate& gate, fleet::NodeView& view) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/gate_checks.h"
 #include "base/strings.h"
 #include "objects/names.h"
 #include "rollout/asked_gate.h"
@@ -89,12 +90,17 @@ BakeSpec read_bake(const Json& json, const std::string& path, std::vector<std::s
   return bake;
 }
 
-const std::vector<std::string> built_in_gates = {"driver", "training", "inference", "rdma", "ecc"};
+std::vector<std::string> names_of_checks() {
+  std::vector<std::string> names;
+  for (const GateCheck& check : gate_checks) names.emplace_back(check.name);
+  return names;
+}
 
 GateSpec read_gate(const Json& json, const std::string& path, std::vector<std::string>& problems) {
   GateSpec gate;
   auto check_name = [&] {
     if (gate.kind != GateKind::built_in) return;
+    const std::vector<std::string> built_in_gates = names_of_checks();
     if (std::find(built_in_gates.begin(), built_in_gates.end(), gate.name) !=
         built_in_gates.end()) {
       return;

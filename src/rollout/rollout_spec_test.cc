@@ -1,7 +1,10 @@
 #include "rollout/rollout_spec.h"
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
+#include "base/gate_checks.h"
 #include "data/yaml.h"
 
 namespace lockstep::rollout::rollout_spec_test {
@@ -14,6 +17,16 @@ RolloutSpec read(const std::string& yaml) {
 }
 
 constexpr const char* driver = "  driver: {kind: ClusterPolicy, name: cluster-policy}\n";
+
+TEST(BuiltInGates, AreTheChecksOfTheGate) {
+  for (const GateCheck& check : gate_checks) {
+    Json object = *parse_json(fmt::format(
+        R"({{"spec":{{"driver":{{"kind":"ClusterPolicy","name":"p"}},"waves":[
+            {{"name":"a","nodes":{{"rest":true}},"gates":["{}"]}}]}}}})",
+        check.name));
+    EXPECT_EQ(read_rollout_spec(object).problems, std::vector<std::string>{}) << check.name;
+  }
+}
 
 TEST(RolloutSpec, ReadsTheExampleOfTheContract) {
   RolloutSpec spec = read(std::string(driver) + R"(

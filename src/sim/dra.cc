@@ -93,6 +93,10 @@ std::string config_error(const Json& claim) {
   for (const Json& config : configs->get_array()) {
     const Json* parameters = find(config, "opaque", "parameters");
     if (text_at(config, "opaque", "driver") != dra_driver_name || parameters == nullptr) continue;
+    constexpr int64_t most_partitions = 4;
+    if (as_integer(find(*parameters, "sharing", "partitionCount")) > most_partitions) {
+      return "error applying GPU config: too many partitions";
+    }
     for (const auto& [key, value] : parameters->get_object()) {
       if (key == "apiVersion" || key == "kind" || key == "sharing") continue;
       return fmt::format(

@@ -64,6 +64,7 @@ class Checker {
     check_cost();
     check_rollout();
     check_commits();
+    check_hook();
     return std::move(wrong_);
   }
 
@@ -165,6 +166,18 @@ class Checker {
       if (machine.loaded() && machine.version() == loaded_version(revision.version)) continue;
       wrong_.push_back(fmt::format("the rollout ended with {}, and {} runs {}", revision.version,
                                    node.name, machine.loaded() ? machine.version() : "nothing"));
+    }
+  }
+
+  void check_hook() {
+    if (expect_.hook_ends && *expect_.hook_ends != end_.hook_end) {
+      wrong_.push_back(fmt::format("the hook: expected {}, saw {}: {}", *expect_.hook_ends,
+                                   end_.hook_end.empty() ? "none" : end_.hook_end,
+                                   end_.hook_text));
+    }
+    if (expect_.hook_says && end_.hook_text.find(*expect_.hook_says) == std::string::npos) {
+      wrong_.push_back(fmt::format("the hook does not say \"{}\" but \"{}\"", *expect_.hook_says,
+                                   end_.hook_text));
     }
   }
 
@@ -371,8 +384,20 @@ class Checker {
   }
 
   void check_work() {
-    if (!expect_.work_runs) return;
     auto pods = end_.cluster.list(resource::pods, "ml-training");
+    if (expect_.work_failed) {
+      std::set<std::string> expected(expect_.work_failed->begin(), expect_.work_failed->end());
+      std::set<std::string> failed;
+      for (const Document& pod : pods) {
+        if (text_at(*pod, "status", "phase") != "Failed") continue;
+        failed.emplace(text_at(*pod, "metadata", "name"));
+      }
+      if (failed != expected) {
+        wrong_.push_back(
+            fmt::format("failed work: expected {}, saw {}", list(expected), list(failed)));
+      }
+    }
+    if (!expect_.work_runs) return;
     if (pods.empty()) wrong_.push_back("there is no work: nothing was shown");
     for (const Document& pod : pods) {
       std::string_view phase = text_at(*pod, "status", "phase");

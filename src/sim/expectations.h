@@ -23,6 +23,8 @@ struct EndState {
   const std::map<std::string, upgrade::Reason>& reasons;
   int64_t driver_restarts = 0;
   uint64_t writes_since = 0;  // by the controller, since when `unchanged` is asked for
+  std::string hook_end = {};  // of the post-install hook; empty: there is none
+  std::string hook_text = {};
 };
 
 std::vector<std::string> check_expectations(const EndState& end);

@@ -179,6 +179,9 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   yes("claimsHealthy", expect.claims_healthy);
   yes("claimsHealed", expect.claims_healed);
   yes("workRuns", expect.work_runs);
+  if (const Json* failed = reader.get("workFailed")) {
+    expect.work_failed = read_texts(*failed, path + ".workFailed", error);
+  }
   yes("unchanged", expect.unchanged);
   word("rolloutPhase", expect.rollout_phase, phase_names(), "phase of a rollout");
   word("rolloutReason", expect.rollout_reason, reason_names(), "reason of docs/TROUBLESHOOTING.md");
@@ -189,6 +192,9 @@ Expectations read_expectations(const Json& json, const std::string& path, Errors
   if (const Json* commits = reader.get("commits")) {
     expect.commits = read_texts(*commits, path + ".commits", error);
   }
+  word("hookEnds", expect.hook_ends, {"rerolled", "nothing-to-do", "failed", "running"},
+       "end of the hook");
+  text("hookSays", expect.hook_says);
   reader.maybe("makespanAtMost", expect.makespan_at_most, &StrictReader::decimal);
   reader.maybe("writesPerNodeAtMost", expect.writes_per_node_at_most, &StrictReader::decimal);
   return expect;

@@ -27,6 +27,9 @@ struct WorkloadOptions {
   bool bare_pod = false;         // ml-training/notebook, without a controller
   bool kept_pod = false;         // ml-training/kept, likewise, and a drain is to leave it out
   bool bad_config_pod = false;   // ml-training/bad-config, whose claim asks for what there is not
+  // ml-training/partitions, whose claim asks for more partitions than a GPU has: what KEP-5322 has
+  // as its example, with the words of its driver.
+  bool partitions_pod = false;
   bool empty_dir_pod = false;    // Deployment ml-training/scratch, one pod with an emptyDir
   bool daemon_set_pods = false;  // DaemonSet ml-training/gpu-health-probe with a GPU on every node
 };

@@ -68,6 +68,7 @@ void read_workloads(const Json& json, Scenario& scenario, Errors& error) {
   reader.flag("barePod", workloads.bare_pod);
   reader.flag("keptPod", workloads.kept_pod);
   reader.flag("badConfigPod", workloads.bad_config_pod);
+  reader.flag("partitionsPod", workloads.partitions_pod);
   reader.flag("emptyDirPod", workloads.empty_dir_pod);
   reader.flag("daemonSetPods", workloads.daemon_set_pods);
 }
@@ -145,6 +146,7 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.word("keyDomain", scenario.key_domain, {"nvidia.com", "lockstep.dev"}, "key domain");
   if (scenario.key_domain.empty()) scenario.key_domain = "nvidia.com";
   reader.flag("rerollClients", scenario.reroll_clients);
+  reader.duration("reroll", scenario.reroll_timeout);
   reader.flag("healPlugins", scenario.heal_plugins);
   reader.flag("failBadConfigs", scenario.fail_bad_configs);
   reader.flag("permanentFailures", scenario.permanent_failures);

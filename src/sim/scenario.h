@@ -59,6 +59,7 @@ struct Expectations {
   std::optional<std::string> claims_failed_with;
   std::optional<bool> claims_healthy;  // no preparation failed after its node came back
   std::optional<bool> claims_healed;   // none fails any more
+  std::optional<std::vector<std::string>> work_failed;  // pods: these and no others
   std::optional<bool> work_runs;       // every pod of the work runs, or has finished
   // The controller wrote nothing: since the beginning, or in a check since the step before it.
   std::optional<bool> unchanged;
@@ -73,6 +74,9 @@ struct Expectations {
   std::optional<std::vector<std::string>> commits;
   // At the end: it went as `lockstep plan --assume-change` had said before the version changed.
   std::optional<bool> as_planned;
+  // Of the post-install hook: how it ended ("rerolled", "running"), and part of what it said.
+  std::optional<std::string> hook_ends;
+  std::optional<std::string> hook_says;
   std::optional<double> makespan_at_most;         // as a multiple of the ideal
   std::optional<double> writes_per_node_at_most;  // besides evictions, events and leases
 };
@@ -120,6 +124,9 @@ struct Scenario {
   std::string to_chart = "v26.3.1";
   std::string key_domain = "nvidia.com";  // in which the controller keeps its memory
   bool reroll_clients = true;
+  // The post-install hook (`lockstep reroll`) runs from the change of the version on, with so long
+  // for the driver's migration; 0: there is none.
+  Duration reroll_timeout{0};
   // The failure controller runs too, and does this with pods whose request is wrong.
   bool heal_plugins = false;
   bool fail_bad_configs = false;

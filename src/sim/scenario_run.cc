@@ -17,6 +17,7 @@
 #include "sim/observer.h"
 #include "sim/people.h"
 #include "sim/plan_check.h"
+#include "sim/reroll_hook.h"
 #include "sim/rollout_part.h"
 #include "sim/run_controllers.h"
 #include "sim/shifted_loop.h"
@@ -93,6 +94,7 @@ class Run {
         world_(cluster_, fault_api_, faults_, clock_),
         rollout_(cluster_, scenario, options.seed),
         people_(cluster_, scenario, rollout_),
+        hook_(scenario, cluster_, options.seed),
         controllers_(scenario, cluster_, clock_, controller_random_, rollout_),
         taken_(scenario.steps.size()),
         longest_blindness_(blindness_of(scenario, options.disturbances.freezes)) {
@@ -171,6 +173,7 @@ class Run {
       plan_.emplace(controllers_.watch(), cluster_.loop.now());
     }
     if (!scenario_.to_version.empty()) must(people_.set_version(scenario_.to_version));
+    hook_.start();
   }
 
   // Once nothing hides anything from the controller any more, and it has had the time to see what
@@ -223,7 +226,7 @@ class Run {
   }
 
   // Nobody has anything left to do: all steps taken, no upgrade under way, and quiet for a while.
-  bool at_rest() const { return all_steps_taken() && is_quiet(); }
+  bool at_rest() const { return all_steps_taken() && is_quiet() && hook_.is_over(); }
 
   bool all_steps_taken() const {
     return std::all_of(taken_.begin(), taken_.end(), [](const auto& when) { return !!when; });
@@ -454,7 +457,7 @@ class Run {
     }
     EndState end{expect,      cluster_,    *witness_,
                  summary_,    reasons_now, driver_loads() - restarts_before_,
-                 writes_since};
+                 writes_since, hook_.end(), hook_.text()};
     for (const auto& text : check_expectations(end)) {
       summary_.disappointments.push_back(where + text);
     }
@@ -521,6 +524,7 @@ class Run {
   WorldFaults world_;
   RolloutPart rollout_;
   People people_;
+  RerollHook hook_;
   std::optional<Witness> witness_;
   std::optional<PlanCheck> plan_;  // made before the version changed
   RunControllers controllers_;

@@ -61,6 +61,7 @@ Json json_of(const WorkloadOptions& work) {
   flag("barePod", work.bare_pod);
   flag("keptPod", work.kept_pod);
   flag("badConfigPod", work.bad_config_pod);
+  flag("partitionsPod", work.partitions_pod);
   flag("emptyDirPod", work.empty_dir_pod);
   flag("daemonSetPods", work.daemon_set_pods);
   return json;

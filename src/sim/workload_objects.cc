@@ -93,30 +93,29 @@ Json kept_pod() {
       {"spec", JsonObject{{"containers", JsonArray{container("kept", 1)}}}}};
 }
 
-Json bad_claim_template() {
-  JsonObject config{
-      {"opaque", JsonObject{{"driver", "gpu.nvidia.com"},
-                            {"parameters", JsonObject{{"apiVersion", "resource.nvidia.com/v1beta1"},
-                                                      {"kind", "GpuConfig"},
-                                                      {"sharring", "TimeSlicing"}}}}}};
+Json bad_claim_template(std::string_view name, std::string_view key, Json value) {
+  JsonObject parameters{{"apiVersion", "resource.nvidia.com/v1beta1"}, {"kind", "GpuConfig"}};
+  parameters[key] = std::move(value);
+  JsonObject config{{"opaque", JsonObject{{"driver", "gpu.nvidia.com"},
+                                          {"parameters", std::move(parameters)}}}};
   Json made = claim_template();
-  made.as_object()["metadata"] = JsonObject{{"name", "one-gpu-shared"}};
+  made.as_object()["metadata"] = JsonObject{{"name", name}};
   made.as_object()["spec"].as_object()["spec"].as_object()["devices"].as_object()["config"] =
       JsonArray{std::move(config)};
   return made;
 }
 
-Json bad_config_pod() {
-  JsonObject main = container("bad-config", 0);
+Json bad_config_pod(std::string_view name, std::string_view claim_template_name) {
+  JsonObject main = container(std::string(name), 0);
   main["resources"] = JsonObject{{"claims", JsonArray{JsonObject{{"name", "gpu"}}}}};
   return JsonObject{
       {"apiVersion", "v1"},
       {"kind", "Pod"},
-      {"metadata", JsonObject{{"name", "bad-config"}}},
+      {"metadata", JsonObject{{"name", name}}},
       {"spec", JsonObject{{"containers", JsonArray{std::move(main)}},
                           {"resourceClaims", JsonArray{JsonObject{{"name", "gpu"},
                                                                   {"resourceClaimTemplateName",
-                                                                   "one-gpu-shared"}}}}}}};
+                                                                   claim_template_name}}}}}}};
 }
 
 Json budget(int min_available) {
@@ -175,8 +174,14 @@ std::vector<kube::Request> workload_requests(const WorkloadOptions& workloads) {
   if (workloads.bare_pod) add(resource::pods, bare_pod());
   if (workloads.kept_pod) add(resource::pods, kept_pod());
   if (workloads.bad_config_pod) {
-    add(claim_templates, bad_claim_template());
-    add(resource::pods, bad_config_pod());
+    add(claim_templates, bad_claim_template("one-gpu-shared", "sharring", "TimeSlicing"));
+    add(resource::pods, bad_config_pod("bad-config", "one-gpu-shared"));
+  }
+  if (workloads.partitions_pod) {
+    add(claim_templates, bad_claim_template("one-gpu-parted", "sharing",
+                                            JsonObject{{"strategy", "SpacePartitioning"},
+                                                       {"partitionCount", 99}}));
+    add(resource::pods, bad_config_pod("partitions", "one-gpu-parted"));
   }
   if (workloads.empty_dir_pod) {
     JsonObject spec{

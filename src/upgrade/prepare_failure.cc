@@ -15,17 +15,30 @@ namespace {
 // The driver must have been up for so long: while it comes up, a mismatch passes by itself.
 constexpr Duration driver_settles = seconds(30);
 
+constexpr std::string_view nvidia_dra = "gpu.nvidia.com";
+constexpr std::string_view example_dra = "gpu.example.com";  // dra-example-driver
+constexpr auto bad_kind = PrepareFailure::bad_config;
+constexpr auto stale_kind = PrepareFailure::stale_plugin;
+
 // Our own plugin ends its message with what kind of failure it is; the others are known by their
-// words.
-constexpr std::array stale_words = {
-    std::string_view("driver/library version mismatch"),
-    std::string_view("empty device edits"),
-};
-constexpr std::array bad_config_words = {
-    std::string_view("the request is wrong"),
-    std::string_view("error decoding config parameters"),
-    std::string_view("error getting opaque device configs"),
-    std::string_view("strict decoding error"),
+// words. The first that is found counts.
+constexpr std::array prepare_phrases = {
+    PreparePhrase{"gpu.lockstep.dev", "the request is wrong", bad_kind},
+    PreparePhrase{nvidia_dra, "error decoding config parameters", bad_kind},
+    PreparePhrase{nvidia_dra, "error getting opaque device configs", bad_kind},
+    PreparePhrase{nvidia_dra, "strict decoding error", bad_kind},
+    PreparePhrase{nvidia_dra, "only opaque parameters are supported by this driver", bad_kind},
+    PreparePhrase{nvidia_dra, "error normalizing gpu config", bad_kind},
+    PreparePhrase{nvidia_dra, "error validating gpu config", bad_kind},
+    PreparePhrase{nvidia_dra, "error normalizing mig device config", bad_kind},
+    PreparePhrase{nvidia_dra, "error validating mig device config", bad_kind},
+    PreparePhrase{nvidia_dra, "error validating vfio config", bad_kind},
+    PreparePhrase{nvidia_dra, "object is not a recognized configuration", bad_kind},
+    // As it is spelt there.
+    PreparePhrase{example_dra, "object is not a regognized configuration", bad_kind},
+    PreparePhrase{example_dra, "error applying gpu config: too many partitions", bad_kind},
+    PreparePhrase{nvidia_dra, "driver/library version mismatch", stale_kind},
+    PreparePhrase{nvidia_dra, "empty device edits", stale_kind},
 };
 
 std::string lower(std::string_view text) {
@@ -33,12 +46,6 @@ std::string lower(std::string_view text) {
   std::transform(result.begin(), result.end(), result.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return result;
-}
-
-template <typename Words>
-bool has_one_of(const std::string& text, const Words& words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
 // The driver that is up now, and since when: another one after each restart.
@@ -79,11 +86,17 @@ JsonArray condition_patch(std::string_view status, std::string_view reason,
 
 }  // namespace
 
-PrepareFailure classify_prepare_failure(std::string_view message) {
-  std::string text = lower(message);
-  // A request that is wrong is so with any driver.
-  if (has_one_of(text, bad_config_words)) return PrepareFailure::bad_config;
-  if (has_one_of(text, stale_words)) return PrepareFailure::stale_plugin;
+std::span<const PreparePhrase> known_phrases() { return prepare_phrases; }
+
+PrepareFailure classify_prepare_failure(std::string_view message,
+                                        const std::vector<std::string>& bad_config_words) {
+  const std::string text = lower(message);
+  for (const std::string& words : bad_config_words) {
+    if (!words.empty() && text.find(lower(words)) != std::string::npos) return bad_kind;
+  }
+  for (const PreparePhrase& phrase : prepare_phrases) {
+    if (text.find(phrase.words) != std::string::npos) return phrase.kind;
+  }
   return PrepareFailure::passing;
 }
 
@@ -140,7 +153,8 @@ Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plu
   return {Healing::Step::note, std::move(reason), {}, std::move(wanted)};
 }
 
-std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig policy, Time now) {
+std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig policy, Time now,
+                                           const std::vector<std::string>& bad_config_words) {
   const Pod& pod = *held.pod;
   const Condition* condition = condition_of(pod);
   bool said = condition != nullptr && condition->is_true();
@@ -151,7 +165,7 @@ std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig poli
         JsonObject{{"conditions", condition_patch("False", reason.name, reason.text, now)}};
     return PodVerdict{std::move(status), std::move(reason), false, true};
   }
-  bool wrong = is_held(pod) && classify_prepare_failure(held.message) == PrepareFailure::bad_config;
+  bool wrong = is_held(pod) && classify_prepare_failure(held.message, bad_config_words) == bad_kind;
   if (!wrong) return std::nullopt;
   bool fails = policy == OnBadConfig::fail;
   if (said && condition->message == held.message && !fails) return std::nullopt;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,20 @@ namespace lockstep::upgrade {
 
 enum class PrepareFailure { passing, stale_plugin, bad_config };
 
-// `message`: of the kubelet's event, with the driver's own words in it.
-PrepareFailure classify_prepare_failure(std::string_view message);
+// Words of a DRA driver by which a failure is known, in lower case.
+struct PreparePhrase {
+  std::string_view driver;
+  std::string_view words;
+  PrepareFailure kind;
+};
+// Those of the drivers that we know. Not "error applying GPU config" alone: NVIDIA's driver says
+// that of a daemon that is not up yet, too.
+std::span<const PreparePhrase> known_phrases();
+
+// `message`: of the kubelet's event, with the driver's own words in it. `bad_config_words`: more of
+// them, for drivers that we do not know.
+PrepareFailure classify_prepare_failure(std::string_view message,
+                                        const std::vector<std::string>& bad_config_words = {});
 
 // The reason of these events.
 inline constexpr std::string_view prepare_failed = "FailedPrepareDynamicResources";
@@ -74,6 +87,7 @@ struct PodVerdict {
   bool fails = false;   // the pod is ended by it
   bool clears = false;  // it started after all
 };
-std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig policy, Time now);
+std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig policy, Time now,
+                                           const std::vector<std::string>& bad_config_words = {});
 
 }  // namespace lockstep::upgrade

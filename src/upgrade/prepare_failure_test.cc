@@ -36,6 +36,31 @@ TEST(PrepareFailure, IsKnownByItsWords) {
   }
 }
 
+// KEP-5322's own example, as a kubelet tells of it.
+constexpr std::string_view too_many =
+    "Failed to prepare dynamic resources: prepare dynamic resources: NodePrepareResources failed "
+    "for ResourceClaim dep0-shared-gpus-jblsv: error preparing devices for claim 3cf849a7: prepare "
+    "failed: error applying GPU config: too many partitions";
+
+TEST(BadConfigPhrases, OfTheKnownDriversAreRecognized) {
+  EXPECT_EQ(classify_prepare_failure(too_many), PrepareFailure::bad_config);
+  for (const PreparePhrase& phrase : known_phrases()) {
+    EXPECT_FALSE(phrase.driver.empty());
+    EXPECT_EQ(classify_prepare_failure(fmt::format("prepare failed: {}: x", phrase.words)),
+              phrase.kind)
+        << phrase.words;
+  }
+  // What NVIDIA's driver also says of a daemon that is not up yet passes by itself.
+  EXPECT_EQ(classify_prepare_failure("error applying GPU config: MPS control daemon is not ready"),
+            PrepareFailure::passing);
+}
+
+TEST(BadConfigPhrases, OfOtherDriversCanBeAdded) {
+  const std::string message = "acme: No Such Profile 7";
+  EXPECT_EQ(classify_prepare_failure(message), PrepareFailure::passing);
+  EXPECT_EQ(classify_prepare_failure(message, {"no such profile", ""}), PrepareFailure::bad_config);
+}
+
 Pod pending_pod(std::string_view name = "train") {
   Pod pod = waiting_in(make_pod(name), "ContainerCreating");
   pod.node_name = "gpu-1";

@@ -44,6 +44,10 @@ std::string name_set(const DaemonSet& set) {
   return fmt::format("DaemonSet {}/{}", set.meta.ns.view(), set.meta.name.view());
 }
 
+std::string name_policy(const GenericObject& policy) {
+  return fmt::format("ClusterPolicy {}", policy.meta.name.view());
+}
+
 DriverSet read_driver_set(const SetPtr& set, const std::vector<fleet::PodPtr>& pods) {
   DriverSet driver{set, false, false, Text(), {}};
   driver.observed = set->observed_generation >= set->meta.generation;
@@ -152,6 +156,22 @@ std::string why_not_migrated(const GpuNode& node, const fleet::Keys& keys, bool 
   return std::string(fleet::to_string(state));
 }
 
+// Why nobody waits for the node; empty: it is waited for. When its turn comes, whoever upgrades it
+// restarts its plugin too.
+std::string why_left(const Node& node, const fleet::Keys& keys) {
+  const StringMap& annotations = node.meta.annotations;
+  if (fleet::is_skipped(node, keys)) {
+    const Text* keeper = annotations.find(fleet::kept_back_annotation);
+    return keeper != nullptr ? fmt::format("held by rollout {}", keeper->view())
+                             : std::string("skipped by its label");
+  }
+  const Text* rollout = annotations.find(fleet::awaits_rollout_annotation);
+  if (rollout != nullptr && fleet::state_of(node, keys) == fleet::State::required) {
+    return fmt::format("held by rollout {}", rollout->view());
+  }
+  return fleet::was_cordoned_by_others(node, keys) ? "cordoned by an administrator" : "";
+}
+
 void look_at_policy(const GenericObject* policy, const RerollRules& rules, RerollView& view) {
   if (policy == nullptr || rules.chart_version.empty()) return;
   std::string_view chart = policy->meta.labels.get("helm.sh/chart");
@@ -161,7 +181,7 @@ void look_at_policy(const GenericObject* policy, const RerollRules& rules, Rerol
   // Others than Helm's own deployers leave the label out.
   if (chart.empty() || chart.ends_with(wanted)) return;
   view.migrating.push_back(
-      {fmt::format("ClusterPolicy {}", policy->meta.name.view()),
+      {name_policy(*policy),
        fmt::format("it is of {}, and {} is to come", chart, rules.chart_version)});
 }
 
@@ -173,7 +193,7 @@ std::string wanted_version(const GenericObject* policy, const RerollRules& rules
   return fleet::version_of_image(fmt::format("driver:{}", version));
 }
 
-// `left_out`: so many nodes may stay on an older revision, as people want it.
+// `left_out`: so many nodes may stay on an older revision, because they are not waited for.
 std::vector<RerollWait> look_at_sets(const std::vector<DriverSet>& sets, const std::string& wanted,
                                      int64_t left_out) {
   std::vector<RerollWait> waits;
@@ -200,15 +220,36 @@ void look_at_drivers(const GpuNodes& nodes, const RerollRules& rules, RerollView
     return entry.second.node->meta.labels.contains(rules.keys.state);
   });
   for (const auto& [name, node] : nodes) {
-    // It stays on its driver for as long as somebody wants it to; nobody is to wait for that.
-    if (fleet::is_skipped(*node.node, rules.keys)) {
-      view.skipped.push_back(name);
-      continue;
-    }
     std::string why = why_not_migrated(node, rules.keys, labels_in_use);
-    if (!why.empty()) view.migrating.push_back({name, std::move(why)});
+    if (why.empty()) continue;
+    std::string left = why_left(*node.node, rules.keys);
+    auto& list = left.empty() ? view.migrating : view.left;
+    list.push_back({name, left.empty() ? std::move(why) : std::move(left)});
   }
 }
+
+// What is waited for and what is not, by name.
+class Waits {
+ public:
+  explicit Waits(const RerollView& view) {
+    for (const RerollWait& wait : view.migrating) migrating_.insert(wait.where);
+    for (const RerollWait& wait : view.left) left_.insert(wait.where);
+  }
+  bool has_left(const std::string& node) const { return left_.contains(node); }
+  // Whether the node's plugin may be restarted at once. What holds for its DaemonSet or for all is
+  // not over on any of its nodes. Of nodes that are not waited for: those that have the newest
+  // driver all the same, because a user replaced it.
+  bool is_done(const GpuNode& node, const GenericObject* policy, const fleet::Keys& keys) const {
+    if (has_left(node.name()) && !why_not_migrated(node, keys, false).empty()) return false;
+    if (policy != nullptr && migrating_.contains(name_policy(*policy))) return false;
+    if (node.set != nullptr && migrating_.contains(name_set(*node.set->set))) return false;
+    return !migrating_.contains(node.name());
+  }
+
+ private:
+  std::set<std::string> migrating_;
+  std::set<std::string> left_;
+};
 
 // What a plugin's DaemonSet has on a node.
 std::map<RerollKey, fleet::PodPtr> find_plugins(const RerollWorld& world,
@@ -228,8 +269,10 @@ std::map<RerollKey, fleet::PodPtr> find_plugins(const RerollWorld& world,
 }
 
 void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
-                     const GpuNodes& nodes, RerollView& view) {
+                     const GpuNodes& nodes, const GenericObject* policy, const RerollRules& rules,
+                     RerollView& view) {
   auto plugins = find_plugins(world, sets, nodes);
+  const Waits waits(view);
   view.plugin_pods = static_cast<int64_t>(plugins.size());
   for (const auto& [key, pod] : plugins) {
     const GpuNode& node = nodes.at(key.second);
@@ -240,8 +283,12 @@ void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
     // One that is still untouched (the deletion failed) is stale as before.
     bool is_outstanding = pod->meta.is_deleting() || (!is_old && !is_ready);
     if (earlier != nullptr && is_outstanding) ++view.outstanding;
+    // A plugin is not waited for where its node is not, unless we have restarted it.
+    bool is_awaited = earlier != nullptr || !waits.has_left(key.second);
     if (pod->meta.is_deleting()) {
-      view.starting.push_back({key.second, name_pod(*pod) + " is on its way out"});
+      if (is_awaited) {
+        view.starting.push_back({key.second, name_pod(*pod) + " is on its way out"});
+      }
       continue;
     }
     if (node.driver_is_ready()) {
@@ -250,11 +297,13 @@ void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
                           earlier->driver_uid == reroll.driver_uid &&
                           earlier->driver_ready == reroll.driver_ready;
       if (!is_successor && fleet::is_older_than_driver(*pod, reroll.driver_ready)) {
-        view.stale.push_back({key, pod, std::move(reroll)});
+        if (waits.is_done(node, policy, rules.keys)) {
+          view.stale.push_back({key, pod, std::move(reroll)});
+        }
         continue;
       }
     }
-    if (!is_ready) view.starting.push_back({key.second, name_pod(*pod) + " is not ready"});
+    if (!is_ready && is_awaited) view.starting.push_back({key.second, name_pod(*pod) + " is not ready"});
   }
   for (const auto& [key, reroll] : world.rerolled) {
     bool wanted = std::any_of(sets.begin(), sets.end(),
@@ -266,7 +315,8 @@ void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
   }
   // Of an earlier run that was killed between the deletion and the successor.
   for (const auto& set : sets) {
-    if (!view.starting.empty() || set->current >= set->desired) continue;
+    auto left = static_cast<int64_t>(view.left.size());
+    if (!view.starting.empty() || set->desired - set->current <= left) continue;
     view.starting.push_back(
         {name_set(*set),
          fmt::format("{} of {} pods are not there", set->desired - set->current, set->desired)});
@@ -326,7 +376,7 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
   if (driver_sets.empty()) {
     view.gpu_nodes = std::count_if(world.nodes.begin(), world.nodes.end(),
                                    [](const auto& node) { return has_gpu(*node); });
-    view.migrating.push_back({fmt::format("ClusterPolicy {}", policy->meta.name.view()),
+    view.migrating.push_back({name_policy(*policy),
                               "the operator has not made the driver's DaemonSet yet"});
   }
   if (view.gpu_nodes == 0) {
@@ -337,10 +387,12 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
   look_at_policy(policy, rules, view);
   look_at_drivers(nodes, rules, view);
   // First: what holds for all.
-  auto sets = look_at_sets(driver_sets, wanted_version(policy, rules),
-                           static_cast<int64_t>(view.skipped.size()));
+  int64_t left_out = std::count_if(nodes.begin(), nodes.end(), [&](const auto& entry) {
+    return !why_left(*entry.second.node, rules.keys).empty();
+  });
+  auto sets = look_at_sets(driver_sets, wanted_version(policy, rules), left_out);
   view.migrating.insert(view.migrating.begin(), sets.begin(), sets.end());
-  look_at_plugins(world, plugin_sets, nodes, view);
+  look_at_plugins(world, plugin_sets, nodes, policy, rules, view);
   return view;
 }
 
@@ -354,7 +406,7 @@ std::vector<StalePlugin> choose_rerolls(const RerollView& view, const IntOrPerce
 std::string describe_migration(const RerollView& view) {
   if (view.migrated()) {
     return fmt::format("the driver is done on {}",
-                       counted(static_cast<size_t>(view.gpu_nodes) - view.skipped.size(), "node"));
+                       counted(static_cast<size_t>(view.gpu_nodes) - view.left.size(), "node"));
   }
   auto sets = std::count_if(
       view.migrating.begin(), view.migrating.end(),
@@ -369,6 +421,8 @@ std::string describe_migration(const RerollView& view) {
   }
   return text;
 }
+
+std::string describe_left(const RerollView& view) { return name_waits(view.left); }
 
 std::string describe_rollout(const RerollView& view) {
   std::vector<std::string> parts;

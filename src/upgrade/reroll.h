@@ -1,6 +1,7 @@
-// What the post-install hook has to do: which nodes' driver is not there yet, and which pods of the
-// DRA plugin are from before their node's driver and so hold a module that is gone. Decided from
-// the current state alone, again after every change, so that it may be killed and run again.
+// What the post-install hook has to do, node by node: which nodes' driver is not done yet, which
+// nodes it does not wait for, and which pods of the DRA plugin are from before their node's driver
+// and so hold a module that is gone. Decided from the current state alone, again after every
+// change, so that it may be killed and run again.
 #pragma once
 
 #include <map>
@@ -77,11 +78,13 @@ struct RerollView {
   int64_t gpu_nodes = 0;
   // Of the driver's migration. Nodes in their natural order.
   std::vector<RerollWait> migrating;
-  std::vector<std::string> skipped;  // nodes that a person left out of the upgrade
+  // Nodes that are not done and not waited for, and why: "skipped by its label".
+  std::vector<RerollWait> left;
   // What the operator says about itself, where it is not "ready": to be shown, never waited for.
   std::string operator_state;
 
   int64_t plugin_pods = 0;  // on these nodes
+  // Older than their node's driver, where that is done.
   std::vector<StalePlugin> stale;
   // Of the plugin: not there, on its way out, or not ready.
   std::vector<RerollWait> starting;
@@ -99,6 +102,8 @@ std::vector<StalePlugin> choose_rerolls(const RerollView& view, const IntOrPerce
 // "3 of 48 nodes are not done: gpu-7 (the driver pod is not ready), …": what is missing, ten by
 // name.
 std::string describe_migration(const RerollView& view);
+// "gpu-3 (held by rollout driver), …"; empty: all nodes are waited for.
+std::string describe_left(const RerollView& view);
 // "2 plugin pods are older than their driver: gpu-1 (ns/name); 1 is not ready: gpu-3 (…)".
 std::string describe_rollout(const RerollView& view);
 

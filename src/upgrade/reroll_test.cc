@@ -236,12 +236,63 @@ TEST(Reroll, ANodeThatAPersonLeftOutIsNotWaitedForButSaid) {
   fleet.nodes[1].meta.labels.set(Text(fleet.rules.keys.skip), "true");
   RerollView view = fleet.look();
   EXPECT_TRUE(view.migrated());
-  EXPECT_EQ(view.skipped, (Names{"gpu-2"}));
+  EXPECT_EQ(view.left, (std::vector<RerollWait>{{"gpu-2", "skipped by its label"}}));
   // Its pod may be old, and no other's.
   fleet.driver_set.updated = 1;
   EXPECT_TRUE(fleet.look().migrated());
   fleet.driver_set.updated = 0;
   EXPECT_FALSE(fleet.look().migrated());
+}
+
+// The spec's rule: who holds the node restarts its clients when its turn comes.
+TEST(RerollDuringARollout, ANodeThatARolloutOrAnAdministratorHoldsIsNotWaitedForAndIsNamed) {
+  Fleet fleet(5);
+  for (size_t i = 1; i < 5; ++i) fleet.label(i, "upgrade-required");
+  fleet.label(0, "upgrade-done");
+  fleet.nodes[1].meta.annotations.set(fleet::awaits_rollout_annotation, "driver");
+  fleet.nodes[2].meta.labels.set(Text(fleet.rules.keys.skip), "true");
+  fleet.nodes[2].meta.annotations.set(fleet::kept_back_annotation, "driver");
+  fleet.nodes[3].unschedulable = true;
+  RerollView view = fleet.look();
+  EXPECT_EQ(view.migrating, (std::vector<RerollWait>{{"gpu-5", "upgrade-required"}}));
+  EXPECT_EQ(describe_left(view),
+            "gpu-2 (held by rollout driver), gpu-3 (held by rollout driver), gpu-4 (cordoned by an "
+            "administrator)");
+  // It has begun: its wave is open.
+  fleet.label(1, "pod-restart-required");
+  EXPECT_EQ(fleet.look().migrating.size(), 2u);
+  // Our own cordon is no administrator's.
+  fleet.nodes[3].meta.annotations.set(fleet::cordon_annotation, fleet::our_cordon);
+  EXPECT_EQ(fleet.look().migrating.size(), 3u);
+}
+
+TEST(RerollDuringARollout, APluginOfANodeThatIsHeldIsNotWaitedForEither) {
+  Fleet fleet(2);
+  fleet.label(0, "upgrade-done");
+  fleet.label(1, "upgrade-required");
+  fleet.nodes[1].unschedulable = true;
+  fleet.plugins[1] = not_ready(fleet.plugins[1]);
+  EXPECT_TRUE(fleet.look().finished()) << describe_rollout(fleet.look());
+  fleet.plugins[1] = terminating(fleet.plugins[1]);
+  EXPECT_TRUE(fleet.look().finished()) << describe_rollout(fleet.look());
+  fleet.plugins.pop_back();
+  fleet.plugin_set.current = 1;
+  EXPECT_TRUE(fleet.look().finished()) << describe_rollout(fleet.look());
+}
+
+TEST(RerollNodeByNode, APluginIsStaleAsSoonAsItsOwnNodeIsDone) {
+  Fleet fleet(3);
+  for (size_t i = 0; i < 3; ++i) {
+    fleet.start_plugin(i, driver_time - hours(1));
+    fleet.label(i, "pod-restart-required");
+  }
+  EXPECT_EQ(fleet.stale(), Names{});
+  fleet.label(1, "upgrade-done");
+  EXPECT_EQ(fleet.stale(), (Names{"plugin-2"}));
+  EXPECT_FALSE(fleet.look().migrated());
+  // What holds for the DaemonSet holds for all of its nodes: another driver is to come.
+  fleet.driver_set.meta.generation = 3;
+  EXPECT_EQ(fleet.stale(), Names{});
 }
 
 TEST(Reroll, AReadyClusterPolicyFromBeforeTheUpgradeIsNotBelieved) {

@@ -106,6 +106,18 @@ bool is_outside_wave(const fleet::NodeView& view) {
          view.driver.pod->meta.uid.view();
 }
 
+namespace {
+
+// Whose turn the node awaits, for those who cannot read rollouts.
+void note_rollout(Decision& decision, const Situation& situation,
+                  const std::optional<fleet::RolloutHold>& hold_of_rollout) {
+  if (!hold_of_rollout || hold_of_rollout->rollout.empty()) return;
+  annotate(decision, situation, std::string(fleet::awaits_rollout_annotation),
+           hold_of_rollout->rollout);
+}
+
+}  // namespace
+
 Decision contain(const Situation& situation) {
   const fleet::RolloutHold& outside = *situation.view.outside_wave;
   Reason reason{outside.name, outside.text, outside.remedy};
@@ -118,6 +130,7 @@ Decision contain(const Situation& situation) {
                           : enter(situation, State::required, std::move(reason));
   take_out_of_service(decision, situation);
   annotate(decision, situation, std::string(fleet::unvalidated_annotation), "true");
+  note_rollout(decision, situation, situation.view.outside_wave);
   decision.events.push_back({true, fmt::format("{}: {}", outside.name, outside.text)});
   // A node in service is not cordoned on hearsay.
   decision.needs_fresh_view = decision.needs_fresh_revisions = true;
@@ -199,6 +212,7 @@ Decision require(const Situation& situation, Reason reason) {
   if (fleet::was_cordoned_by_others(situation.node(), keys)) {
     annotate(decision, situation, keys.initially_unschedulable, "true");
   }
+  note_rollout(decision, situation, situation.view.held_by_rollout);
   return decision;
 }
 
@@ -295,7 +309,12 @@ Decision decide_required(const Situation& situation) {
     return give_slot_back(situation, reason_of(*wave));
   }
   auto reason = held_back(situation.view, situation.pool, situation.rules);
-  if (reason) return hold(*reason);
+  if (reason) {
+    Decision decision = hold(*reason);
+    // A rollout that was made, or closed its waves, after the node was required.
+    if (reason->name == "WaveNotOpen") note_rollout(decision, situation, wave);
+    return decision;
+  }
   return hold({"NextInLine",
                fmt::format("{} waiting and a slot is free: it is given to nodes with the fewest "
                            "GPU pods first",

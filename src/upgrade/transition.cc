@@ -100,6 +100,9 @@ Decision enter(const Situation& situation, State to, Reason reason) {
     annotate(decision, situation, key,
              to == of ? std::optional<std::string>(unix_now) : std::nullopt);
   };
+  if (to != State::required) {
+    annotate(decision, situation, std::string(fleet::awaits_rollout_annotation), {});
+  }
   timer(keys.wait_start, State::wait_for_jobs);
   timer(keys.validation_start, State::validation);
   // From the restart on the driver is another, until it has been validated.
@@ -122,7 +125,6 @@ Decision enter(const Situation& situation, State to, Reason reason) {
     annotate(decision, situation, keys.initially_unschedulable, {});
     annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
   }
-  annotate(decision, situation, std::string(slot_returned_annotation), {});
   annotate(decision, situation, std::string(fleet::waiting_since_annotation), {});
   // While it waits for another try, it tells that it is one.
   if (to != State::failed && to != State::required) {
@@ -156,7 +158,7 @@ Decision fail_node(const Situation& situation, Reason reason) {
 Decision return_slot(const Situation& situation, Reason reason) {
   // In the second in which one was returned before, nothing would be written.
   Decision decision = hold(std::move(reason), seconds(1));
-  annotate(decision, situation, std::string(slot_returned_annotation),
+  annotate(decision, situation, std::string(fleet::slot_returned_annotation),
            format_rfc3339(situation.now));
   return decision;
 }

@@ -54,8 +54,6 @@ Decision fail_node(const Situation& situation, Reason reason);
 // A slot that was given and does not fit the limits any more (holds_slot). It is good for one
 // version of its node, so that a write to the node ends it, for every one of us.
 Decision return_slot(const Situation& situation, Reason reason);
-// When that last was; gone with the next step.
-inline constexpr std::string_view slot_returned_annotation = "lockstep.dev/upgrade-slot-returned";
 
 // Writes down with which driver pod the upgrade begins; `again`: also where that stands there.
 void note_beginning(Decision& decision, const Situation& situation, bool again = false);

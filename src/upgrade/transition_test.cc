@@ -170,7 +170,7 @@ TEST(ReturnSlot, WritesToTheNodeAndIsGoneWithTheNextStep) {
   ASSERT_NE(decision.patch(), nullptr);
   EXPECT_FALSE(decision.patch()->to);
   scene.apply(*decision.patch());
-  EXPECT_EQ(scene.annotation(slot_returned_annotation), format_rfc3339(scene.now));
+  EXPECT_EQ(scene.annotation(fleet::slot_returned_annotation), format_rfc3339(scene.now));
   // The same second again: nothing to write, and so nothing that would wake the controller.
   const fleet::NodeView returned = scene.view();
   decision = return_slot({returned, pool, scene.rules, scene.now}, {"ParallelLimit", "", ""});
@@ -180,7 +180,7 @@ TEST(ReturnSlot, WritesToTheNodeAndIsGoneWithTheNextStep) {
   decision = scene.decide();
   ASSERT_EQ(entered(decision), State::cordon);
   scene.apply(*decision.patch());
-  EXPECT_EQ(scene.annotation(slot_returned_annotation), "");
+  EXPECT_EQ(scene.annotation(fleet::slot_returned_annotation), "");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ pod() { # NAME NAMESPACE LABEL NODE STARTED READY_SINCE
   kubectl apply -f - <<END
 apiVersion: v1
 kind: Pod
-metadata: {name: $1, namespace: $2, labels: {$3}}
+metadata: {name: $1, namespace: $2, labels: {$3}, ownerReferences: [$7]}
 spec: {nodeName: $4, containers: [{name: c, image: i}]}
 END
   kubectl patch pod "$1" -n "$2" --subresource=status --type=merge -p "{\"status\":{
@@ -23,22 +23,34 @@ END
       {\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"$6\"}]}}"
 }
 plugin() { pod "$1" nvidia-dra-driver 'nvidia-dra-driver-gpu-component: kubelet-plugin' "$2" "$3" "$3"; }
-driver() { pod "$1" gpu-operator 'app.kubernetes.io/component: nvidia-driver' "$2" 2026-01-01T09:00:00Z "$3"; }
-daemonset() { # READY
+driver() { # NAME NODE READY_SINCE [GENERATION]
+  pod "$1" gpu-operator "app.kubernetes.io/component: nvidia-driver, pod-template-generation: '${4:-1}'" \
+    "$2" 2026-01-01T09:00:00Z "$3" "{apiVersion: apps/v1, kind: DaemonSet, name: driver, controller: true,
+      uid: $(kubectl get daemonset driver -n gpu-operator -o 'jsonpath={.metadata.uid}')}"
+}
+node() { # NAME FIELDS...
+  kubectl create -f - <<<"{apiVersion: v1, kind: Node, metadata: {name: $1, $2}, spec: {${3:-}}}"
+}
+daemonset() { # DESIRED UPDATED
   kubectl apply -f - <<END
 apiVersion: apps/v1
 kind: DaemonSet
-metadata: {name: driver, namespace: gpu-operator, labels: {app.kubernetes.io/component: nvidia-driver}}
+metadata:
+  name: driver
+  namespace: gpu-operator
+  labels: {app.kubernetes.io/component: nvidia-driver}
+  annotations: {deprecated.daemonset.template.generation: "1"}
 spec:
   selector: {matchLabels: {a: b}}
   template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}
 END
   kubectl patch daemonset driver -n gpu-operator --subresource=status --type=merge -p "{\"status\":{
-    \"observedGeneration\":1,\"desiredNumberScheduled\":2,\"currentNumberScheduled\":2,
-    \"numberMisscheduled\":0,\"updatedNumberScheduled\":2,\"numberReady\":$1}}"
+    \"observedGeneration\":1,\"desiredNumberScheduled\":$1,\"currentNumberScheduled\":$1,
+    \"numberMisscheduled\":0,\"updatedNumberScheduled\":$2,\"numberReady\":$2}}"
 }
 kubectl create namespace gpu-operator
 kubectl create namespace nvidia-dra-driver
+daemonset 2 2
 driver driver-a a 2026-01-01T10:00:00Z
 driver driver-b b 2026-01-01T10:00:00Z
 plugin old-a a 2026-01-01T09:30:00Z
@@ -70,7 +82,6 @@ TEST(DeployScript, RestartsOnlyThePluginPodThatIsOlderThanItsNodesDriver) {
   RecordingHelm helm(here.workshop);
   // The DaemonSet controller's part: a new pod once the old one is gone.
   ProcessOutput run = here.run(R"BASH(
-daemonset 2
 (for _ in $(seq 300); do
    kubectl get pod old-a -n nvidia-dra-driver >/dev/null 2>&1 || break
    sleep 0.1
@@ -87,7 +98,7 @@ TEST(DeployScript, TouchesNoPodThatIsNewerThanTheDriver) {
   Restarting here;
   RecordingHelm helm(here.workshop);
   ProcessOutput run = here.run(
-      "daemonset 2\nkubectl delete pod old-a -n nvidia-dra-driver --now\n"
+      "kubectl delete pod old-a -n nvidia-dra-driver --now\n"
       "plugin young-a a 2026-01-01T10:00:01Z\ndeploy");
   EXPECT_EQ(run.exit_code, 0) << run.output << run.error;
   EXPECT_NE(run.output.find("none is restarted"), std::string::npos) << run.output;
@@ -98,14 +109,56 @@ TEST(DeployScript, FailsAndSaysWhatIsMissingWhenTheDriverIsNotReadyInTime) {
   Restarting here;
   RecordingHelm helm(here.workshop);
   ProcessOutput run =
-      here.run(fmt::format("daemonset 1\nrm '{0}/checksums.txt'\n"
+      here.run(fmt::format("kubectl patch pod driver-b -n gpu-operator --subresource=status "
+                           "--type=merge -p '{{\"status\":{{\"conditions\":[{{\"type\":\"Ready\","
+                           "\"status\":\"False\"}}]}}}}'\n"
+                           "kubectl delete pod old-a -n nvidia-dra-driver --now\n"
+                           "plugin young-a a 2026-01-01T10:00:01Z\nrm '{0}/checksums.txt'\n"
                            "sed -i \"s/ 1200 300$/ 1 1/\" '{0}/deploy.sh'\ndeploy",
                            here.bundle.string()));
   EXPECT_NE(run.exit_code, 0) << run.output;
-  EXPECT_NE(run.error.find("DaemonSet driver: 2 of 2 pods are up to date, 1 are ready"),
-            std::string::npos)
+  EXPECT_NE(run.error.find("Node b: its driver pod is not ready"), std::string::npos) << run.error;
+  EXPECT_EQ(here.plugins(), "new-b young-a");
+}
+
+// Four nodes that the upgrade does not reach for now: a user's label, a closed wave in both ways in
+// which a rollout holds it, an administrator's cordon. On b the driver is new and the plugin old.
+TEST(DeployScript, DoesNotWaitForNodesThatAreHeldAndNamesThem) {
+  Restarting here;
+  RecordingHelm helm(here.workshop);
+  ProcessOutput run = here.run(R"BASH(
+daemonset 6 2
+for n in c d e f; do driver "driver-$n" "$n" 2026-01-01T08:00:00Z 0; done
+state() { echo "labels: {nvidia.com/gpu-driver-upgrade-state: $1${2:-}}"; }
+node a "$(state upgrade-done)"
+node b "$(state upgrade-done)"
+node c "$(state upgrade-required ', nvidia.com/gpu-driver-upgrade.skip: "true"')"
+node d "$(state upgrade-required), annotations: {lockstep.dev/awaits-rollout: driver}"
+node e "$(state upgrade-required ', nvidia.com/gpu-driver-upgrade.skip: "true"'), annotations: {
+  lockstep.dev/kept-back-by: driver}"
+node f "$(state upgrade-required)" 'unschedulable: true'
+kubectl delete pod old-a -n nvidia-dra-driver --now
+plugin young-a a 2026-01-01T10:00:01Z
+plugin old-d d 2026-01-01T07:00:00Z
+deploy)BASH");
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.error;
+  for (const char* said : {"c (skipped by its label)", "d (held by rollout driver)",
+                           "e (held by rollout driver)", "f (cordoned by an administrator)"}) {
+    EXPECT_NE(run.output.find(said), std::string::npos) << said << "\n" << run.output;
+  }
+  EXPECT_EQ(here.plugins(), "new-b old-d young-a");
+}
+
+TEST(DeployScript, ASelectorThatMatchesNoPodIsAnErrorAndNotNothingOlder) {
+  Restarting here;
+  RecordingHelm helm(here.workshop);
+  ProcessOutput run = here.run(
+      fmt::format("kubectl delete pods --all -n nvidia-dra-driver --now\nrm '{0}/checksums.txt'\n"
+                  "sed -i \"s/ 1200 300$/ 1 1/\" '{0}/deploy.sh'\ndeploy",
+                  here.bundle.string()));
+  EXPECT_NE(run.exit_code, 0) << run.output;
+  EXPECT_NE(run.error.find("No pod in nvidia-dra-driver has the labels"), std::string::npos)
       << run.error;
-  EXPECT_EQ(here.plugins(), "new-b old-a");
 }
 
 }  // namespace

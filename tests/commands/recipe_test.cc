@@ -66,6 +66,21 @@ TEST(RecipeCommand, ACriterionThatChangesNothingIsSaidOnStandardErrorAlone) {
   EXPECT_FALSE(has(run.output, "warning"));
 }
 
+// Without any, the recipe of no cluster in particular came out, and nothing was said.
+TEST(CriteriaAreNeeded, AndAnEmptyOneIsNone) {
+  Folder folder;
+  folder.write("recipe.yaml", folder.lockstep(Words{"recipe"} + flagship).output);
+  expect_refused(folder, {{{"recipe"}, 2, {"--service", "--snapshot", "any"}},
+                          {{"recipe", "--nodes", "4"}, 2, {"--service"}},
+                          {{"query", "criteria"}, 2, {"--service"}},
+                          {{"recipe", "--service", ""}, 2, {"--service", "must not be empty"}},
+                          {{"recipe", "--os", "", "--service", "eks"}, 2, {"--os"}},
+                          {{"bundle", "-o", "out"}, 2, {"--recipe FILE", "--service eks"}},
+                          {{"bundle", "-o", "out", "--nodes", "4"}, 2, {"--recipe FILE"}}});
+  EXPECT_EQ(folder.lockstep({"recipe", "--service", "any"}).exit_code, 0);
+  EXPECT_EQ(folder.lockstep({"bundle", "-o", "out", "--recipe", "recipe.yaml"}).exit_code, 0);
+}
+
 TEST(RecipeCommand, BadCriteriaAreRefusedWithTheKnownWords) {
   Folder folder;
   folder.write("misspelt.yaml", "kind: RecipeCriteria\nspec:\n  servcie: eks\n");
@@ -92,7 +107,10 @@ TEST(RecipeData, AFolderThatIsNotThereAndNoFolderAtAllAreSaid) {
   expect_refused(folder, {{{"recipe", "--data-only"}, 2, {"--data-only", "--data DIR"}},
                           {{"recipe", "--data", "missing"}, 3, {"--data", "missing"}},
                           {{"recipe", "--data", "file"}, 3, {"--data", "file"}},
-                          {{"recipe", "--data", "empty", "--data-only"}, 3, {"registry.yaml"}}});
+                          {{"recipe", "--data", "empty", "--data-only"}, 2, {"registry.yaml"}},
+                          {{"recipe", "--service", "eks", "--data", "empty"},
+                           2,
+                           {"--data empty", "no file of a catalogue", "overlays/"}}});
 }
 
 // What stands in overlays/mine.yaml, and what must be said of it.

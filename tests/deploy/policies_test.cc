@@ -1,5 +1,6 @@
-// The table that the controller's reader of policies and the chart's admission policy are both held
-// to (upgrade_policies.yaml). Here is the controller's side; the other needs a genuine API server.
+// The tables that our readers and the chart's admission policies are both held to: upgrade policies
+// (upgrade_policies.yaml) and GpuConfigs (gpu_configs.yaml). Here are the readers; the others need a
+// genuine API server (tests/real/installation_test.cc).
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -8,6 +9,7 @@
 
 #include "base/strings.h"
 #include "data/yaml.h"
+#include "dra/gpu_config.h"
 #include "upgrade/policy.h"
 
 namespace lockstep::upgrade::policies_test {
@@ -35,6 +37,31 @@ TEST(UpgradePolicies, AreRightOrWrongAsTheTableSays) {
                                  return problem.starts_with("upgradePolicy." + field + " ");
                                });
       EXPECT_TRUE(named) << field << " in " << print_json(written);
+    }
+  }
+}
+
+TEST(GpuConfigs, AreRightOrWrongAsTheTableSays) {
+  std::ifstream file(LOCKSTEP_TEST_GPU_CONFIGS);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto table = parse_yaml(text.str(), LOCKSTEP_TEST_GPU_CONFIGS);
+  ASSERT_TRUE(table) << table.error().text();
+  ASSERT_GT(table->get_array().size(), 20u);
+  for (const Json& row : table->get_array()) {
+    JsonObject written{{"apiVersion", "gpu.lockstep.dev/v1alpha1"}, {"kind", "GpuConfig"}};
+    for (const auto& [key, value] : find(row, "config")->get_object()) written[key] = value;
+    auto config = dra::decode_gpu_config(written);
+    const Json* wrong = find(row, "wrong");
+    ASSERT_EQ(config.has_value(), wrong == nullptr) << print_json(written);
+    if (wrong == nullptr) continue;
+    std::vector<std::string_view> said = split(config.error().message, ';');
+    for (const Json& path : wrong->get_array()) {
+      std::string start = std::string(as_text(&path)) + ": ";
+      bool named = std::any_of(said.begin(), said.end(), [&](std::string_view mistake) {
+        return trim(mistake).starts_with(start);
+      });
+      EXPECT_TRUE(named) << start << " in " << config.error().text();
     }
   }
 }

@@ -125,6 +125,52 @@ TEST_F(RealInstallation, ABrokenPolicyIsRefusedWhenItIsApplied) {
   EXPECT_EQ(find(status, "typeChecking", "expressionWarnings"), nullptr) << print_json(status);
 }
 
+// gpu_configs.yaml is what the DRA plugin itself is held to.
+TEST_F(RealInstallation, AnInvalidGpuConfigIsRefusedInClaimsAndTemplates) {
+  must(helm(fmt::format("install lockstep '{}' -n lockstep-system --create-namespace "
+                        "--set draPlugin.enabled=true",
+                        LOCKSTEP_CHART)));
+  std::ifstream file(LOCKSTEP_TEST_GPU_CONFIGS);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto table = parse_yaml(text.str(), LOCKSTEP_TEST_GPU_CONFIGS);
+  ASSERT_TRUE(table) << table.error().text();
+  auto apply = [&](const Json& fields, bool is_template) {
+    JsonObject parameters{{"apiVersion", "gpu.lockstep.dev/v1alpha1"}, {"kind", "GpuConfig"}};
+    for (const auto& [key, value] : fields.get_object()) parameters[key] = value;
+    Json spec = *parse_json(R"({"devices":{"requests":[{"name":"gpu","exactly":{"deviceClassName":
+        "gpu.lockstep.dev"}}],"config":[{"opaque":{"driver":"gpu.lockstep.dev"}}]}})");
+    Json* config = find(spec, "devices", "config");
+    config->as_array()[0].as_object()["opaque"].as_object()["parameters"] = std::move(parameters);
+    Json object = JsonObject{
+        {"apiVersion", "resource.k8s.io/v1"},
+        {"kind", is_template ? "ResourceClaimTemplate" : "ResourceClaim"},
+        {"metadata", JsonObject{{"name", "probe"}, {"namespace", "default"}}},
+        {"spec", is_template ? Json(JsonObject{{"spec", std::move(spec)}}) : std::move(spec)}};
+    std::ofstream(cluster->directory() + "/probe.json") << print_json(object);
+    return cluster->sh(
+        fmt::format("kubectl create --dry-run=server -f '{}/probe.json'", cluster->directory()));
+  };
+  cluster->require("the admission policy",
+                   [&] { return apply(JsonObject{{"no", 1}}, false).exit_code != 0; });
+  for (const Json& row : table->get_array()) {
+    const Json& config = *find(row, "config");
+    const Json* wrong = find(row, "wrong");
+    for (bool is_template : {false, true}) {
+      ProcessOutput applied = apply(config, is_template);
+      EXPECT_EQ(applied.exit_code == 0, wrong == nullptr) << print_json(config) << applied.error;
+      if (wrong == nullptr) continue;
+      for (const Json& path : wrong->get_array()) {
+        EXPECT_NE(applied.error.find(fmt::format("{}: ", as_text(&path))), std::string::npos)
+            << print_json(config) << applied.error;
+      }
+    }
+  }
+  Json status = *parse_json(must(
+      "kubectl get validatingadmissionpolicy lockstep-gpu-config -o jsonpath='{.status}'"));
+  EXPECT_EQ(find(status, "typeChecking", "expressionWarnings"), nullptr) << print_json(status);
+}
+
 TEST_F(RealInstallation, HelmAndInstallLeaveEachOtherAlone) {
   cluster->add_real_fleet(2, 20);
   install_by_helm();
