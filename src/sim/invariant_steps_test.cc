@@ -231,6 +231,7 @@ TEST_F(StepsTest, SeesANodeThatGoesToAndFro) {
 // As of a node to which a job comes just before its driver is restarted.
 TEST_F(StepsTest, APodThatCameAndWasEvictedIsAChange) {
   start();
+  invariants = {"NoRepeatedState"};
   change_driver();
   go("gpu-1", {State::required});
   cluster->loop.run_for(seconds(10));

@@ -18,7 +18,9 @@ TEST(RandomRollout, IsTheSameForTheSameSeedAndLeavesTheRestAsItWas) {
     EXPECT_EQ(print_scenario(one), print_scenario(random_scenario(seed, RandomKind::rollout)));
     Scenario without = random_scenario(seed);
     EXPECT_EQ(one.fleet.nodes, without.fleet.nodes);
-    EXPECT_TRUE(json_equal(one.fleet.upgrade_policy, without.fleet.upgrade_policy));
+    // Beside NVIDIA's controller, only the fields that it knows.
+    EXPECT_TRUE(one.conduct ||
+                json_equal(one.fleet.upgrade_policy, without.fleet.upgrade_policy));
     EXPECT_GT(one.steps.size(), without.steps.size());
   }
 }

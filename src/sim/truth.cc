@@ -129,6 +129,10 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
   if (ours && starts) {
     node.cordoned_before = node.cordon == Cordon::others && !node.cordoned_in_flight;
   }
+  // Before the controller's own cordon: then it is theirs, whoever cordons it again later.
+  if (!ours && unschedulable && node.cordon_changed == uptime() && from == State::cordon) {
+    node.cordoned_before = true;
+  }
   if (!fleet::is_active(to) && to != State::failed) node.cordoned_before = false;
   if (!ours && node.object) {
     const Json& old = *node.object;

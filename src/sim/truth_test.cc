@@ -35,6 +35,18 @@ TEST_F(TruthTest, ACordonDuringTheUpgradeCannotBeToldFromOurs) {
   EXPECT_FALSE(node("gpu-2").cordoned_in_flight);
 }
 
+// As beside a driver-manager that uncordons in every reload.
+TEST_F(TruthTest, ACordonFromBeforeOursIsTheirsWhoeverCordonsAgain) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required, State::cordon});
+  cordon(*cluster, "gpu-1");
+  go("gpu-1", {State::wait_for_jobs, State::pod_deletion});
+  cordon(*cluster, "gpu-1", false);
+  patch("gpu-1", JsonObject{{"spec", JsonObject{{"unschedulable", true}}}});
+  EXPECT_EQ(node("gpu-1").cordon, Cordon::others);
+}
+
 TEST_F(TruthTest, KnowsSinceWhenANodeIsOut) {
   start();
   EXPECT_EQ(node("gpu-1").out_since, 0);
