@@ -13,9 +13,9 @@ namespace lockstep::controller {
 // Reads a version matrix from Git.
 using ReadMatrix = std::function<Result<rollout::Matrix>(const rollout::MatrixPlace&)>;
 
-// The watch has counted its nodes. `matrix`: where the version comes from Git, whether a rollback is
-// possible; null: it is assumed to be. A matrix that cannot be read from here refuses nothing: the
-// controller reads it itself.
+// The watch has counted its nodes. `matrix`: where the version comes from Git, whether a rollback
+// is possible; null: it is assumed to be. A matrix that cannot be read from here refuses nothing:
+// the controller reads it itself.
 rollout::Snapshot plan_snapshot(const FleetWatch& watch, Time now, const ReadMatrix& matrix = {});
 
 }  // namespace lockstep::controller

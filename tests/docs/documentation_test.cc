@@ -38,8 +38,9 @@ const std::set<std::string> others = {
     "ClusterPolicy", "ConfigMap", "DaemonSet", "DeleteOptions", "DisruptionBudget", "Eviction",
     "Exists", "False", "Job", "NVIDIADriver", "Never", "Pod", "Status", "True",
     // Why containers wait, and conditions.
-    "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "ErrImagePull",
-    "Image", "ImagePullBackOff", "InvalidImageName", "Progressing", "Ready",
+    "ContainerCreating", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError",
+    "ErrImagePull", "Image", "ImagePullBackOff", "InvalidImageName", "PodInitializing",
+    "Progressing", "Ready",
     // Fields of a DriverRollout, and names of products.
     "GPUDriverUpgrade", "Hold", "Kubernetes", "Lockstep", "OpenShift", "RollBack",
     // Fields of pods.
