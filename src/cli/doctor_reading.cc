@@ -31,7 +31,7 @@ const ResourceType self_reviews{"authorization.k8s.io", "v1", "SelfSubjectAccess
 const ResourceType reviews{"authorization.k8s.io", "v1", "SubjectAccessReview",
                            "subjectaccessreviews", false};
 
-void read_fleet(const controller::FleetWatch& watch, const DoctorFlags& flags, ClusterView& view) {
+void read_fleet(const controller::FleetWatch& watch, ClusterView& view) {
   watch.nodes_watch.cache.for_each(
       [&](const std::shared_ptr<const Node>& node) { view.all_nodes.push_back(node); });
   for (const std::string& name : watch.nodes()) {
@@ -135,7 +135,7 @@ Result<std::vector<doctor::Right>> rights_of_our_chart(const std::string& ns) {
 }
 
 // The controller's rights, where we may ask about them; else our own.
-void read_rights(kube::SyncApi& api, const DoctorFlags& flags, ClusterView& view) {
+void read_rights(kube::SyncApi& api, ClusterView& view) {
   std::string user = fmt::format("system:serviceaccount:{}:{}", flags.ns, flags.service_account);
   view.rights_of = user;
   auto needed = rights_of_our_chart(flags.ns);
@@ -159,7 +159,7 @@ void read_rights(kube::SyncApi& api, const DoctorFlags& flags, ClusterView& view
   }
 }
 
-Result<void> read_versions(const DoctorFlags& flags, ClusterView& view) {
+Result<void> read_versions(ClusterView& view) {
   LOCKSTEP_TRY(view.compatibility, compatibility_rules(MatrixFleet{}));
   if (flags.matrix.empty()) return {};
   MatrixPlace place;
@@ -182,7 +182,7 @@ Result<ClusterView> read_cluster(ClusterSession& session, const DoctorFlags& fla
   LOCKSTEP_CHECK(wait_for_fleet(session, watch));
   view.keys = fleet::Keys(flags.cluster.fleet().key_domain);
   view.ns = flags.ns;
-  read_fleet(watch, flags, view);
+  read_fleet(watch, view);
   kube::SyncApi api(*session.api, session.loop);
   read_leases(api, view);
   read_webhooks(api, view);
