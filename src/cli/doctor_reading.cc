@@ -135,7 +135,7 @@ Result<std::vector<doctor::Right>> rights_of_our_chart(const std::string& ns) {
 }
 
 // The controller's rights, where we may ask about them; else our own.
-void read_rights(kube::SyncApi& api, ClusterView& view) {
+void read_rights(kube::SyncApi& api, const DoctorFlags& flags, ClusterView& view) {
   std::string user = fmt::format("system:serviceaccount:{}:{}", flags.ns, flags.service_account);
   view.rights_of = user;
   auto needed = rights_of_our_chart(flags.ns);
@@ -159,7 +159,7 @@ void read_rights(kube::SyncApi& api, ClusterView& view) {
   }
 }
 
-Result<void> read_versions(ClusterView& view) {
+Result<void> read_versions(const DoctorFlags& flags, ClusterView& view) {
   LOCKSTEP_TRY(view.compatibility, compatibility_rules(MatrixFleet{}));
   if (flags.matrix.empty()) return {};
   MatrixPlace place;
