@@ -68,6 +68,21 @@ class TestFleet {
     create_pod(validator_set, name);
   }
   // The driver's DaemonSet changes: all driver pods are of an older revision from now on.
+  // Every node waits before one of them starts: which one is first does not depend on when each was
+  // noticed.
+  void set_revision_while_paused(const std::string& hash, int64_t number) {
+    auto pause = [this](Json since) {
+      must(kube::patch(
+          cluster_policies, {"", "cluster-policy"}, kube::PatchType::merge,
+          JsonObject{{"metadata", JsonObject{{"annotations", JsonObject{{"lockstep.dev/paused",
+                                                                         std::move(since)}}}}}}));
+    };
+    pause("2026-01-01T00:00:00Z by a test");
+    loop.run_for(seconds(5));
+    set_revision(hash, number);
+    EXPECT_TRUE(run_until([&] { return all_are("upgrade-required"); }, minutes(1)));
+    pause(nullptr);
+  }
   void set_revision(const std::string& hash, int64_t number) {
     revision = hash;
     must(kube::create(resource::controller_revisions, std::string(operator_ns),

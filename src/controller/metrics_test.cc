@@ -36,7 +36,7 @@ TEST(Metrics, TheOperatorsNamesCountNodes) {
   EXPECT_EQ(scene.value("gpu_operator_driver_auto_upgrade_enabled"), "1");
   EXPECT_EQ(scene.value("gpu_operator_nodes_upgrades_done"), "4");
   EXPECT_EQ(scene.value("gpu_operator_nodes_upgrades_pending"), "0");
-  scene.fleet.set_revision("r2", 2);
+  scene.fleet.set_revision_while_paused("r2", 2);
   ASSERT_TRUE(scene.run_until_state("gpu-1", "pod-restart-required"));
   EXPECT_EQ(scene.value("gpu_operator_nodes_upgrades_in_progress"), "1");
   EXPECT_EQ(scene.value("gpu_operator_nodes_upgrades_pending"), "3");
@@ -75,7 +75,7 @@ TEST(Metrics, WaitingNodesAreToldByWhatHoldsThemNow) {
   scene.settle();
   scene.fleet.patch_node("gpu-4", R"({"metadata":{"labels":
       {"nvidia.com/gpu-driver-upgrade.skip":"true"}}})");
-  scene.fleet.set_revision("r2", 2);
+  scene.fleet.set_revision_while_paused("r2", 2);
   ASSERT_TRUE(scene.run_until_state("gpu-1", "pod-restart-required"));
   EXPECT_EQ(scene.value(R"(lockstep_nodes_waiting{pool="",reason="ParallelLimit"})"), "2");
   EXPECT_EQ(scene.value(R"(lockstep_nodes_waiting{pool="",reason="Skipped"})"), "1");

@@ -102,7 +102,7 @@ TEST(UpgradeSlots, TwoAtOnceNeverTakeThePoolBeyondItsLimits) {
 TEST(UpgradeSlots, SpentSlotsLeaveTheLedgerWithTheNextStart) {
   UpgradeScene scene({1, 4, R"({"maxUnavailable":1,"maxParallelUpgrades":1})"});
   scene.start();
-  scene.upgrade();
+  scene.fleet.set_revision_while_paused("r2", 2);
   ASSERT_TRUE(scene.finish());
   Json stored =
       scene.fleet.must(kube::get(resource::config_maps, {"lockstep-system", "lockstep-slots"}));
