@@ -38,6 +38,7 @@ void read_fleet(const controller::FleetWatch& watch, ClusterView& view) {
     auto node = watch.view(name);
     if (!node) continue;
     node->clients = watch.clients_on(*node);
+    node->slice_versions = watch.published_versions(name);
     view.nodes.push_back(std::move(*node));
   }
   watch.claims.cache.for_each(

@@ -103,6 +103,7 @@ FleetStatus look_at_fleet(controller::FleetWatch& watch, Time now) {
   FleetStatus status;
   status.at = now;
   status.frozen = watch.rival();
+  status.incomplete = watch.unreadable_notes();
   std::map<std::string, PoolStatus> pools;
   std::map<std::string, std::vector<Duration>> finished;
   for (const auto& name : watch.nodes()) {
@@ -147,6 +148,7 @@ Json to_json(const FleetStatus& status) {
   JsonArray pools;
   for (const auto& pool : status.pools) pools.push_back(json_of(pool));
   JsonObject object{{"at", format_rfc3339(status.at)}, {"pools", std::move(pools)}};
+  if (!status.incomplete.empty()) object["incomplete"] = status.incomplete;
   if (status.frozen) object["frozen"] = json_of(*status.frozen);
   return object;
 }

@@ -33,7 +33,7 @@ struct PoolStatus {
   fleet::PoolCounts counts;
   upgrade::Limits limits;
   int64_t upgraded = 0;                 // done and of the newest revision
-  int64_t running = 0;                  // run the driver of the newest revision, whatever their state
+  int64_t running = 0;                  // have the newest driver ready, whatever their state
   std::string paused;                   // by whom and why; empty: it is not
   std::optional<upgrade::Reason> held;  // why no further node starts now
   std::vector<std::string> warnings;    // of the policy
@@ -45,6 +45,7 @@ struct FleetStatus {
   Time at;
   std::optional<upgrade::Reason> frozen;
   std::vector<PoolStatus> pools;
+  std::string incomplete;  // why something only the controller knows is not in it; empty: it is
 
   // Nobody waits and nobody is under way.
   bool at_rest() const;

@@ -44,7 +44,9 @@ class Tree {
     out_ = terminal_.paint(head, is_trouble() ? "1;31" : "1") + "\n";
     // The waves below count the nodes themselves.
     const bool is_counted = status.reason == "Upgrading";
-    if (!status.reason.empty() && !is_counted) line("  ", fmt::format("{}: {}", status.reason, status.message));
+    if (!status.reason.empty() && !is_counted) {
+      line("  ", fmt::format("{}: {}", status.reason, status.message));
+    }
     for (const std::string& problem : rollout_.spec.problems) line("  ", "wrong: " + problem);
     const size_t waves = std::max(status.waves.size(), rollout_.spec.waves.size());
     for (size_t i = 0; i < waves; ++i) add_wave(i, i + 1 == waves);
@@ -104,18 +106,18 @@ class Tree {
                 const rollout::BakeVerdict& seen, const rollout::WaveStatus& wave, bool is_baking) {
     // What it came to is what counts of a bake that is over.
     if (!is_baking) {
-      line(below, wave.bake.empty() ? fmt::format("bake ended after {}", human_duration(seen.passed))
-                                    : wave.bake);
-      return;
+      return line(below, !wave.bake.empty()
+                             ? wave.bake
+                             : fmt::format("bake ended after {}", human_duration(seen.passed)));
     }
     const auto part = [](double value, double most) {
       return most > 0 ? static_cast<int64_t>(std::lround(std::clamp(value / most, 0.0, 1.0) * 100))
                       : 100;
     };
-    line(below, fmt::format("bake      {} {} of {}",
+    line(below, fmt::format("bake      {} {}",
                             progress_bar(part(in_seconds(seen.passed), in_seconds(asked.duration)),
                                          100, bar_width),
-                            human_duration(seen.passed), human_duration(asked.duration)));
+                            rollout::bake_clock(seen.passed, asked.duration)));
     line(below, fmt::format("exposure  {} {:.1f} of {:.1f} GPU-hours",
                             progress_bar(part(seen.gpu_hours, seen.min_gpu_hours), 100, bar_width),
                             seen.gpu_hours, seen.min_gpu_hours));

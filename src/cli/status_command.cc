@@ -22,7 +22,8 @@ void print_document(const Json& document, const std::string& output) {
 
 namespace {
 
-// Rollouts in progress and paused ones, with their waves: what the nodes below wait for follows from them.
+// Rollouts in progress and paused ones, with their waves: what the nodes below wait for follows
+// from them.
 std::string rollouts_text(const controller::FleetWatch& watch, const FleetStatus& status,
                           const Terminal& terminal) {
   std::string text;
@@ -113,9 +114,10 @@ int run_why(const WhyFlags& flags) {
       names.push_back(node.name);
       if (node.name != flags.node) continue;
       if (flags.output == "table") {
-        fmt::print("{}", why_text(node, pool, Terminal::of_output()));
+        fmt::print("{}{}", incomplete_text(status, Terminal::of_output()),
+                   why_text(node, pool, Terminal::of_output()));
       } else {
-        FleetStatus one{status.at, status.frozen, {pool}};
+        FleetStatus one{status.at, status.frozen, {pool}, status.incomplete};
         one.pools[0].nodes = {node};
         print_document(to_json(one), flags.output);
       }

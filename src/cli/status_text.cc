@@ -81,6 +81,11 @@ std::string headline(const PoolStatus& pool) {
                      pool.target.empty() ? "the newest driver" : pool.target);
 }
 
+std::string incomplete_text(const FleetStatus& status, const Terminal& terminal) {
+  if (status.incomplete.empty()) return {};
+  return terminal.paint(fmt::format("incomplete: {}\n", status.incomplete), "33");
+}
+
 std::string status_text(const FleetStatus& status, const Terminal& terminal,
                         const StatusTextOptions& options) {
   std::string text;
@@ -89,6 +94,7 @@ std::string status_text(const FleetStatus& status, const Terminal& terminal,
                                        status.frozen->text, status.frozen->remedy),
                            "1;31");
   }
+  text += incomplete_text(status, terminal);
   if (status.pools.empty()) {
     return text +
            "No node runs a GPU driver from a driver DaemonSet (label "

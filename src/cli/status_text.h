@@ -15,6 +15,8 @@ struct StatusTextOptions {
 
 // "40/48 run 580.126.20": what the nodes run, not what was asked for.
 std::string headline(const PoolStatus& pool);
+// A line that says what is missing, or nothing.
+std::string incomplete_text(const FleetStatus& status, const Terminal& terminal);
 
 std::string status_text(const FleetStatus& status, const Terminal& terminal,
                         const StatusTextOptions& options = {});

@@ -36,7 +36,8 @@ bool is_in_doubt(const fleet::NodeView& view, const Text& uid) {
     if (entry.pod->meta.uid != uid) return false;
     const auto& statuses = entry.pod->container_statuses;
     return std::any_of(statuses.begin(), statuses.end(), [&](const ContainerStatus& status) {
-      return status.running() && status.started.unix_seconds() <= driver->ready_since.unix_seconds();
+      return status.running() &&
+             status.started.unix_seconds() <= driver->ready_since.unix_seconds();
     });
   });
 }
@@ -139,13 +140,13 @@ Json ControllerNotes::to_json(const ObjectKey& key) const {
     if (entries.size() < most_nodes) entries[name] = json_of(note);
   }
   data["nodes"] = print_json(entries);
-  return JsonObject{
-      {"apiVersion", "v1"},
-      {"kind", "ConfigMap"},
-      {"metadata", JsonObject{{"name", key.name},
-                              {"namespace", key.ns},
-                              {"labels", JsonObject{{"app.kubernetes.io/managed-by", "lockstep"}}}}},
-      {"data", std::move(data)}};
+  JsonObject metadata{{"name", key.name},
+                      {"namespace", key.ns},
+                      {"labels", JsonObject{{"app.kubernetes.io/managed-by", "lockstep"}}}};
+  return JsonObject{{"apiVersion", "v1"},
+                    {"kind", "ConfigMap"},
+                    {"metadata", std::move(metadata)},
+                    {"data", std::move(data)}};
 }
 
 ControllerNotes ControllerNotes::from_map(const ConfigMap& map) {

@@ -67,5 +67,19 @@ TEST(FleetCaches, LastHeardIsTheTimeOfTheKindThatIsFurthestBehind) {
   EXPECT_EQ(scene.watch->last_heard(), listed);
 }
 
+// A user with a role of the time before the notes.
+TEST(OneAnswer, WithoutTheRightToReadTheNotesTheFleetIsShownAndSaysWhatIsMissing) {
+  WatchedFleet scene;
+  scene.add_usual();
+  scene.api.intercept = [](const kube::Request& request) -> std::optional<kube::Reply> {
+    if (request.type.plural != "configmaps") return std::nullopt;
+    return kube::status_answer(403, "Forbidden", "configmaps is forbidden");
+  };
+  scene.start();
+  EXPECT_TRUE(scene.watch->synced()) << scene.watch->missing();
+  EXPECT_NE(scene.watch->unreadable_notes().find("forbidden"), std::string::npos);
+  EXPECT_TRUE(scene.watch->view("gpu-1"));
+}
+
 }  // namespace
 }  // namespace lockstep::controller::fleet_caches_test

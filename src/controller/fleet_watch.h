@@ -59,7 +59,8 @@ class FleetWatch : public FleetCaches {
   Duration acts_since(const std::string& pool) const;
 
   // The controller that leads tells it by itself; null: what is published counts.
-  void tell_notes_by(std::function<void(fleet::NodeView& view)> own) { own_notes_ = std::move(own); }
+  using TellNotes = std::function<void(fleet::NodeView& view)>;
+  void tell_notes_by(TellNotes own) { own_notes_ = std::move(own); }
   void start();
 
   // Something about this node changed, or about its pool: decide again. Not before synced().
@@ -165,7 +166,7 @@ class FleetWatch : public FleetCaches {
   std::set<ObjectKey> driver_sets_;
   std::set<ObjectKey> client_sets_;
   std::map<std::string, fleet::EvictionTries> tries_;
-  std::function<void(fleet::NodeView& view)> own_notes_;
+  TellNotes own_notes_;
   ControllerNotes published_;
   std::map<std::string, std::string> slots_;  // node -> its version, as the ledger says
   const Loop& loop_;

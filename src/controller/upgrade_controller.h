@@ -98,7 +98,8 @@ class UpgradeController {
   bool begun_ = false;
   bool slots_due_ = false;
   bool waits_for_news_ = false;
-  std::map<std::string, std::string, std::less<>> granted_;  // node -> its version, as in the ledger
+  // node -> its version, as in the ledger
+  std::map<std::string, std::string, std::less<>> granted_;
   // Slots of the last plan, until the ledger holds them.
   std::map<std::string, std::string> given_;
   std::map<std::string, upgrade::Reason> reasons_;

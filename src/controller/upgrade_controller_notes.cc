@@ -56,7 +56,9 @@ void UpgradeController::tell_all(fleet::NodeView& view) const {
 ControllerNotes UpgradeController::collect_notes() const {
   ControllerNotes notes;
   const Duration wait = watch_.scheduler_sees_from() - loop_.uptime();
-  if (wait > Duration::zero() && !sightings_.empty()) notes.scheduler_sees_from = loop_.now() + wait;
+  if (wait > Duration::zero() && !sightings_.empty()) {
+    notes.scheduler_sees_from = loop_.now() + wait;
+  }
   auto add = [&](const std::string& name) {
     auto view = watch_.view(name);
     if (!view) return;

@@ -156,9 +156,8 @@ Result<std::vector<kube::Request>> requests_of(const Action& action, const std::
       value = fmt::format("{} by {}: {}", format_rfc3339(now), by, action.reason);
     }
     for (const PolicyObject& policy : policies) {
-      requests.push_back(
-          merge(policy.type, policy.name,
-                metadata(JsonObject{{fleet::paused_annotation, value}, {steered_annotation, line}})));
+      JsonObject annotations{{fleet::paused_annotation, value}, {steered_annotation, line}};
+      requests.push_back(merge(policy.type, policy.name, metadata(std::move(annotations))));
     }
   }
   return requests;

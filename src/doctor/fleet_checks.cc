@@ -141,6 +141,26 @@ Check check_labels(const ClusterView& view) {
   return check;
 }
 
+namespace {
+
+// By its times it may be from before the driver, and nothing says otherwise: neither the
+// controller, which saw it come, nor, for one that started in the very second, the slices that it
+// publishes.
+bool may_be_older(const fleet::NodeView& node, const Pod& client) {
+  const Time ready = node.driver.pod->ready_since;
+  const bool is_new =
+      std::find(node.renewed.begin(), node.renewed.end(), client.meta.uid) != node.renewed.end();
+  if (!fleet::is_older_than_driver(client, ready, is_new)) return false;
+  if (fleet::is_older_than_driver(client, ready, true)) return true;
+  const std::string version = node.driver.version();
+  return version.empty() || node.slice_versions.empty() ||
+         !std::all_of(
+             node.slice_versions.begin(), node.slice_versions.end(),
+             [&](const auto& published) { return fleet::is_same_version(published, version); });
+}
+
+}  // namespace
+
 Check check_plugins(const ClusterView& view) {
   const std::string name = "StalePlugins";
   Check check{name, Verdict::wrong, ""};
@@ -154,9 +174,7 @@ Check check_plugins(const ClusterView& view) {
     for (const auto& client : node.clients) {
       if (client.pod == nullptr || client.pod->meta.is_deleting()) continue;
       ++looked_at;
-      const bool is_new = std::find(node.renewed.begin(), node.renewed.end(),
-                                    client.pod->meta.uid) != node.renewed.end();
-      if (!fleet::is_older_than_driver(*client.pod, driver->ready_since, is_new)) continue;
+      if (!may_be_older(node, *client.pod)) continue;
       check.evidence.push_back(fmt::format("{}: {} has an earlier driver open", node.name(),
                                            client.pod->meta.key().text()));
       fixes.push_back(removal_of(*client.pod));

@@ -92,10 +92,15 @@ TEST(Plugins, OlderThanTheirDriverAreStale) {
 TEST(Plugins, ThatTheControllerWouldRestartAreStale) {
   ClusterView view = healthy();
   view.nodes[0].clients[0].pod = make_pod("plugin-gpu-1", test_time - hours(1));
+  expect_fine(check_plugins(view));
+  view.nodes[0].slice_versions.clear();
   expect_wrong(check_plugins(view), "plugin-gpu-1 has an earlier driver open",
                "kubectl -n gpu-operator delete pod plugin-gpu-1");
   view.nodes[0].renewed = {Text("uid-plugin-gpu-1")};
   expect_fine(check_plugins(view));
+  view.nodes[0].clients[0].pod = make_pod("plugin-gpu-1", test_time - hours(1) - seconds(1));
+  expect_wrong(check_plugins(view), "plugin-gpu-1 has an earlier driver open",
+               "kubectl -n gpu-operator delete pod plugin-gpu-1");
 }
 
 TEST(Plugins, OfANodeUnderWayAreTheUpgradesBusiness) {

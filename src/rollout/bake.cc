@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "rollout/headline.h"
 #include "upgrade/pod_names.h"
 
 namespace lockstep::rollout {
@@ -448,8 +449,7 @@ void BakeJudge::decide_at_the_end(BakeVerdict& verdict) const {
   const bool is_enough = own_hours_ > 0 && own_hours_ >= rules_.min_gpu_hours;
   const bool is_over = elapsed_ >= (is_enough ? rules_.duration : rules_.max_duration);
   if (!is_over || !upgraded_breaches_.empty()) {
-    std::string text = fmt::format("{} of {}, {}", human_duration(elapsed_),
-                                   format_duration(rules_.duration), so_far);
+    std::string text = fmt::format("{}, {}", bake_clock(elapsed_, rules_.duration), so_far);
     if (upgraded_incidents_.count() > 0) text += "; " + incidents_text();
     if (!upgraded_breaches_.empty()) {
       text += fmt::format("; {}, fails if it lasts for {}",

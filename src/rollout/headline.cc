@@ -1,5 +1,7 @@
 #include "rollout/headline.h"
 
+#include <fmt/format.h>
+
 namespace lockstep::rollout {
 
 namespace {
@@ -30,6 +32,13 @@ std::string wave_state(const RolloutStatus& status, size_t wave) {
 
 bool is_baking(const RolloutStatus& status, size_t wave) {
   return status.phase == Phase::baking && is_current(status, wave);
+}
+
+std::string bake_clock(Duration passed, Duration asked) {
+  if (passed <= asked) {
+    return fmt::format("{} of {}", human_duration(passed), format_duration(asked));
+  }
+  return fmt::format("{} and {} more", format_duration(asked), human_duration(passed - asked));
 }
 
 bool needs_approval(const RolloutSpec& spec, const RolloutStatus& status, size_t wave) {

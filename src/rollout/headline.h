@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/time.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
 
@@ -23,6 +24,8 @@ bool is_returning(const RolloutStatus& status);
 std::string wave_state(const RolloutStatus& status, size_t wave);
 // Its bake goes on at this moment: only then does its clock run.
 bool is_baking(const RolloutStatus& status, size_t wave);
+// "13h of 48h"; where it goes on for its exposure: "48h and 20m more".
+std::string bake_clock(Duration passed, Duration asked);
 // An approval is missing that would still let the rollout go on.
 bool needs_approval(const RolloutSpec& spec, const RolloutStatus& status, size_t wave);
 

@@ -33,7 +33,7 @@ TEST(Direction, OfARollbackPointsToThePreviousVersion) {
   status.phase = Phase::held;
   status.waves_to_return = 1;
   status.open_for = status.from;
-  EXPECT_EQ(direction_of(status), (Direction{"580.126.20", "580.105.08"})) << "held on the way back";
+  EXPECT_EQ(direction_of(status), (Direction{"580.126.20", "580.105.08"})) << "held in between";
 }
 
 TEST(BakeClock, RunsOnlyWhileTheWaveBakes) {
@@ -44,6 +44,12 @@ TEST(BakeClock, RunsOnlyWhileTheWaveBakes) {
     status.phase = phase;
     EXPECT_FALSE(is_baking(status, 0)) << to_string(phase);
   }
+}
+
+TEST(BakeClock, ThatIsOverSaysWhatItGoesOnFor) {
+  EXPECT_EQ(bake_clock(hours(13), hours(48)), "13h of 48h");
+  EXPECT_EQ(bake_clock(seconds(5), seconds(5)), "5s of 5s");
+  EXPECT_EQ(bake_clock(seconds(136), seconds(5)), "5s and 2m11s more");
 }
 
 TEST(WaveState, IsThePhaseOfTheCurrentWaveAndTheResultOfTheOthers) {

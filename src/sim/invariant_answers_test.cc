@@ -25,7 +25,8 @@ TEST_F(OneAnswerTest, AnotherReasonIsSeen) {
 
 TEST_F(OneAnswerTest, AMissingRemedyIsSeen) {
   start();
-  witness->compare_answers({{"gpu-1", {"InSync", "", "repair it"}}}, {{"gpu-1", {"InSync", "", ""}}});
+  witness->compare_answers({{"gpu-1", {"InSync", "", "repair it"}}},
+                           {{"gpu-1", {"InSync", "", ""}}});
   expect_violation("OneAnswer");
 }
 

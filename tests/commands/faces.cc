@@ -19,8 +19,10 @@ bool is_counted(const std::string& state) {
 }
 
 std::string metric_line(const std::string& state, const std::string& reason) {
-  if (is_waiting(state)) return fmt::format(R"(lockstep_nodes_waiting{{pool="",reason="{}"}})", reason);
-  return fmt::format(R"(lockstep_nodes_by_reason{{pool="",state="{}",reason="{}"}})", state, reason);
+  return is_waiting(state)
+             ? fmt::format(R"(lockstep_nodes_waiting{{pool="",reason="{}"}})", reason)
+             : fmt::format(R"(lockstep_nodes_by_reason{{pool="",state="{}",reason="{}"}})", state,
+                           reason);
 }
 
 }  // namespace
@@ -92,7 +94,8 @@ std::vector<std::string> Faces::differences() {
     const std::string line =
         row == std::string::npos ? "" : top.substr(row + 1, top.find('\n', row + 1) - row - 1);
     if (line.find(" " + said.reason + ": ") == std::string::npos) differs("top", node, line);
-    auto card = parse_json(cluster_.sh(fmt::format("curl --silent '{}api/nodes/{}'", url_, node)).output);
+    auto card =
+        parse_json(cluster_.sh(fmt::format("curl --silent '{}api/nodes/{}'", url_, node)).output);
     if (!card || text_at(*card, "reason", "name") != said.reason ||
         text_at(*card, "reason", "remedy") != said.remedy) {
       differs("dashboard", node, card ? print_json(*find(*card, "reason")) : "nothing");
@@ -148,7 +151,8 @@ void compare_faces_through_a_rollout(Cluster& cluster, const Child& controller,
   ASSERT_TRUE(agree()) << join(last, "\n");
   EXPECT_NE(lockstep({"status"}).output.find("4/4 run 580.105.08"), std::string::npos);
 
-  must(R"(kubectl create poddisruptionbudget inference -n ml-training --selector=app=inference --min-available=2
+  must(R"(kubectl create poddisruptionbudget inference -n ml-training \
+  --selector=app=inference --min-available=2
 kubectl create -f - <<END
 apiVersion: lockstep.dev/v1alpha1
 kind: DriverRollout
@@ -156,7 +160,9 @@ metadata: {name: driver}
 spec:
   driver: {kind: ClusterPolicy, name: cluster-policy}
   onFailure: Hold
-  policy: {maxParallelUpgrades: 4, maxUnavailable: "100%", maxFailures: 1, podDeletion: {timeoutSeconds: 0}}
+  policy:
+    {maxParallelUpgrades: 4, maxUnavailable: "100%", maxFailures: 1,
+     podDeletion: {timeoutSeconds: 0}}
   waves:
     - {name: all, nodes: {rest: true}}
 END)");
@@ -173,11 +179,14 @@ END)");
   EXPECT_NE(status.find("2/4 "), std::string::npos) << status;
 
   // They fail, and the rollout holds.
-  must(R"(kubectl patch driverrollout driver --type=merge -p '{"spec":{"policy":{"podDeletion":{"timeoutSeconds":1}}}}')");
+  must(R"(kubectl patch driverrollout driver --type=merge \
+  -p '{"spec":{"policy":{"podDeletion":{"timeoutSeconds":1}}}}')");
   ASSERT_TRUE(cluster.wait([&] { return phase() == "Held"; })) << phase();
   ASSERT_TRUE(cluster.wait([&] {
     int failed = 0;
-    for (const auto& [name, node] : cluster.nodes()) failed += node.state == "upgrade-failed" ? 1 : 0;
+    for (const auto& [name, node] : cluster.nodes()) {
+      if (node.state == "upgrade-failed") ++failed;
+    }
     return failed == 2;
   }));
   ASSERT_TRUE(agree()) << join(last, "\n");

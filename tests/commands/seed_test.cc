@@ -146,6 +146,12 @@ TEST_F(SeedOnTheDemo, PatchMonitorRetryAndSkipDoWhatTheDocumentationSays) {
   EXPECT_EQ(states(cluster), everyone(8, "upgrade-done"));
 }
 
+TEST_F(SeedOnTheDemo, TheDoctorFindsItsLeader) {
+  const ProcessOutput doctor = cluster.lockstep({"doctor"});
+  EXPECT_NE(doctor.output.find("demo leads"), std::string::npos) << doctor.output << doctor.error;
+  EXPECT_NE(cluster.lockstep({"status"}).output.find("7/8 run 580.126.20"), std::string::npos);
+}
+
 struct SeedOnAFleet : Seed {
   bool is_fleet_quiet() {
     auto pods = cluster.driver_pods();

@@ -179,8 +179,8 @@ TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
     EXPECT_FALSE(node.annotations.contains("lockstep.dev/upgrade-failure")) << name;
   }
 
-  ASSERT_TRUE(
-      cluster.wait([&] { return trim(following.output()).ends_with("fleet: 5/5 run 580.126.20"); }));
+  ASSERT_TRUE(cluster.wait(
+      [&] { return trim(following.output()).ends_with("fleet: 5/5 run 580.126.20"); }));
   EXPECT_EQ(following.output().find('\x1b'), std::string::npos) << "not a terminal";
   // It does not go on showing what may be old without a word.
   cluster.child("apiserver").signal(SIGKILL);

@@ -98,7 +98,7 @@ function BakeLines({ bake, now }: { bake: Bake; now: number }) {
   const begun = bake.began !== null;
   return (
     <div class="bake">
-      <Meter value={Math.min(passed, bake.targetSeconds)} most={bake.targetSeconds} label={begun && !bake.runs ? "bake over" : begun ? `bake ${duration(passed)} of ${duration(bake.targetSeconds)}${bake.runs && left > 0 ? `, about ${duration(left)} left` : ""}` : `bake ${duration(bake.targetSeconds)}`} />
+      <Meter value={Math.min(passed, bake.targetSeconds)} most={bake.targetSeconds} label={begun && !bake.runs ? "bake over" : begun ? `bake ${passed > bake.targetSeconds ? `${duration(bake.targetSeconds)} and ${duration(passed - bake.targetSeconds)} more` : `${duration(passed)} of ${duration(bake.targetSeconds)}`}${bake.runs && left > 0 ? `, about ${duration(left)} left` : ""}` : `bake ${duration(bake.targetSeconds)}`} />
       {bake.targetGpuHours > 0 && <Meter value={bake.gpuHours} most={bake.targetGpuHours} label={`${number(bake.gpuHours)} of ${number(bake.targetGpuHours)} GPU-hours`} />}
       {bake.evidence !== undefined && bake.limit !== undefined && <Meter value={Math.min(bake.evidence, bake.limit)} most={bake.limit} label={`evidence of harm ${number(bake.evidence)}, fails at ${number(bake.limit)}`} bad={bake.evidence > bake.limit / 2} />}
       {bake.kinds?.filter((kind) => kind.upgraded + kind.control > 0).map((kind) => <p class="small muted" key={kind.kind}>{kind.kind}: {kind.upgraded} on upgraded nodes, {kind.control} on others</p>)}
