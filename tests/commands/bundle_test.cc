@@ -221,7 +221,7 @@ TEST(BundleCommand, ASettingReachesKeysWithDotsAndCannotDefeatWhatIsDerived) {
       "out", {"--set", "nvidia-dra-driver-gpu:controller.podAnnotations." + escaped + "=mine",
               "--set", "nvidia-dra-driver-gpu:controller.podAnnotations.a\\.b=kept"}));
   ASSERT_EQ(run.exit_code, 0) << run.error;
-  const std::string version = folder.lockstep({"query", "components.gpu-operator.version"}).output;
+  const std::string version = folder.lockstep(Words{"query", "components.gpu-operator.version"} + flagship).output;
   Json controller = values_of(folder, "out", "nvidia-dra-driver-gpu").at("controller");
   EXPECT_EQ(std::string(text_at(controller, "podAnnotations", key)) + "\n", version);
   EXPECT_EQ(text_at(controller, "podAnnotations", "a.b"), "kept");

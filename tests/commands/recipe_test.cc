@@ -287,12 +287,12 @@ TEST(QueryCommand, AScalarComesBareAndAMapAsADocument) {
 TEST(QueryCommand, APathThatLeadsNowhereIsNotFoundAndTheNearestIsNamed) {
   Folder folder;
   expect_refused(
-      folder, {{{"query", "components.gpu-operator.values.drvier.version"},
+      folder, {{{"query", "--service", "any", "components.gpu-operator.values.drvier.version"},
                 3,
                 {"\"drvier\"", "components.gpu-operator.values", "did you mean \"driver\"?"}},
-               {{"query", "components.nothing"}, 3, {"\"nothing\"", "known are", "gpu-operator"}},
-               {{"query", "deploymentOrder.99"}, 3, {"\"99\"", "deploymentOrder"}},
-               {{"query", "components..x"}, 2, {"components..x"}},
+               {{"query", "--service", "any", "components.nothing"}, 3, {"\"nothing\"", "known are", "gpu-operator"}},
+               {{"query", "--service", "any", "deploymentOrder.99"}, 3, {"\"99\"", "deploymentOrder"}},
+               {{"query", "--service", "any", "components..x"}, 2, {"components..x"}},
                {{"query"}, 2, {"say which value"}}});
 }
 
