@@ -14,7 +14,7 @@ void RunControllers::start(kube::Api& api, Witness& witness) {
     }
     controller::UpgradeOptions options;
     options.fleet.key_domain = scenario_.key_domain;
-    if (!scenario_.reroll_clients) options.fleet.clients = {{}, {}};
+    options.fleet.restarts_clients = scenario_.reroll_clients;
     options.fleet.rollouts.enabled = rollout_.enabled();
     options.fleet.rollouts.time_zones = rollout_time_zones();
     kube::Api& own = own_api(api, witness);
