@@ -327,8 +327,8 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
       view.held_by_group = fleet::RolloutHold{held->name, held->text, held->remedy};
     }
   }
-  // Slices are what clients publish: whoever is told of no clients does not wait for slices either.
-  bool looks_at_clients = !options_.clients.empty();
+  // Slices are what clients publish: whoever restarts no clients does not wait for slices either.
+  bool looks_at_clients = options_.restarts_clients && !options_.clients.empty();
   bool validates = fleet::state_of(*node, rules_.keys) == fleet::State::validation;
   if (looks_at_clients && (validates || view.outside_wave)) {
     view.clients = clients_on(view);

@@ -29,8 +29,9 @@ namespace lockstep::controller {
 struct FleetWatchOptions {
   std::string key_domain = "nvidia.com";
   fleet::GpuPodOptions gpu_pods;
-  // Which DaemonSets' pods hold the driver open.
+  // Which DaemonSets' pods hold the driver open, and whether an upgrade restarts them.
   fleet::ClientOptions clients;
+  bool restarts_clients = true;
   std::string validator_app = "nvidia-operator-validator";
   RolloutWatchOptions rollouts;
   // What only the controller knows is read from what it publishes. Off for the controller itself,

@@ -22,7 +22,7 @@ class Delivery {
     EXPECT_TRUE(cluster.start());
     // Upgrades the nodes as NVIDIA's controller would, and leaves the plugins to others.
     controller::UpgradeOptions upgrade;
-    upgrade.fleet.clients = {{}, {}};
+    upgrade.fleet.restarts_clients = false;
     controller_ = std::make_unique<controller::UpgradeController>(
         cluster.api("lockstep"), cluster.loop, controller_random_, log_, std::move(upgrade));
     controller_->start();

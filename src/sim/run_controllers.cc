@@ -27,7 +27,7 @@ void RunControllers::start(kube::Api& api, Witness& witness) {
 controller::FleetWatchOptions RunControllers::fleet_options() const {
   controller::FleetWatchOptions options;
   options.key_domain = scenario_.key_domain;
-  if (!scenario_.reroll_clients) options.clients = {{}, {}};
+  options.restarts_clients = scenario_.reroll_clients;
   options.rollouts.enabled = rollout_.enabled();
   options.rollouts.time_zones = rollout_time_zones();
   return options;
