@@ -10,7 +10,7 @@ namespace {
 class PlanSnapshotTest : public ::testing::Test {
  protected:
   PlanSnapshotTest() {
-    one.lead();
+    one.restart();
     EXPECT_TRUE(fleet.run_until([&] { return fleet.all_are("upgrade-done"); }, minutes(1)));
   }
   rollout::Snapshot snapshot() {
