@@ -247,8 +247,9 @@ Decision decide_idle(const Situation& situation) {
              fleet::waits_for_safe_load(situation.node(), keys) || view.driver.is_out_of_sync()) {
     if (view.driver.is_rolled_by_kubernetes()) return hold(rolling_update_driver(view));
     decision = require(situation, why_required(situation));
-    decision.needs_fresh_view =
-        situation.state() == State::done && situation.is_suspicious_change();
+    // The pod that the node was done with is gone: others replaced it, or the view is stale.
+    decision.needs_fresh_view = situation.state() == State::done &&
+                                (situation.is_suspicious_change() || !has_same_driver_pod(view));
   } else if (view.driver.is_orphan()) {
     decision = hold({"Orphan", "the driver pod's DaemonSet is gone; the pod is left as it is",
                      fmt::format("to replace it: kubectl annotate node {} {}=true", view.name(),
