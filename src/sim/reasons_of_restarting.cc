@@ -121,12 +121,16 @@ std::string is_in_crash_loop(const Said& said) {
   return is_so ? "" : fmt::format("its driver pod restarted {} times", restarts);
 }
 
-// The wait itself has lasted, not only its pod.
+// The wait itself has lasted, not only its pod. Whatever is unknown makes it no longer.
 std::string objection_to_short_wait(const Said& said) {
   const PodTruth* pod = said.truth.driver_pod(said.name);
   // By the controller's clock, which may have been set.
   if (!said.fails || pod == nullptr || said.truth.clock_set.is_set()) return {};
-  Duration waited = said.truth.uptime() - pod->waited_first + seconds(1);
+  // It was replaced while the write was on its way.
+  if (said.truth.may_be_unknown(pod->bound)) return {};
+  Duration waited = pod->waited_first == Duration::max()
+                        ? Duration::zero()
+                        : said.truth.uptime() - pod->waited_first + seconds(1);
   bool is_over = by_some_policy(said, [&](const upgrade::Policy& policy) {
     return waited >= policy.deadlines.image_pull;
   });
@@ -134,19 +138,19 @@ std::string objection_to_short_wait(const Said& said) {
 }
 
 std::string has_no_image(const Said& said) {
+  if (std::string objection = objection_to_short_wait(said); !objection.empty()) return objection;
   const KnownPod known(said);
   if (!known.is_known) return {};
   if (known.pod == nullptr) return "it has no driver pod";
-  return waits_for_image(*known.pod) ? objection_to_short_wait(said)
-                                     : "its driver pod waits for no image";
+  return waits_for_image(*known.pod) ? "" : "its driver pod waits for no image";
 }
 
 std::string has_broken_container(const Said& said) {
+  if (std::string objection = objection_to_short_wait(said); !objection.empty()) return objection;
   const KnownPod known(said);
   if (!known.is_known) return {};
   if (known.pod == nullptr) return "it has no driver pod";
-  return waits_for_container(*known.pod) ? objection_to_short_wait(said)
-                                         : "its driver pod has no broken container";
+  return waits_for_container(*known.pod) ? "" : "its driver pod has no broken container";
 }
 
 std::string waits_for_nothing(const Said& said) {

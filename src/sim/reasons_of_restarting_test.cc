@@ -35,7 +35,13 @@ TEST_F(RestartingReasonsTest, AnImageThatIsWaitedForOnlyJustIsNoReasonToFail) {
   change_driver();
   go_to_restart("gpu-1");
   restart_driver("gpu-1");
-  cluster->loop.run_for(minutes(2));
+  EXPECT_TRUE(run_until(
+      *cluster,
+      [&] {
+        const PodTruth* pod = witness->truth().driver_pod("gpu-1");
+        return pod != nullptr && waits_for_image(*pod->object);
+      },
+      minutes(10)));
   invariants = {"TrueReasons"};
   fail("gpu-1", "DriverImageUnavailable");
   expect_violation("its time was not up");
