@@ -112,6 +112,8 @@ class UpgradeController {
     Time first_by_clock;
   };
   void note_sighting(const fleet::NodeView& view);
+  // A clock that is set tells nobody; what is published of deadlines depends on it.
+  void watch_clock();
   // Says in the view what no object of the cluster does (controller_notes.h).
   void tell(fleet::NodeView& view) const;
   void tell_all(fleet::NodeView& view) const;
@@ -120,6 +122,7 @@ class UpgradeController {
   void delay(const std::string& node, upgrade::Reason reason);
   std::map<std::string, Sighting, std::less<>> sightings_;
   std::map<std::string, upgrade::Reason, std::less<>> delays_;
+  bool watches_clock_ = false;
   // The states that each active node was brought to by us.
   std::map<std::string, std::set<fleet::State>, std::less<>> entered_;
   bool must_be_verified(const std::string& name, const upgrade::Decision& decision) const;

@@ -7,6 +7,13 @@
 
 namespace lockstep::controller {
 
+namespace {
+
+constexpr Duration between_looks_at_clock = seconds(2);
+constexpr Duration clock_slack = seconds(1);
+
+}  // namespace
+
 void UpgradeController::delay(const std::string& node, upgrade::Reason reason) {
   reasons_[node] = reason;
   delays_[node] = std::move(reason);
@@ -27,6 +34,19 @@ void UpgradeController::note_sighting(const fleet::NodeView& view) {
   if (is_new || sighting.state != state || sighting.since != since) {
     sighting = {state, since, loop_.uptime(), loop_.now()};
   }
+  watch_clock();
+}
+
+void UpgradeController::watch_clock() {
+  if (watches_clock_ || sightings_.empty()) return;
+  watches_clock_ = true;
+  const Time zero = loop_.now() - loop_.uptime();
+  loop_.after(between_looks_at_clock, scope_.bind([this, zero] {
+    watches_clock_ = false;
+    const Duration gained = loop_.now() - loop_.uptime() - zero;
+    if (gained > clock_slack || gained < -clock_slack) notes_.look();
+    watch_clock();
+  }));
 }
 
 // By the time that passes, not by a clock that users set.

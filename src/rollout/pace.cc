@@ -34,8 +34,9 @@ std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left) {
 
 std::optional<Duration> pool_time_left(std::vector<Duration> ages, const fleet::PoolCounts& counts,
                                        const std::optional<upgrade::Reason>& held, bool in_waves) {
-  // What has a limit's name is over when a node is done.
-  const bool in_turn = counts.waiting == 0 || !held || held->name.ends_with("Limit");
+  // These are over when a node is done.
+  const bool in_turn = counts.waiting == 0 || !held || held->name == "ParallelLimit" ||
+                       held->name == "UnavailableLimit";
   if (in_waves || !in_turn || counts.active == 0) return std::nullopt;
   return time_by_pace(std::move(ages), counts.waiting + counts.active);
 }
