@@ -217,7 +217,10 @@ Json validator_daemon_set() {
 
 Json operator_deployment() {
   JsonObject labels{{"app", "gpu-operator"}, {"app.kubernetes.io/component", "gpu-operator"}};
-  JsonObject main{{"name", "gpu-operator"}, {"image", "nvcr.io/nvidia/gpu-operator:v25.10.1"}};
+  constexpr std::string_view image = "nvcr.io/nvidia/gpu-operator:v25.10.1";
+  JsonObject main{{"name", "gpu-operator"}, {"image", image}};
+  // As long as it runs, the pod is Pending: as one that moves to another node and pulls its image.
+  JsonObject before{{"name", "before"}, {"image", image}};
   return JsonObject{
       {"apiVersion", "apps/v1"},
       {"kind", "Deployment"},
@@ -229,6 +232,7 @@ Json operator_deployment() {
                   {"template",
                    JsonObject{{"metadata", JsonObject{{"labels", labels}}},
                               {"spec", JsonObject{{"tolerations", any_taint()},
+                                                  {"initContainers", JsonArray{std::move(before)}},
                                                   {"containers", JsonArray{std::move(main)}}}}}}}}};
 }
 
