@@ -258,9 +258,8 @@ TEST(OverriddenDerivedValue, IsReplacedWithAWarningThatNamesIt) {
             std::string::npos)
       << replaced.warnings[0];
   // The same is no news.
-  EXPECT_TRUE(
-      apply({follows_driver()}, recipe_of({"gpu-operator", "dra"}), replaced.values, driver)
-          .warnings.empty());
+  EXPECT_TRUE(apply({follows_driver()}, recipe_of({"gpu-operator", "dra"}), replaced.values, driver)
+                  .warnings.empty());
 }
 
 RC_GTEST_PROP(Derived, TwiceIsOnceAndLeavesNoDeviation, ()) {

@@ -31,10 +31,10 @@ Result<int64_t> most_at_a_time(const TurnLimit& limit, const JsonObject& compone
   const bool is_percent = text.ends_with('%');
   auto number = parse_unsigned(is_percent ? text.substr(0, text.size() - 1) : text);
   if (!number) {
-    return fail(ErrorKind::invalid,
-                fmt::format("must be a whole number or a percentage such as 25%, and is \"{}\"",
-                            text),
-                print_value_path(limit.value));
+    return fail(
+        ErrorKind::invalid,
+        fmt::format("must be a whole number or a percentage such as 25%, and is \"{}\"", text),
+        print_value_path(limit.value));
   }
   const auto most = static_cast<int64_t>(std::min<uint64_t>(*number, 1'000'000));
   if (is_percent) return std::max<int64_t>(1, (most * nodes + 99) / 100);

@@ -10,8 +10,11 @@ HookRule rule() {
   made.name = "reroll";
   made.component = "operator";
   made.values_key = "hooks";
-  made.waits = HookWaits{
-      {{{"driver", "most"}, "1"}, {{"driver", "away"}, "25%"}}, 240, {"timeout"}, {"then"}, {"end"}};
+  made.waits = HookWaits{{{{"driver", "most"}, "1"}, {{"driver", "away"}, "25%"}},
+                         240,
+                         {"timeout"},
+                         {"then"},
+                         {"end"}};
   return made;
 }
 

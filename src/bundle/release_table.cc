@@ -71,8 +71,7 @@ class Table {
     if (!hook.rule->waits) return {};
     Json& values = hook.values[hook.rule->values_key];
     if (!values.is_object()) return {};
-    LOCKSTEP_TRY(hook.waits,
-                 fit_waits(*hook.rule, component, own, nodes_, values.get_object()));
+    LOCKSTEP_TRY(hook.waits, fit_waits(*hook.rule, component, own, nodes_, values.get_object()));
     if (!hook.waits->warning.empty() && is_on(hook)) {
       table_.warnings.push_back(hook.waits->warning);
     }

@@ -107,8 +107,8 @@ class Demo {
     controller_ = std::make_unique<ChildProcess>(
         session_->loop,
         std::vector<std::string>{own_program(), "controller", "--kubeconfig", kubeconfig_.path(),
-                                 "--key-domain", cluster.fleet().key_domain,
-                                 "--identity", "demo", "--status-address", ""},
+                                 "--key-domain", cluster.fleet().key_domain, "--identity", "demo",
+                                 "--status-address", ""},
         log_file_.path());
     if (!controller_->start()) return fail(ErrorKind::internal, "the controller does not start");
     // The rollout knows the way back before anything changes.

@@ -79,12 +79,11 @@ Json job_object(const GateFlags& flags, const std::string& name, const std::stri
       {"apiVersion", "batch/v1"},
       {"kind", "Job"},
       {"metadata", JsonObject{{"name", name}, {"namespace", flags.ns}, {"labels", labels}}},
-      {"spec",
-       JsonObject{{"backoffLimit", 0},
-                  {"activeDeadlineSeconds", std::max<int64_t>(deadline, 1)},
-                  {"ttlSecondsAfterFinished", kept_seconds},
-                  {"template", JsonObject{{"metadata", JsonObject{{"labels", labels}}},
-                                          {"spec", std::move(pod)}}}}}};
+      {"spec", JsonObject{{"backoffLimit", 0},
+                          {"activeDeadlineSeconds", std::max<int64_t>(deadline, 1)},
+                          {"ttlSecondsAfterFinished", kept_seconds},
+                          {"template", JsonObject{{"metadata", JsonObject{{"labels", labels}}},
+                                                  {"spec", std::move(pod)}}}}}};
 }
 
 // "Pending: ErrImagePull: …", for who waits.
@@ -147,10 +146,10 @@ int run_gate_on_node(const GateFlags& flags) {
   auto waited = wait_for_pod(**session, api, flags, name, *limit);
   if (!waited) return report(waited.error());
   if (!waited->end) {
-    return report(Error{ErrorKind::timed_out,
-                        fmt::format("the gate did not end within {}: {}", format_duration(*limit),
-                                    waited->state),
-                        fmt::format("Job {}/{}", flags.ns, name)});
+    return report(Error{
+        ErrorKind::timed_out,
+        fmt::format("the gate did not end within {}: {}", format_duration(*limit), waited->state),
+        fmt::format("Job {}/{}", flags.ns, name)});
   }
   auto outcome = gpu::read_summary(waited->end->message);
   if (!outcome) {

@@ -14,8 +14,8 @@
 #include "deploy/manifest_kinds.h"
 #include "doctor/driver_checks.h"
 #include "fleet/driver.h"
-#include "kube/typed.h"
 #include "kube/sync_api.h"
+#include "kube/typed.h"
 
 namespace lockstep::cli {
 
@@ -110,9 +110,10 @@ void warn_about_driver_manager(ClusterSession& session) {
   for (const Document& item : sets->items) {
     auto set = decode_object<DaemonSet>(*item, context);
     if (!set || !fleet::is_driver_daemon_set(*set) || !doctor::manager_uncordons(*set)) continue;
-    fmt::print("the driver-manager in {} evicts pods and uncordons nodes by itself; with the next "
-               "driver version:\n  {}\n",
-               set->meta.key().text(), doctor::manager_fix());
+    fmt::print(
+        "the driver-manager in {} evicts pods and uncordons nodes by itself; with the next "
+        "driver version:\n  {}\n",
+        set->meta.key().text(), doctor::manager_fix());
   }
 }
 

@@ -120,8 +120,9 @@ void add_gate(CLI::App& app, GateFlags& flags, int& result) {
       ->capture_default_str();
   command->add_option("--image", flags.image,
                       "With --node: the image to run; by default that of the controller's gates");
-  command->add_option("--node-timeout", flags.node_timeout,
-                      "With --node: for the image's pull and the gate")
+  command
+      ->add_option("--node-timeout", flags.node_timeout,
+                   "With --node: for the image's pull and the gate")
       ->capture_default_str();
   add_connection_flags(command, flags.cluster);
   // For tests, and for measuring the gate itself.

@@ -166,8 +166,8 @@ void add_nodes(std::string& out, const rollout::Plan& plan) {
                      wave > 0 ? "WAVE" : "", wave);
   for (const auto& node : plan.nodes) {
     if (!node.start) continue;
-    std::string head = fmt::format("{:<8} {:<{}}  {:<{}}", after(*node.start), node.name, width,
-                                   node.wave, wave);
+    std::string head =
+        fmt::format("{:<8} {:<{}}  {:<{}}", after(*node.start), node.name, width, node.wave, wave);
     const size_t indent = head.size();
     out += wrap(std::move(head), join(notes_of(node), "; "), indent);
     for (const std::string& text : node.blocked) {
@@ -221,8 +221,7 @@ Sums sum(const rollout::Plan& plan) {
     if (!node.blocked.empty()) ++sums.blocked;
     if (node.outcome == PlannedEnd::failed) ++sums.failing;
     if (node.start && node.end) {
-      sums.gpu_hours +=
-          static_cast<double>(node.gpus) * in_seconds(*node.end - *node.start) / 3600;
+      sums.gpu_hours += static_cast<double>(node.gpus) * in_seconds(*node.end - *node.start) / 3600;
     }
   }
   return sums;
@@ -248,9 +247,10 @@ void add_sums(std::string& out, const PlanAnswer& answer) {
               0);
   std::string assumed = "Assumed: driver restarts succeed";
   if (!plan.rollouts.empty()) {
-    assumed += fmt::format(", gates pass within {}, GPUs stay as busy as they are, approvals are "
-                           "given at once",
-                           human_duration(answer.pace.gates));
+    assumed += fmt::format(
+        ", gates pass within {}, GPUs stay as busy as they are, approvals are "
+        "given at once",
+        human_duration(answer.pace.gates));
   }
   out += wrap("", assumed + ".", 0);
 }
@@ -336,12 +336,12 @@ std::string plan_text(const PlanAnswer& answer) {
   for (const PlannedRollout& rollout : plan.rollouts) add_rollout(out, rollout);
   add_events(out, plan);
   if (!plan.failed.empty()) {
-    out += wrap("",
-                fmt::format("{} failed and {} for lockstep retry: {}",
-                            upgrade::counted(plan.failed.size(), "node"),
-                            plan.failed.size() == 1 ? "waits" : "wait",
-                            upgrade::name_some(plan.failed, 3)),
-                2);
+    out += wrap(
+        "",
+        fmt::format("{} failed and {} for lockstep retry: {}",
+                    upgrade::counted(plan.failed.size(), "node"),
+                    plan.failed.size() == 1 ? "waits" : "wait", upgrade::name_some(plan.failed, 3)),
+        2);
   }
   if (plan.nodes.empty()) {
     return out +

@@ -140,8 +140,8 @@ int steer(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags
   JsonObject& metadata = ensure_object(patch.as_object(), "metadata");
   ensure_object(metadata, "annotations")[rollout::steered_annotation] =
       rollout::steering_line(command.at, command.verb, command.by, flags.reason);
-  kube::Request request = kube::patch(fleet::driver_rollouts, {"", name}, kube::PatchType::merge,
-                                      std::move(patch));
+  kube::Request request =
+      kube::patch(fleet::driver_rollouts, {"", name}, kube::PatchType::merge, std::move(patch));
   request.with("fieldManager", "lockstep");
   if (flags.dry_run) request.with("dryRun", "All");
   auto written = kube::document_of(api.call(std::move(request)));

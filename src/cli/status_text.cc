@@ -117,9 +117,8 @@ std::string status_text(const FleetStatus& status, const Terminal& terminal,
 std::string status_line(const FleetStatus& status) {
   std::vector<std::string> parts;
   for (const auto& pool : status.pools) {
-    std::string text =
-        fmt::format("{}: {}{}", pool_title(pool), headline(pool),
-                    pool.paused.empty() ? "" : ", paused");
+    std::string text = fmt::format("{}: {}{}", pool_title(pool), headline(pool),
+                                   pool.paused.empty() ? "" : ", paused");
     for (State state : display_order) {
       auto count = pool.counts.by_state.find(state);
       if (state == State::done || count == pool.counts.by_state.end()) continue;
@@ -156,9 +155,8 @@ std::string why_text(const NodeStatus& node, const PoolStatus& pool, const Termi
   text += fmt::format("  GPU pods on the node: {}\n", node.gpu_pods);
   text += fmt::format(
       "  {}: {}, {} active (limit {}), {} unavailable (limit {}), {} failed (limit {})\n",
-      pool_title(pool), headline(pool), pool.counts.active,
-      limit_text(pool.limits.parallel), pool.counts.unavailable, pool.limits.unavailable,
-      pool.counts.failed, pool.limits.failures);
+      pool_title(pool), headline(pool), pool.counts.active, limit_text(pool.limits.parallel),
+      pool.counts.unavailable, pool.limits.unavailable, pool.counts.failed, pool.limits.failures);
   return text;
 }
 

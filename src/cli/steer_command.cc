@@ -84,14 +84,13 @@ int run_pause(const PauseFlags& flags) {
     }
     auto reply = kube::document_of(api.call(merge(
         policy.type, policy.key,
-        JsonObject{
-            {"metadata",
-             JsonObject{{"annotations",
-                         JsonObject{{fleet::paused_annotation, value},
-                                    {rollout::steered_annotation,
-                                     rollout::steering_line((*session)->loop.now(),
-                                                            flags.resume ? "resume" : "pause",
-                                                            who_am_i(), flags.reason)}}}}}},
+        JsonObject{{"metadata",
+                    JsonObject{{"annotations", JsonObject{{fleet::paused_annotation, value},
+                                                          {rollout::steered_annotation,
+                                                           rollout::steering_line(
+                                                               (*session)->loop.now(),
+                                                               flags.resume ? "resume" : "pause",
+                                                               who_am_i(), flags.reason)}}}}}},
         flags.dry_run)));
     if (!reply) return report(reply.error().at(policy.type.kind + " " + policy.key.name));
     fmt::print("{} {} {}{}\n", policy.type.kind, policy.key.name,

@@ -76,9 +76,8 @@ Json json_of(const NodeNote& note) {
     object["evictions"] = std::move(evictions);
   }
   if (note.delay) {
-    object["delay"] = JsonObject{{"name", note.delay->name},
-                                 {"text", note.delay->text},
-                                 {"remedy", note.delay->remedy}};
+    object["delay"] = JsonObject{
+        {"name", note.delay->name}, {"text", note.delay->text}, {"remedy", note.delay->remedy}};
   }
   return object;
 }
@@ -151,8 +150,7 @@ Json ControllerNotes::to_json(const ObjectKey& key) const {
 
 ControllerNotes ControllerNotes::from_map(const ConfigMap& map) {
   ControllerNotes notes;
-  notes.scheduler_sees_from =
-      parse_rfc3339(map.data.get("schedulerSeesFrom")).value_or(Time());
+  notes.scheduler_sees_from = parse_rfc3339(map.data.get("schedulerSeesFrom")).value_or(Time());
   auto nodes = parse_json(map.data.get("nodes"));
   if (!nodes || !nodes->is_object()) return notes;
   for (const auto& [name, entry] : std::as_const(*nodes).get_object()) {

@@ -28,9 +28,9 @@ class FailureTest : public ::testing::Test {
   void make(upgrade::OnBadConfig on_bad_config = upgrade::OnBadConfig::leave) {
     failures.reset();
     one.restart();
-    failures = std::make_unique<FailureController>(
-        one.api, fleet.loop, random_, one.log, one.controller->watch(),
-        FailureOptions{on_bad_config, "one"});
+    failures = std::make_unique<FailureController>(one.api, fleet.loop, random_, one.log,
+                                                   one.controller->watch(),
+                                                   FailureOptions{on_bad_config, "one"});
     failures->start();
     failures->lead();
   }
@@ -117,10 +117,10 @@ TEST_F(FailureTest, ItsCountsAreMetrics) {
   fail_prepare("prepare failed: error applying GPU config: too many partitions");
   fleet.loop.run_for(minutes(1));
   const std::string text = failures->metrics();
-  for (const char* line : {"lockstep_stale_plugins_restarted_total 1\n",
-                           "lockstep_bad_configs_total 1\n",
-                           "lockstep_bad_config_pods_failed_total 1\n",
-                           "lockstep_failure_controller_errors_total 0\n"}) {
+  for (const char* line :
+       {"lockstep_stale_plugins_restarted_total 1\n", "lockstep_bad_configs_total 1\n",
+        "lockstep_bad_config_pods_failed_total 1\n",
+        "lockstep_failure_controller_errors_total 0\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
 }

@@ -423,9 +423,8 @@ void FleetWatch::count(const fleet::NodeView& view) {
   bool between = driver_sets_.empty() && state != fleet::State::unknown;
   bool counts =
       view.driver.wanted() || fleet::is_active(state) || state == fleet::State::failed || between;
-  bool changed =
-      counts ? tally_.update(name, upgrade::facts_of(view, policy(view.pool), rules_))
-             : tally_.remove(name);
+  bool changed = counts ? tally_.update(name, upgrade::facts_of(view, policy(view.pool), rules_))
+                        : tally_.remove(name);
   if (!changed) return;
   for (const auto& listener : pool_listeners_) listener();
 }

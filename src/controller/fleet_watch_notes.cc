@@ -43,11 +43,11 @@ void FleetWatch::add_tries(std::string_view node, fleet::PodOnNode& entry) const
   auto eviction = note->second.evictions.find(uid);
   if (eviction == note->second.evictions.end()) return;
   const bool forced = eviction->second.forced_until.is_set();
-  entry.tries = fleet::EvictionTries{forced ? 0U : 1U, Duration::zero(),
-                                     eviction->second.by_budget, eviction->second.message, forced};
+  entry.tries = fleet::EvictionTries{forced ? 0U : 1U, Duration::zero(), eviction->second.by_budget,
+                                     eviction->second.message, forced};
   // When the controller tries again is its own affair: it waits.
-  entry.pause = forced ? std::max(eviction->second.forced_until - loop_.now(), Duration::zero())
-                       : seconds(1);
+  entry.pause =
+      forced ? std::max(eviction->second.forced_until - loop_.now(), Duration::zero()) : seconds(1);
 }
 
 void FleetWatch::add_notes(fleet::NodeView& view) const {

@@ -76,9 +76,8 @@ void NotesPublisher::read() {
 void NotesPublisher::write(ControllerNotes notes) {
   busy_ = true;
   Json body = notes.to_json(key_);
-  kube::Request request = exists_
-                              ? kube::update(resource::config_maps, key_, std::move(body))
-                              : kube::create(resource::config_maps, key_.ns, std::move(body));
+  kube::Request request = exists_ ? kube::update(resource::config_maps, key_, std::move(body))
+                                  : kube::create(resource::config_maps, key_.ns, std::move(body));
   api_.call(std::move(request),
             scope_.bind([this, notes = std::move(notes)](kube::Reply reply) mutable {
               const bool ok = reply && reply->ok();

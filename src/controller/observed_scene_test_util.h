@@ -37,9 +37,7 @@ struct ObservedScene : UpgradeScene {
     if (!view) return {};
     return upgrade::decide(*view, watch.pool(view->pool), watch.rules(), fleet.loop.now()).reason;
   }
-  upgrade::Reason said(const std::string& node) {
-    return said_by(one.controller->watch(), node);
-  }
+  upgrade::Reason said(const std::string& node) { return said_by(one.controller->watch(), node); }
   bool says(const std::string& node, std::string_view reason) {
     const auto& reasons = one.controller->reasons();
     auto at = reasons.find(node);

@@ -66,8 +66,7 @@ rollout::ForwardRollout forward_rollout(const FleetWatch& watch, const KnownRoll
   view.object = std::move(driver.object);
   const std::string pool =
       known.spec.driver.kind == rollout::DriverKind::nvidia_driver ? known.spec.driver.name : "";
-  const KnownRollout* governing =
-      watch.rollouts.governing(pool, sets.empty() ? "" : *sets.begin());
+  const KnownRollout* governing = watch.rollouts.governing(pool, sets.empty() ? "" : *sets.begin());
   if (governing != nullptr && governing->name() != view.name) view.other = governing->name();
   if (!known.spec.matrix) view.no_rollback = ObjectReverter::obstacle(known.spec);
   view.baselines.resize(view.spec.waves.size());
@@ -115,8 +114,7 @@ rollout::Snapshot plan_snapshot(const FleetWatch& watch, Time now, const ReadMat
   for (const auto& [name, known] : watch.rollouts.all()) {
     snapshot.rollouts[name] = forward_rollout(watch, known, sets[name], matrix);
   }
-  watch.budgets.cache.for_each(
-      [&](const auto& budget) { snapshot.budgets.push_back(budget); });
+  watch.budgets.cache.for_each([&](const auto& budget) { snapshot.budgets.push_back(budget); });
   return snapshot;
 }
 

@@ -77,9 +77,9 @@ bool PoolRules::look_for_rival() {
 
 std::optional<upgrade::Reason> PoolRules::find_rival() const {
   if (operator_pods_.empty() && operator_deployments_.empty()) return std::nullopt;
-  const std::string found_by =
-      operator_deployments_.empty() ? operator_pods_.begin()->text()
-                                    : "Deployment " + operator_deployments_.begin()->text();
+  const std::string found_by = operator_deployments_.empty()
+                                   ? operator_pods_.begin()->text()
+                                   : "Deployment " + operator_deployments_.begin()->text();
   if (!own_switch_) {
     return upgrade::Reason{
         "Rival",

@@ -132,7 +132,8 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
     entry.excluded = rollout::excluded_because(*node, entry.skipped, keys, watch_.policy(pool));
     bool waits = entry.state == fleet::State::required || entry.state == fleet::State::failed;
     if (waits && reason_of_) entry.reason = reason_of_(name);
-    if (conduct_ && is_outside(known, name, facts->second)) entry.reason = rollout::upgraded_outside_wave;
+    if (conduct_ && is_outside(known, name, facts->second))
+      entry.reason = rollout::upgraded_outside_wave;
     if (entry.state == fleet::State::failed) {
       const Text* failed = node->meta.annotations.find(fleet::failed_revision_annotation);
       auto revisions = watch_.revisions_of(facts->second.set);

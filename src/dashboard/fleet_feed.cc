@@ -266,8 +266,8 @@ void FleetFeed::judge_bakes() {
 void FleetFeed::show_rollouts() {
   JsonArray cards;
   for (const auto& [name, known] : watch_.rollouts.all()) {
-    cards.push_back(rollout_card(name, known.spec, controller::live_status(watch_, known),
-                                 bakes_[name]));
+    cards.push_back(
+        rollout_card(name, known.spec, controller::live_status(watch_, known), bakes_[name]));
   }
   model_.set_part("rollouts", std::move(cards));
 }

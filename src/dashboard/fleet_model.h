@@ -28,7 +28,7 @@ struct NodeRow {
   bool skipped = false;
   bool in_sync = false;
   bool runs_newest = false;  // its driver is of the newest revision, and ready
-  std::string reason;  // its name
+  std::string reason;        // its name
   std::string pool;
   std::string wave;
   std::string zone;

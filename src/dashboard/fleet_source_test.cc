@@ -20,8 +20,7 @@ struct Scene {
                   return std::unique_ptr<kube::Api>(std::make_unique<apiserver::InProcessApi>(
                       fleet.backend, apiserver::Caller{"ada", {}, "test"}));
                 },
-                [](bool assume) { return Json(JsonObject{{"assume", assume}}); },
-                read_only}) {
+                [](bool assume) { return Json(JsonObject{{"assume", assume}}); }, read_only}) {
     watch.start();
     fleet.loop.run_for(seconds(5));
   }

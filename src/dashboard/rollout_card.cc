@@ -81,8 +81,8 @@ JsonObject wave_card(const rollout::RolloutSpec& spec, const rollout::RolloutSta
   if (index >= spec.waves.size()) return card;
   const rollout::WaveSpec& asked = spec.waves[index];
   card["asks"] = asked.nodes.text();
-  card["needsApproval"] = asked.needs_approval &&
-                          (!wave.approved_by.empty() || needs_approval(spec, status, index));
+  card["needsApproval"] =
+      asked.needs_approval && (!wave.approved_by.empty() || needs_approval(spec, status, index));
   JsonArray planned;
   for (const rollout::GateSpec& gate : asked.gates) planned.emplace_back(gate.name);
   card["plannedGates"] = std::move(planned);

@@ -55,9 +55,10 @@ Check check_driver_sets(const ClusterView& view) {
     return fine(name, fmt::format("{} of drivers, updated by the upgrade controller alone",
                                   counted(sets.size(), "DaemonSet")));
   }
-  check.text = fmt::format("Kubernetes itself restarts the drivers of {}, under running jobs; "
-                           "Lockstep starts nothing there",
-                           counted(check.evidence.size(), "DaemonSet"));
+  check.text = fmt::format(
+      "Kubernetes itself restarts the drivers of {}, under running jobs; "
+      "Lockstep starts nothing there",
+      counted(check.evidence.size(), "DaemonSet"));
   check.fix = join(fixes, "; ");
   return check;
 }
@@ -86,8 +87,7 @@ Check check_policies(const ClusterView& view) {
   for (const PolicyFacts& facts : view.policies) {
     for (const std::string& problem : facts.policy.problems) {
       ++invalid;
-      check.evidence.push_back(
-          fmt::format("{}: InvalidPolicy: {}", facts.policy.source, problem));
+      check.evidence.push_back(fmt::format("{}: InvalidPolicy: {}", facts.policy.source, problem));
     }
     for (const std::string& field : facts.pruned) {
       ++pruned;

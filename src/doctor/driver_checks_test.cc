@@ -56,8 +56,9 @@ TEST(PrunedPolicy, FieldsThatTheCrdDropsAreNamed) {
   Json object = *parse_json(R"({"metadata":{"name":"c","annotations":{}},
     "spec":{"driver":{"upgradePolicy":{"maxUnavailable":1}}}})");
   expect_fine(check_policies(with_policy(object)));
-  object.at("metadata").at("annotations").as_object()
-      ["kubectl.kubernetes.io/last-applied-configuration"] =
+  object.at("metadata")
+      .at("annotations")
+      .as_object()["kubectl.kubernetes.io/last-applied-configuration"] =
       R"({"spec":{"driver":{"upgradePolicy":{"maxUnavailable":1,"maxFailures":2}}}})";
   Check check = check_policies(with_policy(object));
   EXPECT_EQ(check.verdict, Verdict::warning);

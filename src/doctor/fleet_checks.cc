@@ -219,10 +219,10 @@ Check check_unknown_plugins(const ClusterView& view) {
   for (const std::string& set : sets) {
     values += fmt::format("{}\"{}\"", values.empty() ? "" : ",", set);
   }
-  check.fix = sets.empty()
-                  ? "kubectl get daemonsets -A"
-                  : fmt::format("lockstep install --set-json 'controller.clientDaemonSets=[{}]'",
-                                values);
+  check.fix =
+      sets.empty()
+          ? "kubectl get daemonsets -A"
+          : fmt::format("lockstep install --set-json 'controller.clientDaemonSets=[{}]'", values);
   return check;
 }
 

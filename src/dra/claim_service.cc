@@ -300,9 +300,8 @@ void ClaimService::try_again(const CallPointer& call) {
 // A permanent failure ends the pod, and its successor must not get the same device: the scheduler
 // is told of it first. For so long at most; then the kubelet is to try again, and so are we.
 void ClaimService::answer(const CallPointer& call) {
-  bool is_broken =
-      std::any_of(call->failures.begin(), call->failures.end(),
-                  [](const auto& entry) { return is_tainted(entry.second.kind); });
+  bool is_broken = std::any_of(call->failures.begin(), call->failures.end(),
+                               [](const auto& entry) { return is_tainted(entry.second.kind); });
   if (!is_broken || !surroundings_.when_tainted) return answer_now(call, true);
   Duration left = std::max(call->deadline - loop_.uptime(), milliseconds(1));
   surroundings_.when_tainted(
@@ -323,8 +322,8 @@ void ClaimService::answer_now(const CallPointer& call, bool is_tainted_now) {
       continue;
     }
     outcome.error = describe_all(failures, claim.text(), options_.driver);
-    outcome.permanent = is_permanent(failure->second.kind) &&
-                        (is_tainted_now || !is_tainted(failure->second.kind));
+    outcome.permanent =
+        is_permanent(failure->second.kind) && (is_tainted_now || !is_tainted(failure->second.kind));
     ++counts_.failed[failure->second.kind];
     if (surroundings_.on_verdict) {
       auto document = call->documents.find(uid);

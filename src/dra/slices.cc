@@ -222,7 +222,8 @@ SliceStep next_slice_step(const SliceSettings& settings, const SliceWish& wish,
   if (kept == current.end()) kept = current.begin();
 
   if (current.empty() && !wish.inventory) return {};
-  JsonArray devices = wish.inventory ? slice_devices(wish, without_taints) : with_driver_taint(**kept);
+  JsonArray devices =
+      wish.inventory ? slice_devices(wish, without_taints) : with_driver_taint(**kept);
   if (current.empty()) {
     return {SliceStep::Kind::create, slice_name(settings),
             new_slice(settings, std::move(devices), highest + 1)};

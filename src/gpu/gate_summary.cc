@@ -167,8 +167,8 @@ Result<GateOutcome> read_summary(std::string_view text) {
     result.gpu = text_at(entry, "gpu");
     result.text = text_at(entry, "text");
     result.verdict = Verdict::error;
-    for (Verdict verdict : {Verdict::passed, Verdict::skipped, Verdict::inconclusive,
-                            Verdict::failed}) {
+    for (Verdict verdict :
+         {Verdict::passed, Verdict::skipped, Verdict::inconclusive, Verdict::failed}) {
       if (text_at(entry, "verdict") == to_string(verdict)) result.verdict = verdict;
     }
     const Json* measured = find(entry, "measured");

@@ -15,8 +15,7 @@ namespace lockstep {
 struct DecodeContext {
   TextPool pool;
   // Environment variables of containers: only these are kept.
-  std::vector<std::string> keep_environment = {"DRIVER_CONFIG_DIGEST",
-                                               "ENABLE_GPU_POD_EVICTION"};
+  std::vector<std::string> keep_environment = {"DRIVER_CONFIG_DIGEST", "ENABLE_GPU_POD_EVICTION"};
   // Attributes of devices in ResourceSlices, with or without the domain before the slash.
   std::vector<std::string> keep_attributes = {"driverVersion", "cudaDriverVersion", "productName",
                                               "uuid"};

@@ -149,7 +149,8 @@ TEST(Pod, TheClaimOfExtendedResourcesIsOneOfItsClaims) {
       "requestMappings":[{"containerName":"main","resourceName":"example.com/gpu",
                           "requestName":"container-0-request-0"}]}})");
   EXPECT_EQ(claims_of(pod).names, (std::vector<Text>{"shared", "p-extended-resources-x7"}));
-  EXPECT_TRUE(claims_of(pod_with(R"("status":{"extendedResourceClaimStatus":null})")).names.empty());
+  EXPECT_TRUE(
+      claims_of(pod_with(R"("status":{"extendedResourceClaimStatus":null})")).names.empty());
 }
 
 TEST(Pod, ANullEmptyDirIsNone) {

@@ -14,8 +14,7 @@ bool is_any_open(const RolloutView& view, const RolloutGate& gate) {
   const RolloutStatus& status = view.status;
   bool active = status.phase != Phase::pending && !is_over(status.phase);
   // Waves are counted by their place, which a changed spec may have moved.
-  active = active &&
-           (status.phase == Phase::rolling_back || has_opened_waves(view.spec, status));
+  active = active && (status.phase == Phase::rolling_back || has_opened_waves(view.spec, status));
   return active && !status.closed && view.target.is_set() && view.target.same_as(status.open_for) &&
          !gate.paused && (gate.window.open || status.phase == Phase::rolling_back);
 }

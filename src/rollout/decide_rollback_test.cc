@@ -305,7 +305,8 @@ TEST(DecideRollback, ANodeThatFailsInAWaveThatHasReturnedHoldsIt) {
   EXPECT_EQ(rollout.node(1).state, fleet::State::required);
 }
 
-// It got the new driver outside the waves. With the failure budget used up, the canary waits for it.
+// It got the new driver outside the waves. With the failure budget used up, the canary waits for
+// it.
 TEST(DecideRollback, FailuresOutsideTheWavesThatUseUpTheBudgetHoldIt) {
   TestRollout rollout = in_phase(Phase::baking);
   rollout.finish(4);

@@ -263,9 +263,10 @@ void ForwardNodeRun::remove(const upgrade::PodRemovals& removals, Time now,
       entry->blocking_budgets = budgets.blocking(*pod, now);
       if (again) continue;
       for (const std::string& budget : entry->blocking_budgets) {
-        note_blocked(fmt::format("{} may not be disrupted now (PodDisruptionBudget {}): allow more "
-                                 "disruption in it, or scale the application up",
-                                 upgrade::name_pod(*pod), budget));
+        note_blocked(
+            fmt::format("{} may not be disrupted now (PodDisruptionBudget {}): allow more "
+                        "disruption in it, or scale the application up",
+                        upgrade::name_pod(*pod), budget));
       }
       continue;
     }

@@ -102,8 +102,8 @@ bool ForwardRolloutRun::look(const ForwardFleet& fleet, Time now) {
   }
   bool changed = gate.window.open != was_open;
   if (changed && view().status.phase == Phase::upgrading && left_ > 0) {
-    note(now, gate.window.open ? "a window opens"
-                               : "the window closes: what has begun is finished");
+    note(now,
+         gate.window.open ? "a window opens" : "the window closes: what has begun is finished");
   }
   if (auto next = this->next(); next && *next <= now) is_due_ = true;
   if (!is_due_ || has_ended_) return changed;
@@ -171,9 +171,9 @@ void ForwardRolloutRun::carry_out(const ForwardFleet& fleet, const RolloutDecisi
 }
 
 void ForwardRolloutRun::answer(const GitCommit& commit) {
-  start_.view.git = GitOutcome{
-      commit.step, "planned", commit.step == GitStep::check ? start_.matrix_obstacle : "", false,
-      commit.version};
+  start_.view.git = GitOutcome{commit.step, "planned",
+                               commit.step == GitStep::check ? start_.matrix_obstacle : "", false,
+                               commit.version};
 }
 
 void ForwardRolloutRun::write_status(const ForwardFleet& fleet, const RolloutStatus& status,
@@ -181,8 +181,7 @@ void ForwardRolloutRun::write_status(const ForwardFleet& fleet, const RolloutSta
   RolloutView& view = start_.view;
   const Phase before = view.status.phase;
   // Several phases may begin at one moment.
-  const bool is_entered =
-      status.phase != before || status.phase_since != view.status.phase_since;
+  const bool is_entered = status.phase != before || status.phase_since != view.status.phase_since;
   view.status = status;
   if (!is_entered) return;
   view.git.reset();
@@ -252,10 +251,10 @@ void ForwardRolloutRun::begin_bake(const ForwardFleet& fleet, Time now) {
   rules.duration = spec.duration;
   rules.max_duration = spec.max_duration;
   rules.alpha = spec.alpha;
-  rules.min_gpu_hours = goes_on ? start_.bake->min_gpu_hours
-                                : spec.min_gpu_hours.value_or(
-                                      usual_share * static_cast<double>(seen.upgraded_gpus) *
-                                      in_seconds(spec.duration) / 3600);
+  rules.min_gpu_hours =
+      goes_on ? start_.bake->min_gpu_hours
+              : spec.min_gpu_hours.value_or(usual_share * static_cast<double>(seen.upgraded_gpus) *
+                                            in_seconds(spec.duration) / 3600);
   double rate = 0;
   for (const auto& [model, gpus] : seen.busy_upgraded) rate += static_cast<double>(gpus);
   const double missing = std::max(rules.min_gpu_hours - have, 0.0);
@@ -276,8 +275,8 @@ void ForwardRolloutRun::begin_bake(const ForwardFleet& fleet, Time now) {
   for (const auto& [model, gpus] : seen.busy_upgraded) {
     const auto control = seen.busy_control.find(model);
     const int64_t others = control == seen.busy_control.end() ? 0 : control->second;
-    step.models.push_back({model, static_cast<double>(gpus) * rest,
-                           static_cast<double>(others) * rest});
+    step.models.push_back(
+        {model, static_cast<double>(gpus) * rest, static_cast<double>(others) * rest});
   }
   if (have > 0) step.models.push_back({"", have, 0});
   BakeJudge judge(rules);
@@ -285,8 +284,7 @@ void ForwardRolloutRun::begin_bake(const ForwardFleet& fleet, Time now) {
   const BakeVerdict verdict = judge.verdict();
   baked_ = {};
   baked_.text = verdict.text;
-  baked_.outcome =
-      verdict.outcome == BakeOutcome::passed ? Outcome::passed : Outcome::inconclusive;
+  baked_.outcome = verdict.outcome == BakeOutcome::passed ? Outcome::passed : Outcome::inconclusive;
   bake_end_ = now + (end - passed);
   note(now, fmt::format("bake for {}{}", format_duration(end - passed),
                         end > spec.duration

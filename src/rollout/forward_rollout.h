@@ -19,8 +19,8 @@ RolloutNode rollout_node_of(const fleet::NodeView& view, const upgrade::Policy& 
 // What a bake would see of the rollout's nodes, as they are now.
 struct ForwardExposure {
   int64_t upgraded_nodes = 0;
-  int64_t silent_nodes = 0;   // of them, those that report nothing of their GPUs
-  int64_t upgraded_gpus = 0;  // busy or not
+  int64_t silent_nodes = 0;                      // of them, those that report nothing of their GPUs
+  int64_t upgraded_gpus = 0;                     // busy or not
   std::map<std::string, int64_t> busy_upgraded;  // GPUs, by model
   std::map<std::string, int64_t> busy_control;
 };
@@ -73,7 +73,7 @@ class ForwardRolloutRun {
   Time origin_;
   bool is_due_ = true;
   bool has_ended_ = false;
-  int64_t left_ = 0;  // nodes of the current wave that have not come to their end
+  int64_t left_ = 0;         // nodes of the current wave that have not come to their end
   bool counts_all_ = false;  // or of all waves
   std::optional<Time> gates_end_;
   std::optional<Time> bake_end_;

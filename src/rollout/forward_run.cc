@@ -42,8 +42,7 @@ class ForwardRun final : public ForwardFleet {
     for (size_t i = 0; i < nodes_.size(); ++i) index_[nodes_[i].name()] = i;
     for (auto& [name, rollout] : snapshot_.rollouts) {
       rollouts_.emplace(std::piecewise_construct, std::forward_as_tuple(name),
-                        std::forward_as_tuple(std::move(rollout), snapshot_.zones,
-                                                pace_, now_));
+                        std::forward_as_tuple(std::move(rollout), snapshot_.zones, pace_, now_));
     }
     for (const auto& [name, pool] : snapshot_.pools) {
       pools_[name] = {{name, pool.policy, {}, pool.frozen}, pool.policy, pool.rollout};
@@ -140,8 +139,7 @@ class ForwardRun final : public ForwardFleet {
     auto rollout = rollouts_.find(node.node().rollout);
     if (rollout != rollouts_.end()) apply_gate(rollout->second.gate(), node.view());
     const upgrade::Policy& policy = policy_of(node.view().pool);
-    changed_ |=
-        tally_.update(node.name(), upgrade::facts_of(node.view(), policy, snapshot_.rules));
+    changed_ |= tally_.update(node.name(), upgrade::facts_of(node.view(), policy, snapshot_.rules));
   }
 
   // Everything that happens at this moment.
@@ -174,8 +172,7 @@ class ForwardRun final : public ForwardFleet {
         due_.emplace(*busy, i);
         return;
       }
-      upgrade::Decision decision =
-          upgrade::decide(node.view(), pool, snapshot_.rules, now_);
+      upgrade::Decision decision = upgrade::decide(node.view(), pool, snapshot_.rules, now_);
       if (!act(i, decision)) {
         if (decision.look_again) {
           due_.emplace(now_ + std::max<Duration>(*decision.look_again, seconds(1)), i);
@@ -239,9 +236,8 @@ class ForwardRun final : public ForwardFleet {
         node.view().granted = false;
         const upgrade::NodePatch* patch = decision.patch();
         if (patch == nullptr || !patch->to) continue;
-        node.planned.restart_only =
-            *patch->to == State::pod_restart &&
-            upgrade::is_restart_only(node.view(), snapshot_.rules);
+        node.planned.restart_only = *patch->to == State::pod_restart &&
+                                    upgrade::is_restart_only(node.view(), snapshot_.rules);
         act(i, decision);
         due_.emplace(now_, i);
         gave = true;

@@ -168,9 +168,8 @@ class ForwardFleetTest {
   }
 
   void add_rollout(const std::string& spec) {
-    auto json = parse_yaml("spec:\n  driver: {kind: ClusterPolicy, name: cluster-policy}\n" +
-                               indented(spec),
-                           "test");
+    auto json = parse_yaml(
+        "spec:\n  driver: {kind: ClusterPolicy, name: cluster-policy}\n" + indented(spec), "test");
     EXPECT_TRUE(json) << (json ? "" : json.error().text());
     ForwardRollout& rollout = snapshot.rollouts["driver"];
     RolloutView& view = rollout.view;

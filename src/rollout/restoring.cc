@@ -85,10 +85,10 @@ const RejectedDriver* rejection_of(const RolloutStatus& status, const DriverRevi
 const RejectedDriver* rejection_of_target(const RolloutView& view, const RolloutStatus& status) {
   const RejectedDriver* rejected = rejection_of(status, view.target);
   if (rejected != nullptr || view.target.fields) return rejected;
-  auto at = std::find_if(status.rejected.begin(), status.rejected.end(),
-                         [&](const RejectedDriver& each) {
-                           return is_image_of(each.driver, view.target_image).value_or(false);
-                         });
+  auto at =
+      std::find_if(status.rejected.begin(), status.rejected.end(), [&](const RejectedDriver& each) {
+        return is_image_of(each.driver, view.target_image).value_or(false);
+      });
   return at == status.rejected.end() ? nullptr : &*at;
 }
 

@@ -94,8 +94,7 @@ std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const 
       std::string(upgraded_outside_wave),
       fmt::format("the driver pod came up with {}, which no open wave of rollout {} allows on this "
                   "node; it stays cordoned until its wave opens",
-                  version.empty() ? "revision " + driver.revision : version,
-                  gate.rollout),
+                  version.empty() ? "revision " + driver.revision : version, gate.rollout),
       fmt::format("see lockstep rollout status {}; to allow it: spec.outsideWave: accept",
                   gate.rollout),
       gate.rollout};

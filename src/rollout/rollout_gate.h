@@ -39,8 +39,9 @@ struct NodeDriver {
 };
 
 // The names of the waves that say which nodes may begin. Where the spec no longer begins with the
-// waves that have opened, these are the waves of the status, until the controller holds the rollout:
-// a shorter spec must not open its first wave to all nodes. A rollback needs no wave's rules.
+// waves that have opened, these are the waves of the status, until the controller holds the
+// rollout: a shorter spec must not open its first wave to all nodes. A rollback needs no wave's
+// rules.
 std::vector<std::string> waves_in_force(const RolloutSpec& spec, const RolloutStatus& status);
 
 // What keeps the node from beginning with the newest revision; nothing: it may begin.

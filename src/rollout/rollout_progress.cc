@@ -47,7 +47,8 @@ Progress measure_progress(const RolloutView& view) {
     ++by_state.at(static_cast<size_t>(node.state));
     if (!node.reason.empty()) ++progress.by_reason[node.reason];
     if (node.out_of_sync) ++progress.out_of_sync;
-    // Also one whose driver pod was replaced meanwhile and is not ready: what is loaded is not known.
+    // Also one whose driver pod was replaced meanwhile and is not ready: what is loaded is not
+    // known.
     bool moves = node.out_of_sync || fleet::is_active(node.state) ||
                  (!node.in_sync && (node.state == State::required || rolls_back));
     if (moves && !node.skipped) ++progress.to_upgrade;

@@ -1,7 +1,6 @@
 #include "rollout/rollout_spec.h"
 
 #include <fmt/format.h>
-
 #include <gtest/gtest.h>
 
 #include "base/gate_checks.h"

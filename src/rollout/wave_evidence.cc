@@ -91,8 +91,8 @@ std::vector<Candidate> free_nodes(const RolloutView& view, size_t index, Time st
   }
   // A clock that was set back makes every node a late one: a wave is left empty only when no node
   // is left for it.
-  const bool is_any_left = std::any_of(free.begin(), free.end(),
-                                       [](const Candidate& node) { return !node.skipped; });
+  const bool is_any_left =
+      std::any_of(free.begin(), free.end(), [](const Candidate& node) { return !node.skipped; });
   if (!is_any_left) free.insert(free.end(), late.begin(), late.end());
   return free;
 }

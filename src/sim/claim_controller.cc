@@ -120,12 +120,11 @@ void ClaimController::make_extended_claim(const GenericObject& pod) {
       {"apiVersion", resource::resource_claims.api_version()},
       {"kind", resource::resource_claims.kind},
       {"metadata",
-       JsonObject{{"name", made},
-                  {"annotations",
-                   JsonObject{{"resource.kubernetes.io/extended-resource-claim", "true"}}},
-                  {"ownerReferences", owned_by(resource::pods, pod)}}},
-      {"spec",
-       JsonObject{{"devices", JsonObject{{"requests", JsonArray{std::move(request)}}}}}}};
+       JsonObject{
+           {"name", made},
+           {"annotations", JsonObject{{"resource.kubernetes.io/extended-resource-claim", "true"}}},
+           {"ownerReferences", owned_by(resource::pods, pod)}}},
+      {"spec", JsonObject{{"devices", JsonObject{{"requests", JsonArray{std::move(request)}}}}}}};
   writer_.send(
       kube::create(resource::resource_claims, pod.meta.ns.str(), std::move(claim)),
       scope_.bind([this, key = pod.meta.key(), made](const Result<Document>& created) {

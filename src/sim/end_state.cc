@@ -24,11 +24,24 @@ std::string failure_of(const Json& node) {
 
 // Nothing that the controller does would end it.
 bool may_last(std::string_view reason) {
-  static const std::set<std::string_view> names = {
-      "NoPolicy",        "AutoUpgradeOff",     "InvalidPolicy",    "Rival",         "Paused",
-      "RolloutPaused",   "WaveNotOpen",        "OutsideWindow",    "Skipped",       "NoDriver",
-      "NodeNotReady",    "CordonedIgnored",    "UnavailableLimit", "FailureBudget", "GroupTooLarge",
-      "GroupIncomplete", "UpgradedOutsideWave", "RollingUpdateDriver"};
+  static const std::set<std::string_view> names = {"NoPolicy",
+                                                   "AutoUpgradeOff",
+                                                   "InvalidPolicy",
+                                                   "Rival",
+                                                   "Paused",
+                                                   "RolloutPaused",
+                                                   "WaveNotOpen",
+                                                   "OutsideWindow",
+                                                   "Skipped",
+                                                   "NoDriver",
+                                                   "NodeNotReady",
+                                                   "CordonedIgnored",
+                                                   "UnavailableLimit",
+                                                   "FailureBudget",
+                                                   "GroupTooLarge",
+                                                   "GroupIncomplete",
+                                                   "UpgradedOutsideWave",
+                                                   "RollingUpdateDriver"};
   return names.contains(reason);
 }
 

@@ -172,8 +172,7 @@ class Checker {
   void check_hook() {
     if (expect_.hook_ends && *expect_.hook_ends != end_.hook_end) {
       wrong_.push_back(fmt::format("the hook: expected {}, saw {}: {}", *expect_.hook_ends,
-                                   end_.hook_end.empty() ? "none" : end_.hook_end,
-                                   end_.hook_text));
+                                   end_.hook_end.empty() ? "none" : end_.hook_end, end_.hook_text));
     }
     if (expect_.hook_says && end_.hook_text.find(*expect_.hook_says) == std::string::npos) {
       wrong_.push_back(fmt::format("the hook does not say \"{}\" but \"{}\"", *expect_.hook_says,

@@ -276,7 +276,7 @@ Json operator_deployment() {
 std::vector<kube::Request> fleet_requests(const FleetOptions& options) {
   std::vector<kube::Request> requests;
   for (Json& crd : std::vector<Json>{cluster_policy_definition(options.prunes_policy),
-                                          nvidia_driver_definition()}) {
+                                     nvidia_driver_definition()}) {
     requests.push_back(kube::create(resource::custom_resource_definitions, "", std::move(crd)));
   }
   for (std::string_view name :
@@ -288,8 +288,8 @@ std::vector<kube::Request> fleet_requests(const FleetOptions& options) {
   if (makes_driver(policy)) {
     Json set = driver_daemon_set(config_of_cluster_policy(policy));
     set.at("spec").as_object()["updateStrategy"] = JsonObject{{"type", options.driver_strategy}};
-    requests.push_back(kube::create(resource::daemon_sets, std::string(operator_namespace),
-                                    std::move(set)));
+    requests.push_back(
+        kube::create(resource::daemon_sets, std::string(operator_namespace), std::move(set)));
   }
   requests.push_back(kube::create(cluster_policies, "", std::move(policy)));
   for (const auto& [name, version] : options.nvidia_drivers) {
@@ -306,11 +306,11 @@ std::vector<kube::Request> fleet_requests(const FleetOptions& options) {
             {"kind", device_classes.kind},
             {"metadata", JsonObject{{"name", "gpu.nvidia.com"}}},
             {"spec",
-             JsonObject{{"selectors",
-                         JsonArray{JsonObject{
-                             {"cel", JsonObject{{"expression",
-                                                 "device.driver == 'gpu.nvidia.com'"}}}}}},
-                        {"extendedResourceName", extended_gpu_resource}}}}));
+             JsonObject{
+                 {"selectors",
+                  JsonArray{JsonObject{
+                      {"cel", JsonObject{{"expression", "device.driver == 'gpu.nvidia.com'"}}}}}},
+                 {"extendedResourceName", extended_gpu_resource}}}}));
     requests.push_back(
         kube::create(resource::daemon_sets, std::string(dra_namespace), dra_daemon_set(options)));
   }

@@ -22,11 +22,11 @@ struct WorkloadOptions {
   int job_pods = 0;             // Job ml-training/llm-pretrain: as many at once
   int job_gpus = 8;
   int64_t job_seconds = 3600;
-  int claim_pods = 0;            // Deployment ml-training/dra-inference: a GPU each by a claim
-  int extended_pods = 0;         // ml-training/extended: by an extended resource of a device class
-  bool bare_pod = false;         // ml-training/notebook, without a controller
-  bool kept_pod = false;         // ml-training/kept, likewise, and a drain is to leave it out
-  bool bad_config_pod = false;   // ml-training/bad-config, whose claim asks for what there is not
+  int claim_pods = 0;           // Deployment ml-training/dra-inference: a GPU each by a claim
+  int extended_pods = 0;        // ml-training/extended: by an extended resource of a device class
+  bool bare_pod = false;        // ml-training/notebook, without a controller
+  bool kept_pod = false;        // ml-training/kept, likewise, and a drain is to leave it out
+  bool bad_config_pod = false;  // ml-training/bad-config, whose claim asks for what there is not
   // ml-training/partitions, whose claim asks for more partitions than a GPU has: what KEP-5322 has
   // as its example, with the words of its driver.
   bool partitions_pod = false;

@@ -59,8 +59,7 @@ void ProtectedPods::on_request(const kube::Request& request) {
   if (request.verb != kube::Verb::remove || request.type != resource::pods) return;
   const Json* grace = request.body ? find(*request.body, "gracePeriodSeconds") : nullptr;
   if (grace == nullptr || as_integer(grace) != 0) return;
-  const auto pod =
-      truth().cluster().backend.store.shelf("pods").find({request.ns, request.name});
+  const auto pod = truth().cluster().backend.store.shelf("pods").find({request.ns, request.name});
   const std::string name(pod ? text_at(pod->json(), "spec", "nodeName") : std::string_view());
   const NodeTruth* node = truth().node(name);
   if (node == nullptr || node->ready || truth().may_be_unknown(node->ready_changed)) return;

@@ -15,9 +15,9 @@ using fleet::State;
 // Of these, what is true of one node of a pool is true of all: they are many, and counting takes a
 // walk over all.
 bool is_of_pool(std::string_view reason) {
-  static const std::set<std::string_view> names = {
-      "AutoUpgradeOff", "InvalidPolicy", "NoPolicy",        "ParallelLimit",
-      "Paused",         "Rival",         "UnavailableLimit"};
+  static const std::set<std::string_view> names = {"AutoUpgradeOff",  "InvalidPolicy", "NoPolicy",
+                                                   "ParallelLimit",   "Paused",        "Rival",
+                                                   "UnavailableLimit"};
   return names.contains(reason);
 }
 

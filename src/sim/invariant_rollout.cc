@@ -281,8 +281,7 @@ void NoPassWithoutUpgradedNode::check(const apiserver::StoredPtr& object,
     const size_t of_node = at == waves.end() ? status.waves.size() - 1 : at->second;
     if (of_node == wave && has_run(name, status.to)) return;
     bool counts = of_node >= wave && truth().driver_pod(name) != nullptr &&
-                  !is_skipped_node(*node.object) &&
-                  !truth().may_be_unknown(node.changed);
+                  !is_skipped_node(*node.object) && !truth().may_be_unknown(node.changed);
     if (counts) is_left_empty = false;
   }
   if (is_left_empty) return;

@@ -33,7 +33,7 @@ class OpenWavesOnly : public Invariant {
   std::optional<TrueHold> hold_of(const apiserver::StoredPtr& rollout, const std::string& node,
                                   const Json& pod, const DriverTruth& driver) const;
 
-  Duration changed_ = Duration::min();  // what a rollout allows last did
+  Duration changed_ = Duration::min();     // what a rollout allows last did
   std::map<std::string, EndedPod> ended_;  // the last driver pod that was deleted, by node
 };
 

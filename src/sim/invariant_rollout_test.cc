@@ -43,13 +43,14 @@ class RolloutInvariantTest : public InvariantTest {
   }
   // Beside the driver pod that the node has.
   void add_newest_pod(const std::string& node, const std::string& name) {
-    JsonObject pod = cluster->get(resource::pods, pod_on(driver_daemon_set_name, node))->as_object();
+    JsonObject pod =
+        cluster->get(resource::pods, pod_on(driver_daemon_set_name, node))->as_object();
     Json metadata = pod.at("metadata");
-    apply_merge_patch(
-        metadata, JsonObject{{"name", name},
-                             {"uid", nullptr},
-                             {"resourceVersion", nullptr},
-                             {"labels", JsonObject{{fleet::revision_label, newest()}}}});
+    apply_merge_patch(metadata,
+                      JsonObject{{"name", name},
+                                 {"uid", nullptr},
+                                 {"resourceVersion", nullptr},
+                                 {"labels", JsonObject{{fleet::revision_label, newest()}}}});
     pod["metadata"] = std::move(metadata);
     ASSERT_TRUE(cluster->call(kube::create(resource::pods, "gpu-operator", std::move(pod))));
   }

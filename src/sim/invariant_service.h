@@ -42,7 +42,7 @@ class FitForService final : public Invariant {
 
   bool clients_;
   std::map<std::string, std::string> began_with_;  // by node, the uid of its driver pod
-  std::map<std::string, uint64_t> generations_;  // of the module, when its validation began
+  std::map<std::string, uint64_t> generations_;    // of the module, when its validation began
   struct Restart {
     bool ours = false;
     uint64_t generation = 0;  // that was loaded when the driver pod was made to go

@@ -52,10 +52,9 @@ TEST_F(ServiceTest, SeesANodeThatReturnsWithADriverPodThatOthersHaveReplaced) {
   start();
   change_driver();
   go("gpu-1", {State::required});
-  EXPECT_TRUE(cluster->call(
-      kube::remove(resource::pods, pod_on(driver_daemon_set_name, "gpu-1"))));
-  EXPECT_TRUE(run_until(
-      *cluster, [&] { return has_driver(*cluster, "gpu-1", new_version); }, minutes(10)));
+  EXPECT_TRUE(cluster->call(kube::remove(resource::pods, pod_on(driver_daemon_set_name, "gpu-1"))));
+  EXPECT_TRUE(
+      run_until(*cluster, [&] { return has_driver(*cluster, "gpu-1", new_version); }, minutes(10)));
   cluster->loop.run_for(seconds(10));
   go("gpu-1", {State::done});
   expect_violation("its driver pod is another than the one with which its upgrade began");

@@ -249,8 +249,8 @@ void OneRestartPerCause::on_node(const NodeStep& step) {
     bool is_same = pod != nullptr && text_at(*pod->object, "metadata", "uid") == asked->second.pod;
     asked_.erase(asked);
     if (step.after == nullptr || !step.ours || !is_same || step.to() != State::done) return;
-    return accuse(fmt::format("the driver of {} was to be restarted on request, and was not",
-                              step.name));
+    return accuse(
+        fmt::format("the driver of {} was to be restarted on request, and was not", step.name));
   }
   // Later it has been restarted already, or is about to be.
   bool is_early = !fleet::is_active(step.to()) && step.to() != State::failed;
@@ -273,9 +273,9 @@ void OneRestartPerCause::on_pod_end(const PodEnd& end) {
                truth().may_be_unknown(node->meddled);
   if (again && !is_ready_pod(end.pod)) return;
   // On request one is restarted that was there when its upgrade began, however healthy it is.
-  bool is_asked = annotation_of(object, keys().requested) == "true" &&
-                  annotation_of(object, fleet::began_with_annotation) ==
-                      text_at(end.pod, "metadata", "uid");
+  bool is_asked =
+      annotation_of(object, keys().requested) == "true" &&
+      annotation_of(object, fleet::began_with_annotation) == text_at(end.pod, "metadata", "uid");
   if (is_asked) return;
   accuse(fmt::format(
       "the driver pod {} of {} was restarted although it is of the newest revision "

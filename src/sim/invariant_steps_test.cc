@@ -242,8 +242,8 @@ TEST_F(StepsTest, APodThatCameAndWasEvictedIsAChange) {
                  {"kind", "Pod"},
                  {"metadata", JsonObject{{"name", job.name}, {"namespace", job.ns}}},
                  {"spec", JsonObject{{"nodeName", "gpu-1"},
-                                     {"containers", JsonArray{JsonObject{
-                                                        {"name", "a"}, {"image", "a"}}}}}}})));
+                                     {"containers",
+                                      JsonArray{JsonObject{{"name", "a"}, {"image", "a"}}}}}}})));
   EXPECT_EQ(remove(job), 200);
   cluster->loop.run_for(minutes(1));
   ASSERT_EQ(cluster->get(resource::pods, job), nullptr);

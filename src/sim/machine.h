@@ -59,11 +59,11 @@ struct NodeBehaviour {
   // How fast the gate "inference" finds the GPUs, by driver version ("*": any other); none: gates
   // say nothing but their exit code.
   std::map<std::string, double> gate_speeds;
-  Duration driver_load{0};      // above zero: instead of the drawn time
-  Duration slices_late{0};      // the DRA plugin publishes its devices so long after it is ready
+  Duration driver_load{0};         // above zero: instead of the drawn time
+  Duration slices_late{0};         // the DRA plugin publishes its devices so long after it is ready
   bool manager_uncordons = false;  // the driver-manager uncordons the node in every reload
-  bool keeps_operands = false;  // nobody pauses the operator's pods while the driver moves
-  bool hangs = false;           // the kubelet does nothing at all; its node stays Ready
+  bool keeps_operands = false;     // nobody pauses the operator's pods while the driver moves
+  bool hangs = false;              // the kubelet does nothing at all; its node stays Ready
   // The node is NotReady and its kubelet does nothing, from and to on the loop's uptime.
   struct Outage {
     Duration from{0};

@@ -68,9 +68,9 @@ bool People::take_for_all(const Interference& step, int nodes, Result<void>& tak
   } else if (action == "restartOperator") {
     taken = remove_pods(std::string(operator_namespace), "gpu-operator");
   } else if (action == "stopOperator") {
-    taken = outcome_of(cluster_.call(kube::patch(
-        resource::deployments, {std::string(operator_namespace), "gpu-operator"},
-        kube::PatchType::merge, JsonObject{{"spec", JsonObject{{"replicas", 0}}}})));
+    taken = outcome_of(cluster_.call(
+        kube::patch(resource::deployments, {std::string(operator_namespace), "gpu-operator"},
+                    kube::PatchType::merge, JsonObject{{"spec", JsonObject{{"replicas", 0}}}})));
   } else {
     return false;
   }
@@ -161,8 +161,7 @@ Result<void> People::steer(const std::string& action, const std::string& node) {
   if (action == "retry") return label(keys_.state, Json(to_string(State::required)));
   if (action == "request") {
     JsonObject asks{{keys_.requested, "true"}};
-    return patch_node(node,
-                      JsonObject{{"metadata", JsonObject{{"annotations", std::move(asks)}}}});
+    return patch_node(node, JsonObject{{"metadata", JsonObject{{"annotations", std::move(asks)}}}});
   }
   // As their runbooks say, whatever the controller's key domain.
   if (action == "skip") return label(keys_.users_skip, "true");

@@ -218,12 +218,12 @@ class RolloutDrawer {
   }
 
   // The nodes' steps are NVIDIA's controller's, and the rollout only holds and releases nodes. That
-  // controller never ends some waits and fails nodes without a reason, so that its fleet has no work
-  // that stays and no broken machine: what is tried is which nodes have which version.
+  // controller never ends some waits and fails nodes without a reason, so that its fleet has no
+  // work that stays and no broken machine: what is tried is which nodes have which version.
   void draw_coordination() {
     static constexpr std::array<std::string_view, 16> actions = {
-        "setVersion",    "rollout", "setRollout", "deleteDriverPods", "recreateNodes", "restart",
-        "cosmeticChange", "crash",   "outage",     "partition",        "dropWatches",   "calm",
+        "setVersion",     "rollout", "setRollout",  "deleteDriverPods", "recreateNodes", "restart",
+        "cosmeticChange", "crash",   "outage",      "partition",        "dropWatches",   "calm",
         "silenceWatches", "heal",    "setXidRates", "setPolicy"};
     if (coordination_.below(8) != 0) return;
     scenario_.conduct = true;

@@ -19,8 +19,7 @@ TEST(RandomRollout, IsTheSameForTheSameSeedAndLeavesTheRestAsItWas) {
     Scenario without = random_scenario(seed);
     EXPECT_EQ(one.fleet.nodes, without.fleet.nodes);
     // Beside NVIDIA's controller, only the fields that it knows.
-    EXPECT_TRUE(one.conduct ||
-                json_equal(one.fleet.upgrade_policy, without.fleet.upgrade_policy));
+    EXPECT_TRUE(one.conduct || json_equal(one.fleet.upgrade_policy, without.fleet.upgrade_policy));
     EXPECT_GT(one.steps.size(), without.steps.size());
   }
 }

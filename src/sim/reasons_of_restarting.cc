@@ -131,9 +131,8 @@ std::string objection_to_short_wait(const Said& said) {
   Duration waited = pod->waited_first == Duration::max()
                         ? Duration::zero()
                         : said.truth.uptime() - pod->waited_first + seconds(1);
-  bool is_over = by_some_policy(said, [&](const upgrade::Policy& policy) {
-    return waited >= policy.deadlines.image_pull;
-  });
+  bool is_over = by_some_policy(
+      said, [&](const upgrade::Policy& policy) { return waited >= policy.deadlines.image_pull; });
   return is_over ? "" : "its time was not up";
 }
 
@@ -164,8 +163,7 @@ std::string waits_for_nothing(const Said& said) {
 std::string is_replaced(const Said& said) {
   std::string objection = is_settled(said);
   if (!objection.empty()) return objection;
-  std::string_view began_with =
-      annotation_of(*said.node.object, fleet::began_with_annotation);
+  std::string_view began_with = annotation_of(*said.node.object, fleet::began_with_annotation);
   const PodTruth* pod = said.truth.driver_pod(said.name);
   bool is_same = pod != nullptr && text_at(*pod->object, "metadata", "uid") == began_with;
   return is_same ? "it has the driver pod with which its upgrade began" : "";

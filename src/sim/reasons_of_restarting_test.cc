@@ -21,8 +21,7 @@ TEST_F(RestartingReasonsTest, OfADriverPodThatOthersHaveReplaced) {
   patch("gpu-1", step(State::required, {{fleet::began_with_annotation, uid}}));
   everybody_knows();
   expect_false("gpu-1", {"DriverReplaced"});
-  EXPECT_TRUE(cluster->call(
-      kube::remove(resource::pods, pod_on(driver_daemon_set_name, "gpu-1"))));
+  EXPECT_TRUE(cluster->call(kube::remove(resource::pods, pod_on(driver_daemon_set_name, "gpu-1"))));
   cluster->loop.run_for(minutes(5));
   expect_true("gpu-1", {"DriverReplaced"});
 }

@@ -7,9 +7,9 @@ void RerollHook::start() {
   controller::RerollOptions options;
   options.timeout = scenario_.reroll_timeout;
   options.driver_version = scenario_.to_version;
-  reroller_ = std::make_unique<controller::Reroller>(cluster_.api("hook"), cluster_.loop, random_,
-                                                     log_, std::move(options),
-                                                     [](const std::string&) {});
+  reroller_ =
+      std::make_unique<controller::Reroller>(cluster_.api("hook"), cluster_.loop, random_, log_,
+                                             std::move(options), [](const std::string&) {});
   reroller_->start();
 }
 

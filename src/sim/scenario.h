@@ -60,7 +60,7 @@ struct Expectations {
   std::optional<bool> claims_healthy;  // no preparation failed after its node came back
   std::optional<bool> claims_healed;   // none fails any more
   std::optional<std::vector<std::string>> work_failed;  // pods: these and no others
-  std::optional<bool> work_runs;       // every pod of the work runs, or has finished
+  std::optional<bool> work_runs;  // every pod of the work runs, or has finished
   // The controller wrote nothing: since the beginning, or in a check since the step before it.
   std::optional<bool> unchanged;
   // Of the rollout.

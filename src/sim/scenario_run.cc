@@ -455,8 +455,8 @@ class Run {
     for (const auto& [node, reason] : reasons_now) {
       if (reason.name != "InSync") ++summary_.reasons[reason.name];
     }
-    EndState end{expect,      cluster_,    *witness_,
-                 summary_,    reasons_now, driver_loads() - restarts_before_,
+    EndState end{expect,       cluster_,    *witness_,
+                 summary_,     reasons_now, driver_loads() - restarts_before_,
                  writes_since, hook_.end(), hook_.text()};
     for (const auto& text : check_expectations(end)) {
       summary_.disappointments.push_back(where + text);

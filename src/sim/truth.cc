@@ -115,9 +115,9 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
     bool is_theirs = !ours || node.cordoned_before;
     node.cordon = !unschedulable ? Cordon::none : is_theirs ? Cordon::others : Cordon::ours;
     node.cordon_changed = uptime();
-    node.cordoned_in_flight =
-        unschedulable && !ours && (fleet::is_active(from) || from == State::failed ||
-                                          has_annotation(object, fleet::failure_annotation));
+    node.cordoned_in_flight = unschedulable && !ours &&
+                              (fleet::is_active(from) || from == State::failed ||
+                               has_annotation(object, fleet::failure_annotation));
   }
   node.unschedulable = unschedulable;
   if (from != to) node.state_changed = uptime();

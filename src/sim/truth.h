@@ -62,7 +62,7 @@ struct NodeTruth {
 
 struct PodTruth {
   Document object;
-  Duration bound = Duration::min();    // when it came to the node
+  Duration bound = Duration::min();  // when it came to the node
   // When one of its containers was first seen to wait for what may never come; max: none was.
   Duration waited_first = Duration::max();
   Duration changed = Duration::min();  // in any way

@@ -96,8 +96,8 @@ Json kept_pod() {
 Json bad_claim_template(std::string_view name, std::string_view key, Json value) {
   JsonObject parameters{{"apiVersion", "resource.nvidia.com/v1beta1"}, {"kind", "GpuConfig"}};
   parameters[key] = std::move(value);
-  JsonObject config{{"opaque", JsonObject{{"driver", "gpu.nvidia.com"},
-                                          {"parameters", std::move(parameters)}}}};
+  JsonObject config{
+      {"opaque", JsonObject{{"driver", "gpu.nvidia.com"}, {"parameters", std::move(parameters)}}}};
   Json made = claim_template();
   made.as_object()["metadata"] = JsonObject{{"name", name}};
   made.as_object()["spec"].as_object()["spec"].as_object()["devices"].as_object()["config"] =
@@ -178,9 +178,9 @@ std::vector<kube::Request> workload_requests(const WorkloadOptions& workloads) {
     add(resource::pods, bad_config_pod("bad-config", "one-gpu-shared"));
   }
   if (workloads.partitions_pod) {
-    add(claim_templates, bad_claim_template("one-gpu-parted", "sharing",
-                                            JsonObject{{"strategy", "SpacePartitioning"},
-                                                       {"partitionCount", 99}}));
+    add(claim_templates,
+        bad_claim_template("one-gpu-parted", "sharing",
+                           JsonObject{{"strategy", "SpacePartitioning"}, {"partitionCount", 99}}));
     add(resource::pods, bad_config_pod("partitions", "one-gpu-parted"));
   }
   if (workloads.empty_dir_pod) {

@@ -180,10 +180,9 @@ Result<void> WorldFaults::recreate_daemon_set(const Interference&) {
 Result<void> WorldFaults::set_driver_strategy(const Interference& step) {
   for (const std::string& node : cluster_.kubelets().node_names()) reloaded_.insert(node);
   JsonObject strategy{{"type", step.value}, {"rollingUpdate", nullptr}};
-  return outcome_of(cluster_.call(
-      merge_patch(resource::daemon_sets,
-                  {std::string(operator_namespace), std::string(driver_daemon_set_name)},
-                  JsonObject{{"spec", JsonObject{{"updateStrategy", std::move(strategy)}}}})));
+  return outcome_of(cluster_.call(merge_patch(
+      resource::daemon_sets, {std::string(operator_namespace), std::string(driver_daemon_set_name)},
+      JsonObject{{"spec", JsonObject{{"updateStrategy", std::move(strategy)}}}})));
 }
 
 // Those whose work cannot be moved take it away themselves: the budgets, and what the policy may

@@ -177,9 +177,7 @@ void read_fields(Policy& policy, const Json* json, const std::string& path) {
       .on("maxUnavailable", fields.share(policy.max_unavailable))
       .on("maxFailures", fields.share(policy.max_failures))
       .on("cordonedNodes",
-          [&](const Json& value, const std::string& at) {
-            read_cordoned_nodes(policy, value, at);
-          })
+          [&](const Json& value, const std::string& at) { read_cordoned_nodes(policy, value, at); })
       .on("waitForCompletion",
           [&](const Json& value, const std::string& at) { read_wait(policy, value, at); })
       .on("podDeletion", pod_deletion)

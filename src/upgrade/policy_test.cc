@@ -211,8 +211,8 @@ TEST(NoUpgradePolicy, IsNotUpgradedAndNamesTheField) {
                                            policy, own_switch)
                        .auto_upgrade);
     }
-    EXPECT_TRUE(of_cluster_policy(R"({"driver":{"upgradePolicy":{}}})", "{}", own_switch)
-                    .auto_upgrade);
+    EXPECT_TRUE(
+        of_cluster_policy(R"({"driver":{"upgradePolicy":{}}})", "{}", own_switch).auto_upgrade);
   }
   Json driver = json_of(R"({"metadata":{"name":"d"},"spec":{}})");
   EXPECT_NE(says(policy_of_nvidia_driver(driver, Policy::none())).find("no spec.upgradePolicy"),
@@ -243,18 +243,17 @@ TEST(PrunedPolicy, IsReadFromTheAnnotation) {
   EXPECT_EQ(policy.max_parallel, 3);
   EXPECT_EQ(policy.max_failures, IntOrPercent::percentage(50)) << "it goes over the object";
   EXPECT_EQ(policy.deadlines.image_pull, seconds(60));
-  Policy own = policy_of_nvidia_driver(
-      json_of(R"({"metadata":{"name":"d","annotations":{
+  Policy own = policy_of_nvidia_driver(json_of(R"({"metadata":{"name":"d","annotations":{
         "lockstep.dev/upgrade-policy":"cordonedNodes: ignore"}},"spec":{"upgradePolicy":{}}})"),
-      policy);
+                                       policy);
   EXPECT_EQ(own.cordoned_nodes, CordonedNodes::ignore);
 }
 
 TEST(PrunedPolicy, WhatTheAnnotationSaysWrongIsAProblem) {
   for (std::string_view text : {"maxFailures: many", "[1, 2]", "a: [", "just words"}) {
-    Policy policy = of_cluster_policy(
-        R"({"driver":{"upgradePolicy":{}}})",
-        print_json(JsonObject{{"lockstep.dev/upgrade-policy", text}}));
+    Policy policy =
+        of_cluster_policy(R"({"driver":{"upgradePolicy":{}}})",
+                          print_json(JsonObject{{"lockstep.dev/upgrade-policy", text}}));
     ASSERT_EQ(policy.problems.size(), 1U) << text;
     EXPECT_NE(policy.problems[0].find("lockstep.dev/upgrade-policy"), std::string::npos)
         << policy.problems[0];
@@ -270,8 +269,8 @@ TEST(PrunedPolicy, ADriverRolloutsPolicyGoesOverBoth) {
 }
 
 TEST(PrunedPolicy, OnlyAnExplicitAutoUpgradeAsksWhereTheObjectDoesNot) {
-  EXPECT_FALSE(of_cluster_policy("{}", R"({"lockstep.dev/upgrade-policy":"maxFailures: 5"})")
-                   .auto_upgrade);
+  EXPECT_FALSE(
+      of_cluster_policy("{}", R"({"lockstep.dev/upgrade-policy":"maxFailures: 5"})").auto_upgrade);
   Policy asked = of_cluster_policy("{}", R"({"lockstep.dev/upgrade-policy":"autoUpgrade: true"})");
   EXPECT_TRUE(asked.auto_upgrade);
   EXPECT_FALSE(asked.nvidia_auto_upgrade) << "NVIDIA's controller does not read it";
@@ -282,9 +281,9 @@ TEST(PrunedPolicy, FieldsThatAManifestSetsAndTheObjectLacksAreNamed) {
     Json object = json_of(fmt::format(R"({{"spec":{{"driver":{{"upgradePolicy":{}}}}}}})", held));
     std::string manifest =
         fmt::format(R"({{"spec":{{"driver":{{"upgradePolicy":{}}}}}}})", applied);
-    object.as_object()["metadata"] = JsonObject{
-        {"annotations",
-         JsonObject{{"kubectl.kubernetes.io/last-applied-configuration", manifest}}}};
+    object.as_object()["metadata"] =
+        JsonObject{{"annotations",
+                    JsonObject{{"kubectl.kubernetes.io/last-applied-configuration", manifest}}}};
     return pruned_fields(object);
   };
   using Fields = std::vector<std::string>;

@@ -180,9 +180,8 @@ void look_at_policy(const GenericObject* policy, const RerollRules& rules, Rerol
   std::replace(wanted.begin(), wanted.end(), '+', '_');
   // Others than Helm's own deployers leave the label out.
   if (chart.empty() || chart.ends_with(wanted)) return;
-  view.migrating.push_back(
-      {name_policy(*policy),
-       fmt::format("it is of {}, and {} is to come", chart, rules.chart_version)});
+  view.migrating.push_back({name_policy(*policy), fmt::format("it is of {}, and {} is to come",
+                                                              chart, rules.chart_version)});
 }
 
 // The driver's version that all DaemonSets are to bring; empty: not known, or not the same for all.
@@ -303,7 +302,8 @@ void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
         continue;
       }
     }
-    if (!is_ready && is_awaited) view.starting.push_back({key.second, name_pod(*pod) + " is not ready"});
+    if (!is_ready && is_awaited)
+      view.starting.push_back({key.second, name_pod(*pod) + " is not ready"});
   }
   for (const auto& [key, reroll] : world.rerolled) {
     bool wanted = std::any_of(sets.begin(), sets.end(),
@@ -376,8 +376,8 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
   if (driver_sets.empty()) {
     view.gpu_nodes = std::count_if(world.nodes.begin(), world.nodes.end(),
                                    [](const auto& node) { return has_gpu(*node); });
-    view.migrating.push_back({name_policy(*policy),
-                              "the operator has not made the driver's DaemonSet yet"});
+    view.migrating.push_back(
+        {name_policy(*policy), "the operator has not made the driver's DaemonSet yet"});
   }
   if (view.gpu_nodes == 0) {
     view.migrating.clear();

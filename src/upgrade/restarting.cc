@@ -87,10 +87,9 @@ Reason waits_in_vain(const Pod& pod, const ContainerStatus& status, Duration for
   return {image ? "DriverImageUnavailable" : "DriverContainerBroken",
           fmt::format("{}, for {} since that was first seen", describe_wait(pod, status),
                       human_duration(for_so_long)),
-          image
-              ? "check that the driver image exists for this version and this system"
-              : fmt::format("kubectl describe pod -n {} {}", pod.meta.ns.view(),
-                            pod.meta.name.view())};
+          image ? "check that the driver image exists for this version and this system"
+                : fmt::format("kubectl describe pod -n {} {}", pod.meta.ns.view(),
+                              pod.meta.name.view())};
 }
 
 std::optional<Reason> find_timeout(const Situation& situation, std::string_view what) {
@@ -248,10 +247,9 @@ Decision decide_pod_restart(const Situation& situation) {
   // A request is for a restart, however healthy the pod is.
   bool asked =
       fleet::is_requested(situation.node(), keys) && is_from_before(situation, *driver.pod);
-  bool to_be_replaced =
-      driver.is_out_of_sync() || driver.is_orphan() ||
-      (driver.is_in_sync() && again && !safe_load &&
-       (asked || is_broken_from_before(situation, *driver.pod)));
+  bool to_be_replaced = driver.is_out_of_sync() || driver.is_orphan() ||
+                        (driver.is_in_sync() && again && !safe_load &&
+                         (asked || is_broken_from_before(situation, *driver.pod)));
   // Either way the driver is loaded anew.
   bool reloads = to_be_replaced || (driver.is_in_sync() && safe_load);
   if (reloads && !is_restart_only(situation.view, situation.rules)) {

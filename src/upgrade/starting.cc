@@ -175,9 +175,7 @@ Decision begin(const Situation& situation) {
   bool is_replaced = is_replaced_by_others(situation.view, situation.rules);
   bool moves_nobody = is_replaced || is_resumed(situation.view, situation.rules) ||
                       is_restart_only(situation.view, situation.rules);
-  State next = is_replaced    ? State::validation
-               : moves_nobody ? State::pod_restart
-                              : State::cordon;
+  State next = is_replaced ? State::validation : moves_nobody ? State::pod_restart : State::cordon;
   Decision decision = enter(situation, next, why_begun(situation));
   if (moves_nobody || situation.node().unschedulable) {
     take_out_of_service(decision, situation);

@@ -57,8 +57,7 @@ TEST(CheckFile, RefusesWhatItDoesNotCheckAndWhatIsNoYaml) {
   folder.write("policy.yaml", "kind: ClusterPolicy\nspec: {driver: {version: 580.1.1}}\n");
   folder.write("policy-template.yaml",
                "kind: ClusterPolicy\nspec:\n  driver: {{ toYaml .Values.driver }}\n");
-  expect_refused(folder,
-                 {{{"check", "pod.yaml"}, 2, {"pod.yaml", "Pod, Service", "ClusterPolicy"}},
+  expect_refused(folder, {{{"check", "pod.yaml"}, 2, {"pod.yaml", "Pod, Service", "ClusterPolicy"}},
                           {{"check", "broken.yaml"}, 2, {"broken.yaml"}},
                           {{"check", "empty.yaml"}, 2, {"empty.yaml", "no Kubernetes object"}},
                           {{"check", "template.yaml"}, 2, {"template.yaml", "ClusterPolicy"}}});
@@ -90,8 +89,8 @@ TEST(BundleWarnings, TellWhatIsReplacedNotPublishedOrRefused) {
   EXPECT_EQ(replaced.exit_code, 0) << replaced.error;
   EXPECT_TRUE(has(replaced.error, "\"mine\"")) << replaced.error;
   EXPECT_TRUE(has(replaced.error, "--no-derived dra-follows-driver")) << replaced.error;
-  ProcessOutput trap = folder.lockstep(
-      bundle_to("out", {"--set", "gpu-operator:driver.nodeSelector.canary=true"}));
+  ProcessOutput trap =
+      folder.lockstep(bundle_to("out", {"--set", "gpu-operator:driver.nodeSelector.canary=true"}));
   EXPECT_EQ(trap.exit_code, 2);
   EXPECT_TRUE(has(trap.error, "no spec.driver.nodeSelector")) << trap.error;
 }
@@ -221,7 +220,8 @@ TEST(BundleCommand, ASettingReachesKeysWithDotsAndCannotDefeatWhatIsDerived) {
       "out", {"--set", "nvidia-dra-driver-gpu:controller.podAnnotations." + escaped + "=mine",
               "--set", "nvidia-dra-driver-gpu:controller.podAnnotations.a\\.b=kept"}));
   ASSERT_EQ(run.exit_code, 0) << run.error;
-  const std::string version = folder.lockstep(Words{"query", "components.gpu-operator.version"} + flagship).output;
+  const std::string version =
+      folder.lockstep(Words{"query", "components.gpu-operator.version"} + flagship).output;
   Json controller = values_of(folder, "out", "nvidia-dra-driver-gpu").at("controller");
   EXPECT_EQ(std::string(text_at(controller, "podAnnotations", key)) + "\n", version);
   EXPECT_EQ(text_at(controller, "podAnnotations", "a.b"), "kept");

@@ -107,10 +107,10 @@ std::vector<std::string> Faces::differences() {
     if (said.reason == "BlockedByDisruptionBudget") {
       bool told_so = false;
       for (const Json& event : cluster_.list(resource::events)) {
-        told_so = told_so || (text_at(event, "involvedObject", "name") == node &&
-                              text_at(event, "type") == "Warning" &&
-                              text_at(event, "message").find("PodDisruptionBudget") !=
-                                  std::string_view::npos);
+        told_so = told_so ||
+                  (text_at(event, "involvedObject", "name") == node &&
+                   text_at(event, "type") == "Warning" &&
+                   text_at(event, "message").find("PodDisruptionBudget") != std::string_view::npos);
       }
       if (!told_so) differs("Events", node, "no Warning names the budget");
     }

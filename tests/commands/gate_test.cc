@@ -43,11 +43,10 @@ TEST_F(GateOnNode, WhatCannotBeIsSaidBeforeAJobIsMade) {
     int exit_code;
     const char* said;
   };
-  for (const Row& row :
-       {Row{{"--node", "gpu-9"}, 3, "gpu-9"},
-        Row{{"--node", "gpu-1", "--check", "eccc"}, 2, "ecc?"},
-        Row{{"--node", "gpu-1", "--baseline", "b.json"}, 2, "--baseline"},
-        Row{{"--node", "gpu-1", "--node-timeout", "soon"}, 2, "--node-timeout"}}) {
+  for (const Row& row : {Row{{"--node", "gpu-9"}, 3, "gpu-9"},
+                         Row{{"--node", "gpu-1", "--check", "eccc"}, 2, "ecc?"},
+                         Row{{"--node", "gpu-1", "--baseline", "b.json"}, 2, "--baseline"},
+                         Row{{"--node", "gpu-1", "--node-timeout", "soon"}, 2, "--node-timeout"}}) {
     ProcessOutput run = gate(row.words);
     EXPECT_EQ(run.exit_code, row.exit_code) << row.said << run.error;
     EXPECT_NE(run.error.find(row.said), std::string::npos) << run.error;

@@ -94,8 +94,9 @@ TEST_F(KeyDomain, IsSeenByTheLabelsWhereNoControllerSaysIt) {
   EXPECT_EQ(lockstep("skip gpu-1 --dry-run").exit_code, 0) << "its lease still says so";
   EXPECT_EQ(cluster.sh("kubectl -n lockstep-system delete lease lockstep-controller").exit_code, 0);
   ProcessOutput status = lockstep("status");
-  EXPECT_TRUE(begins(status.output, "key domain: nodes have upgrade labels of the key domain "
-                                    "lockstep.dev"))
+  EXPECT_TRUE(begins(status.output,
+                     "key domain: nodes have upgrade labels of the key domain "
+                     "lockstep.dev"))
       << status.output;
   EXPECT_EQ(lockstep("skip gpu-1").exit_code, 2);
   EXPECT_EQ(lockstep("skip gpu-1 --key-domain lockstep.dev").exit_code, 0);

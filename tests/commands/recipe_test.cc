@@ -233,7 +233,8 @@ TEST(RecipeDiffCommand, SaysWhatAnUpgradeChangesAndByItsExitCodeWhetherItDoes) {
   Folder folder;
   ASSERT_EQ(folder.lockstep(Words{"recipe"} + flagship + Words{"-o", "old.yaml"}).exit_code, 0);
   const std::string old = folder.read("old.yaml");
-  const std::string version = folder.lockstep(Words{"query", "components.gpu-operator.version"} + flagship).output;
+  const std::string version =
+      folder.lockstep(Words{"query", "components.gpu-operator.version"} + flagship).output;
   size_t at = old.find("version: " + version);
   ASSERT_NE(at, std::string::npos) << version;
   folder.write("new.yaml", std::string(old).replace(at, 9 + version.size(), "version: v99.9.9\n"));
@@ -287,13 +288,16 @@ TEST(QueryCommand, AScalarComesBareAndAMapAsADocument) {
 TEST(QueryCommand, APathThatLeadsNowhereIsNotFoundAndTheNearestIsNamed) {
   Folder folder;
   expect_refused(
-      folder, {{{"query", "--service", "any", "components.gpu-operator.values.drvier.version"},
-                3,
-                {"\"drvier\"", "components.gpu-operator.values", "did you mean \"driver\"?"}},
-               {{"query", "--service", "any", "components.nothing"}, 3, {"\"nothing\"", "known are", "gpu-operator"}},
-               {{"query", "--service", "any", "deploymentOrder.99"}, 3, {"\"99\"", "deploymentOrder"}},
-               {{"query", "--service", "any", "components..x"}, 2, {"components..x"}},
-               {{"query"}, 2, {"say which value"}}});
+      folder,
+      {{{"query", "--service", "any", "components.gpu-operator.values.drvier.version"},
+        3,
+        {"\"drvier\"", "components.gpu-operator.values", "did you mean \"driver\"?"}},
+       {{"query", "--service", "any", "components.nothing"},
+        3,
+        {"\"nothing\"", "known are", "gpu-operator"}},
+       {{"query", "--service", "any", "deploymentOrder.99"}, 3, {"\"99\"", "deploymentOrder"}},
+       {{"query", "--service", "any", "components..x"}, 2, {"components..x"}},
+       {{"query"}, 2, {"say which value"}}});
 }
 
 std::string snapshot(const std::string& kubernetes, const std::string& os_version) {

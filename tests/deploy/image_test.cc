@@ -65,8 +65,9 @@ TEST_F(Image, ThePluginHasAllThatItLoads) {
   EXPECT_EQ(run.output, in_image("--version").output);
 }
 
-// What readelf says of a program: position independent, all addresses resolved before it starts and read-only from then
-// on, no executable stack, overflow checks compiled in, and no folder of its own to load libraries from.
+// What readelf says of a program: position independent, all addresses resolved before it starts and
+// read-only from then on, no executable stack, overflow checks compiled in, and no folder of its
+// own to load libraries from.
 std::vector<std::string> weaknesses(const std::string& program, const std::string& symbols) {
   std::vector<std::string> found;
   auto expect = [&](bool good, const char* what) {
@@ -91,15 +92,17 @@ TEST_F(Image, ProgramsAreHardened) {
                       must(fmt::format("readelf --dyn-syms -W '{}'", program.string())));
   };
   Path built = commands::lockstep_program();
-  for (const Path& program : {built, Path(built.string() + "-dra-plugin"), root / "usr/bin/lockstep",
-                              root / "usr/bin/lockstep-dra-plugin"}) {
+  for (const Path& program : {built, Path(built.string() + "-dra-plugin"),
+                              root / "usr/bin/lockstep", root / "usr/bin/lockstep-dra-plugin"}) {
     EXPECT_EQ(weaknesses_of(program), std::vector<std::string>{}) << program;
   }
   // The check itself can fail: a program without any of it.
   write(cluster.directory() + "/weak.c", "int main(void) { return 0; }\n");
   Path weak = cluster.directory() + "/weak";
-  must(fmt::format("cc -no-pie -fno-stack-protector -Wl,-z,norelro,-z,lazy,-z,execstack,-rpath,/tmp -o '{0}' '{0}.c'",
-                   weak.string()));
+  must(
+      fmt::format("cc -no-pie -fno-stack-protector -Wl,-z,norelro,-z,lazy,-z,execstack,-rpath,/tmp "
+                  "-o '{0}' '{0}.c'",
+                  weak.string()));
   EXPECT_EQ(weaknesses_of(weak),
             (std::vector<std::string>{"no PIE", "no RELRO", "lazy binding", "executable stack",
                                       "RUNPATH", "no stack protector", "not fortified"}));

@@ -127,9 +127,10 @@ TEST_F(RealInstallation, ABrokenPolicyIsRefusedWhenItIsApplied) {
 
 // gpu_configs.yaml is what the DRA plugin itself is held to.
 TEST_F(RealInstallation, AnInvalidGpuConfigIsRefusedInClaimsAndTemplates) {
-  must(helm(fmt::format("install lockstep '{}' -n lockstep-system --create-namespace "
-                        "--set draPlugin.enabled=true",
-                        LOCKSTEP_CHART)));
+  must(
+      helm(fmt::format("install lockstep '{}' -n lockstep-system --create-namespace "
+                       "--set draPlugin.enabled=true",
+                       LOCKSTEP_CHART)));
   std::ifstream file(LOCKSTEP_TEST_GPU_CONFIGS);
   std::stringstream text;
   text << file.rdbuf();
@@ -166,8 +167,8 @@ TEST_F(RealInstallation, AnInvalidGpuConfigIsRefusedInClaimsAndTemplates) {
       }
     }
   }
-  Json status = *parse_json(must(
-      "kubectl get validatingadmissionpolicy lockstep-gpu-config -o jsonpath='{.status}'"));
+  Json status = *parse_json(
+      must("kubectl get validatingadmissionpolicy lockstep-gpu-config -o jsonpath='{.status}'"));
   EXPECT_EQ(find(status, "typeChecking", "expressionWarnings"), nullptr) << print_json(status);
 }
 

@@ -227,8 +227,8 @@ TEST_F(RealRollout, IsTakenBackByARevertWhenAGateFailsOnTheCanary) {
   EXPECT_NE(cluster->end_fleet().find("lost their driver while they ran: 0"), std::string::npos);
 }
 
-// The definition's transition rule, which only a real API server evaluates: a table of what a user may
-// do to waves, by what the rollout has opened.
+// The definition's transition rule, which only a real API server evaluates: a table of what a user
+// may do to waves, by what the rollout has opened.
 TEST_F(RealRollout, WavesThatHaveOpenedStayInTheSpec) {
   must("kubectl create -f " LOCKSTEP_ROLLOUT_DEFINITION);
   must("kubectl wait --for=condition=Established crd/driverrollouts.lockstep.dev");
@@ -257,9 +257,9 @@ TEST_F(RealRollout, WavesThatHaveOpenedStayInTheSpec) {
       if (i < opened) wave["opened"] = "2026-01-01T00:00:00Z";
       waves.push_back(std::move(wave));
     }
-    ProcessOutput written = patch(
-        JsonObject{{"status", JsonObject{{"phase", phase}, {"waves", std::move(waves)}}}},
-        "--subresource=status");
+    ProcessOutput written =
+        patch(JsonObject{{"status", JsonObject{{"phase", phase}, {"waves", std::move(waves)}}}},
+              "--subresource=status");
     EXPECT_EQ(written.exit_code, 0) << written.error;
   };
   const std::vector<std::string> before{"canary", "tenth", "rest"};
@@ -278,21 +278,21 @@ TEST_F(RealRollout, WavesThatHaveOpenedStayInTheSpec) {
     bool accepted;
   };
   const std::vector<Row> rows{
-      {"Baking", 1, {"canary", "half", "rest"}, true},            // not opened yet
-      {"Baking", 1, {"canary", "tenth", "half", "rest"}, true},   // one more
-      {"Baking", 1, {"tenth", "rest"}, false},                    // removed
-      {"Baking", 1, {"tenth", "canary", "rest"}, false},          // reordered
-      {"Upgrading", 2, {"canary", "ten", "rest"}, false},         // renamed
+      {"Baking", 1, {"canary", "half", "rest"}, true},           // not opened yet
+      {"Baking", 1, {"canary", "tenth", "half", "rest"}, true},  // one more
+      {"Baking", 1, {"tenth", "rest"}, false},                   // removed
+      {"Baking", 1, {"tenth", "canary", "rest"}, false},         // reordered
+      {"Upgrading", 2, {"canary", "ten", "rest"}, false},        // renamed
       {"Held", 2, {"canary"}, false},
-      {"Held", 2, {}, false},                                     // all removed
-      {"Complete", 3, {"all"}, true},                             // between rollouts
+      {"Held", 2, {}, false},          // all removed
+      {"Complete", 3, {"all"}, true},  // between rollouts
       {"RolledBack", 3, {"all"}, true},
       {"Pending", 0, {"all"}, true},
-      {"RollingBack", 2, {"canary"}, true},                       // needs no wave's rules
+      {"RollingBack", 2, {"canary"}, true},  // needs no wave's rules
   };
   for (const Row& row : rows) {
-    const std::string name = fmt::format("{} with {} open: {}", row.phase, row.opened,
-                                         print_json(waves_of(row.after)));
+    const std::string name =
+        fmt::format("{} with {} open: {}", row.phase, row.opened, print_json(waves_of(row.after)));
     set_status(row.phase, before, row.opened);
     ProcessOutput changed = set_waves(row.after);
     EXPECT_EQ(changed.exit_code == 0, row.accepted) << name << changed.error;
