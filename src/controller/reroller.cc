@@ -15,6 +15,10 @@ constexpr Duration burst = milliseconds(200);
 // Nothing tells when a watch opens or breaks.
 constexpr Duration reroll_heartbeat = seconds(1);
 
+// Times have whole seconds: a successor from the second in which the driver became ready would look
+// stale to the next run.
+constexpr Duration reroll_settles = seconds(2);
+
 // Twenty minutes are all there is: no half minute of them for waiting.
 kube::ReflectorOptions impatient_watch_of(const ResourceType& type, std::string ns = {}) {
   kube::ReflectorOptions options = kube::watch_of(type, std::move(ns));
@@ -254,7 +258,19 @@ void Reroller::restart_stale(const upgrade::RerollView& view) {
   bool is_current =
       watching() && deletions_in_flight_ == 0 && plugin_pods_.cache.expectations().empty();
   if (!is_current || loop_.uptime() < no_deletion_before_) return;
-  for (const auto& plugin : choose_rerolls(view, options_.parallel)) restart(plugin);
+  for (const auto& plugin : choose_rerolls(view, options_.parallel)) {
+    auto& [driver, since] = stale_since_[plugin.key];
+    if (driver != plugin.reroll.driver_ready) {
+      driver = plugin.reroll.driver_ready;
+      since = loop_.uptime();
+    }
+    Duration left = since + reroll_settles - loop_.uptime();
+    if (left > Duration::zero()) {
+      look_within(left);
+    } else {
+      restart(plugin);
+    }
+  }
 }
 
 void Reroller::restart(const upgrade::StalePlugin& plugin) {

@@ -104,6 +104,8 @@ class Reroller {
   std::string said_;
   upgrade::RerollView view_;
   std::map<upgrade::RerollKey, upgrade::Reroll> rerolled_;
+  // For which driver a plugin is stale, by when that one became ready, and since when we know.
+  std::map<upgrade::RerollKey, std::pair<Time, Duration>> stale_since_;
   std::vector<std::string> restarted_;
   std::optional<RerollOutcome> outcome_;
   Duration began_{0};

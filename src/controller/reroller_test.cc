@@ -419,6 +419,15 @@ TEST(Reroller, ADriverThatRestartsOnceMoreMakesItsPluginStaleAgain) {
   EXPECT_EQ(scene.reroller->restarted().size(), 4u);
 }
 
+// However fast it comes back: its time must not be the driver's own second.
+TEST(Reroller, RunAgainAtOnceItFindsNothingStale) {
+  RerollScene scene;
+  scene.upgrade({"gpu-1", "gpu-2", "gpu-3"});
+  RerollOutcome outcome = scene.run();
+  EXPECT_EQ(scene.reroller->restarted().size(), 3u) << outcome.text;
+  EXPECT_EQ(scene.run().text, "no plugin pod is older than its node's driver");
+}
+
 TEST(Reroller, ANodeThatGoesMeanwhileIsForgotten) {
   RerollScene scene;
   scene.upgrade({"gpu-1", "gpu-2", "gpu-3"});

@@ -24,12 +24,15 @@ END
 }
 plugin() { pod "$1" nvidia-dra-driver 'nvidia-dra-driver-gpu-component: kubelet-plugin' "$2" "$3" "$3"; }
 driver() { # NAME NODE READY_SINCE [GENERATION]
-  pod "$1" gpu-operator "app.kubernetes.io/component: nvidia-driver, pod-template-generation: '${4:-1}'" \
+  local labels="app.kubernetes.io/component: nvidia-driver, pod-template-generation: '${4:-1}'"
+  pod "$1" gpu-operator "$labels, controller-revision-hash: h${4:-1}" \
     "$2" 2026-01-01T09:00:00Z "$3" "{apiVersion: apps/v1, kind: DaemonSet, name: driver, controller: true,
       uid: $(kubectl get daemonset driver -n gpu-operator -o 'jsonpath={.metadata.uid}')}"
 }
 node() { # NAME FIELDS...
-  kubectl create -f - <<<"{apiVersion: v1, kind: Node, metadata: {name: $1, $2}, spec: {${3:-}}}"
+  kubectl create -f - <<END
+{apiVersion: v1, kind: Node, metadata: {name: $1, $2}, spec: {${3:-}}}
+END
 }
 daemonset() { # DESIRED UPDATED
   kubectl apply -f - <<END
