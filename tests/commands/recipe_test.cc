@@ -97,7 +97,7 @@ TEST(RecipeCommand, BadCriteriaAreRefusedWithTheKnownWords) {
        {{"recipe", "-c", "nothing.yaml"}, 3, {"nothing.yaml", "No such file"}},
        {{"recipe", "-c", "misspelt.yaml"}, 2, {"misspelt.yaml:3:3", "did you mean \"service\"?"}},
        {{"recipe", "-c", "kind.yaml"}, 2, {"kind.yaml:1:1", "RecipeCriteria"}},
-       {{"recipe", "--service", "any", "-o", "no/folder.yaml"}, 3, {"-o", "no/folder.yaml"}}});
+       {{"recipe", "--service", "eks", "-o", "no/folder.yaml"}, 3, {"-o", "no/folder.yaml"}}});
 }
 
 TEST(RecipeData, AFolderThatIsNotThereAndNoFolderAtAllAreSaid) {
@@ -234,7 +234,7 @@ TEST(RecipeDiffCommand, SaysWhatAnUpgradeChangesAndByItsExitCodeWhetherItDoes) {
   ASSERT_EQ(folder.lockstep(Words{"recipe"} + flagship + Words{"-o", "old.yaml"}).exit_code, 0);
   const std::string old = folder.read("old.yaml");
   const std::string version =
-      folder.lockstep(Words{"query", "components.gpu-operator.version"} + flagship).output;
+      folder.lockstep(Words{"query"} + flagship + Words{"components.gpu-operator.version"}).output;
   size_t at = old.find("version: " + version);
   ASSERT_NE(at, std::string::npos) << version;
   folder.write("new.yaml", std::string(old).replace(at, 9 + version.size(), "version: v99.9.9\n"));
@@ -289,14 +289,14 @@ TEST(QueryCommand, APathThatLeadsNowhereIsNotFoundAndTheNearestIsNamed) {
   Folder folder;
   expect_refused(
       folder,
-      {{{"query", "--service", "any", "components.gpu-operator.values.drvier.version"},
+      {{{"query", "--service", "eks", "components.gpu-operator.values.drvier.version"},
         3,
         {"\"drvier\"", "components.gpu-operator.values", "did you mean \"driver\"?"}},
-       {{"query", "--service", "any", "components.nothing"},
+       {{"query", "--service", "eks", "components.nothing"},
         3,
         {"\"nothing\"", "known are", "gpu-operator"}},
-       {{"query", "--service", "any", "deploymentOrder.99"}, 3, {"\"99\"", "deploymentOrder"}},
-       {{"query", "--service", "any", "components..x"}, 2, {"components..x"}},
+       {{"query", "--service", "eks", "deploymentOrder.99"}, 3, {"\"99\"", "deploymentOrder"}},
+       {{"query", "--service", "eks", "components..x"}, 2, {"components..x"}},
        {{"query"}, 2, {"say which value"}}});
 }
 
