@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/strings.h"
+
 namespace lockstep::cli {
 
 void add_output_flag(CLI::App* command, std::string& output) {
@@ -30,7 +32,7 @@ void add_client_flags(CLI::App* command, fleet::ClientOptions& clients) {
       ->add_option("--plugin-namespaces", clients.namespaces,
                    "Where DRA plugins are looked for, by the labels of their charts")
       ->delimiter(',')
-      ->capture_default_str();
+      ->default_str(join(clients.namespaces, ", "));
   command
       ->add_option("--client-daemonsets", clients.named,
                    "Other DaemonSets whose pods hold the driver open, as namespace/name")

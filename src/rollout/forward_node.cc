@@ -106,6 +106,7 @@ ForwardNodeRun::ForwardNodeRun(ForwardNode node, const fleet::Keys& keys, Time n
   view.seen_since = view.scheduler_sees_from = {};
   view.clock_gained = {};
   view.blind = view.granted = false;
+  view.delay.reset();
   for (fleet::PodOnNode& entry : view.pods) entry.tries.reset();
   planned.name = writable_->meta.name.str();
   planned.pool = view.pool;

@@ -157,7 +157,7 @@ EOF)");
   std::string text = status();
   EXPECT_TRUE(has(text, "|- canary           [####################]    1/1     AwaitingApproval"))
       << text;
-  EXPECT_TRUE(has(text, "needs a person's approval: lockstep rollout promote spring")) << text;
+  EXPECT_TRUE(has(text, "needs a user's approval: lockstep rollout promote spring")) << text;
   EXPECT_TRUE(has(text, "`- rest             [....................]    0/")) << text;
   EXPECT_LT(text.find("rollout spring"), text.find("fleet [")) << text;
   EXPECT_TRUE(has(text, "WaveNotOpen")) << text;
