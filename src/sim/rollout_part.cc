@@ -1,6 +1,7 @@
 #include "sim/rollout_part.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -141,6 +142,10 @@ Result<void> RolloutPart::start() {
 }
 
 const rollout::RolloutStatus& RolloutPart::status() const {
+  // Asked after every second of a run, most of which change nothing.
+  if (const uint64_t now = cluster_.backend.store.version(); std::exchange(read_at_, now) == now) {
+    return last_status_;
+  }
   Document object = cluster_.get(fleet::driver_rollouts, {"", std::string(rollout_name)});
   if (object != last_read_) {
     last_read_ = object;

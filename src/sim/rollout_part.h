@@ -2,8 +2,10 @@
 // itself, what people ask of it, and nodes that tell of their GPUs' health.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +69,7 @@ class RolloutPart {
   Cluster& cluster_;
   const Scenario& scenario_;
   // Of the object as it was last read: it is asked for every second of days.
+  mutable std::optional<uint64_t> read_at_;  // the store's version then
   mutable Document last_read_;
   mutable rollout::RolloutStatus last_status_;
   SeededRandom random_;

@@ -45,6 +45,10 @@ int NodeChoice::highest() const {
   return highest;
 }
 
+Duration length_of(const Interference& step) {
+  return parse_duration(as_text(&step.value)).value_or(Duration(0));
+}
+
 namespace {
 
 using Errors = std::optional<Error>;

@@ -100,6 +100,9 @@ struct Interference {
   Expectations check;     // of the action "check"
 };
 
+// How long a step stays in force, as an outage does; zero for a step whose value is no duration.
+Duration length_of(const Interference& step);
+
 // What befalls the fleet and what people do, by weights (world_weights.h).
 struct WorldWeights {
   std::map<std::string, double> weights;  // by kind: so many an hour, of each node or of the fleet

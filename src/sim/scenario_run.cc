@@ -97,6 +97,7 @@ class Run {
         hook_(scenario, cluster_, options.seed),
         controllers_(scenario, cluster_, clock_, controller_random_, rollout_),
         taken_(scenario.steps.size()),
+        ends_(scenario.steps.size()),
         longest_blindness_(blindness_of(scenario, options.disturbances.freezes)) {
     summary_.scenario = scenario.name;
     summary_.seed = options.seed;
@@ -183,10 +184,9 @@ class Run {
     if (blindness_of(faults_.weights) > calm_blindness) return;
     Duration last = calmed_.value_or(Duration(0));
     for (size_t i = 0; i < taken_.size(); ++i) {
-      const Interference& step = scenario_.steps[i];
-      if (!blinds(step)) continue;
+      if (!blinds(scenario_.steps[i])) continue;
       if (!taken_[i]) return;
-      last = std::max(last, *taken_[i] + length_of(step));
+      last = std::max(last, ends_[i]);
     }
     // Several troubles one after another hide a change for longer than each of them would.
     if (cluster_.loop.uptime() < last + 2 * long_blindness) return;
@@ -234,21 +234,21 @@ class Run {
 
   bool is_quiet() const {
     if (controllers_.empty() && !stopped_) return false;
-    Duration last = std::max({witness_->last_node_change(), began_, controllers_began_});
-    for (size_t i = 0; i < taken_.size(); ++i) {
-      if (taken_[i]) last = std::max(last, *taken_[i] + length_of(scenario_.steps[i]));
-    }
-    for (const auto& [state, count] : witness_->nodes_by_state()) {
-      if (fleet::is_active(state)) return false;
-    }
-    if (!rollout_.at_rest()) return false;
-    return cluster_.loop.uptime() - last > minutes(5);
+    Duration last =
+        std::max({witness_->last_node_change(), began_, controllers_began_, last_end_});
+    // Asked after every second: what costs least comes first.
+    if (cluster_.loop.uptime() - last <= minutes(5) || !rollout_.at_rest()) return false;
+    const auto counts = witness_->nodes_by_state();
+    return std::none_of(counts.begin(), counts.end(),
+                        [](const auto& count) { return fleet::is_active(count.first); });
   }
 
-  // For how long it is in force, as an outage is.
-  static Duration length_of(const Interference& step) {
-    if (step.action == "clockStep") return Duration(0);
-    return parse_duration(as_text(&step.value)).value_or(Duration(0));
+  // From now on the step counts as taken, and as in force until its end.
+  void note_taken(size_t i) {
+    const Interference& step = scenario_.steps[i];
+    taken_[i] = cluster_.loop.uptime();
+    ends_[i] = *taken_[i] + (step.action == "clockStep" ? Duration(0) : length_of(step));
+    last_end_ = std::max(last_end_, ends_[i]);
   }
 
   // Or less, when a step must come at the very event that it waits for.
@@ -280,7 +280,7 @@ class Run {
   void take_steps() {
     for (size_t i = 0; i < scenario_.steps.size(); ++i) {
       if (taken_[i] || !is_due(i)) continue;
-      taken_[i] = cluster_.loop.uptime();
+      note_taken(i);
       events_.note("people", "step", scenario_.steps[i].action,
                    print_json(scenario_.steps[i].value));
       if (scenario_.steps[i].action == "check") {
@@ -529,6 +529,8 @@ class Run {
   std::optional<PlanCheck> plan_;  // made before the version changed
   RunControllers controllers_;
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
+  std::vector<Duration> ends_;                  // when each that was taken is over
+  Duration last_end_{0};                        // the last of them
   Duration longest_blindness_;
   Duration began_{0};
   Duration controllers_began_{0};  // those that live

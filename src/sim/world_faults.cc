@@ -15,10 +15,6 @@ namespace {
 // How long it takes until the others see that a kubelet is silent.
 constexpr Duration grace_of_silence = seconds(40);
 
-Duration length_of(const Interference& step) {
-  return parse_duration(as_text(&step.value)).value_or(Duration(0));
-}
-
 // An object as somebody would write it who creates it anew.
 Json as_new(const Json& object) {
   Json fresh = object;
