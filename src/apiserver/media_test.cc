@@ -59,5 +59,18 @@ TEST(Media, BodiesAreReadByTheirType) {
   EXPECT_EQ(read_body("k8s", "application/vnd.kubernetes.protobuf", false).error().code, 415);
 }
 
+TEST(Media, AChainOfMergesIsA400ThatSaysWhy) {
+  // 23 KB that would copy 166 million keys.
+  std::string body = "m0: &m0 {k0: 0}\n";
+  for (int map = 1; map < 1000; ++map) {
+    body += fmt::format("m{0}: &m{0} {{<<: *m{1}, k{0}: 0}}\n", map, map - 1);
+  }
+  const auto refused = read_body(body, "application/yaml", false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, 400);
+  EXPECT_NE(refused.error().message.find("<< copies more than 200000 keys"), std::string::npos)
+      << refused.error().message;
+}
+
 }  // namespace
 }  // namespace lockstep::apiserver::media_test

@@ -18,8 +18,9 @@ namespace lockstep {
 // Passing one is an error of the kind too_large.
 struct YamlLimits {
   size_t depth = 100;
-  size_t bytes = 16 << 20;   // of the text, and again of what aliases repeat
-  size_t nodes = 2'000'000;  // after aliases are expanded: a "billion laughs" ends here
+  size_t bytes = 16 << 20;       // of the text, and again of what aliases repeat
+  size_t nodes = 2'000'000;      // after aliases are expanded: a "billion laughs" ends here
+  size_t merged_keys = 200'000;  // that "<<" copies: a chain of merges costs the cube of its length
 };
 
 // One document. `name` (a file's name) begins the error's place: "values.yaml:12:3". Empty text is

@@ -25,8 +25,9 @@ Unexpected refuse(std::string_view name, const Node& node, std::string message) 
 
 std::string_view view(const std::string_view& text) { return {text.data(), text.size()}; }
 
-// Converts one tree. Aliases are expanded by converting their target again, so the budgets of nodes
-// and bytes bound the time and the memory that any text can cost.
+// Converts one tree. Aliases are expanded by converting their target again, and each "<<" copies
+// the keys of its map, so the budgets of nodes, bytes and merged keys bound the time and the memory
+// that any text can cost.
 class Converter {
  public:
   Converter(std::string_view name, const YamlLimits& limits) : name_(name), limits_(limits) {}
@@ -78,13 +79,33 @@ class Converter {
 
   // Text that aliases repeat; without aliases the size of the file is the bound.
   Result<void> count_bytes(const Node& node) {
-    if (alias_depth_ == 0) return {};
-    repeated_bytes_ += node.text.size();
+    return alias_depth_ == 0 ? Result<void>() : count_repeated(node.text.size(), node);
+  }
+
+  // A key may be an alias itself.
+  Result<void> count_key_bytes(const Node& key) {
+    if (key.kind != NodeKind::alias) return count_bytes(key);
+    return count_repeated(tree_->nodes[key.target].text.size(), key);
+  }
+
+  Result<void> count_repeated(size_t bytes, const Node& node) {
+    repeated_bytes_ += bytes;
     if (repeated_bytes_ <= limits_.bytes) return {};
     return fail(
         ErrorKind::too_large,
         fmt::format("aliases repeat more than {} bytes of text; use fewer aliases", limits_.bytes),
         place(name_, node.start));
+  }
+
+  // A chain of maps, each of which merges the one before, copies the first keys once for each map.
+  Result<void> count_merged(std::string_view key, const Node& source) {
+    if (++merged_keys_ > limits_.merged_keys) {
+      return fail(ErrorKind::too_large,
+                  fmt::format("<< copies more than {} keys; merge fewer or smaller maps",
+                              limits_.merged_keys),
+                  place(name_, source.start));
+    }
+    return count_repeated(key.size(), source);
   }
 
   Result<Json> convert_alias(const Node& node, size_t depth) {
@@ -134,7 +155,7 @@ class Converter {
 
   Result<void> add(Mapping& mapping, const Node& key, const Node& value, size_t depth) {
     ++node_count_;
-    LOCKSTEP_CHECK(count_bytes(key));
+    LOCKSTEP_CHECK(count_key_bytes(key));
     LOCKSTEP_TRY(std::string text, key_text(*tree_, key, name_));
     const auto merged = mapping.merged.find(text);
     if (mapping.object.contains(text) && merged == mapping.merged.end()) {
@@ -185,6 +206,7 @@ class Converter {
     LOCKSTEP_TRY(Json merged, convert(source, depth - 1));
     for (auto& [json_key, json_value] : merged.get_object()) {
       const std::string_view key = view(json_key);
+      LOCKSTEP_CHECK(count_merged(key, source));
       if (mapping.merged.contains(key)) continue;  // the first in a list of maps wins
       if (const Json* own = find(mapping.object, key)) {
         if (json_equal(*own, json_value)) continue;
@@ -226,6 +248,7 @@ class Converter {
   std::vector<bool> is_open_;
   size_t node_count_ = 0;
   size_t repeated_bytes_ = 0;
+  size_t merged_keys_ = 0;
   size_t alias_depth_ = 0;
 };
 

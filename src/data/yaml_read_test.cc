@@ -168,6 +168,57 @@ TEST(YamlRead, one_long_text_cannot_be_repeated_without_end) {
                {.bytes = 10'000});
 }
 
+TEST(YamlRead, a_chain_of_merges_ends_early) {
+  // Each map merges the one before: the first keys are copied for every later map, and again for
+  // each map that merges those.
+  const auto chain = [](int maps) {
+    std::string text = "m0: &m0 {k0: 0}\n";
+    for (int map = 1; map < maps; ++map) {
+      text += fmt::format("m{0}: &m{0} {{<<: *m{1}, k{0}: 0}}\n", map, map - 1);
+    }
+    return text;
+  };
+  // Map 1 copies 1 key, map 2 copies 2 and map 1 copies 1 again, map 3 copies 3 + 2 + 1.
+  EXPECT_TRUE(parse_yaml(chain(4), "", {.merged_keys = 10}));
+  expect_error({chain(4), "f.yaml:4:14", "<< copies more than 9 keys", ErrorKind::too_large},
+               {.merged_keys = 9});
+  EXPECT_TRUE(parse_yaml(chain(50)));
+  const auto value = parse_yaml(chain(1000), "f");
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().kind, ErrorKind::too_large);
+  EXPECT_NE(value.error().message.find("<< copies more than 200000 keys"), std::string::npos);
+}
+
+TEST(YamlRead, a_long_key_cannot_be_repeated_without_end) {
+  const std::string key(1000, 'k');
+  std::string by_alias = "- &a " + key + '\n';
+  std::string by_merge = "- &m {" + key + ": 1}\n";
+  for (int count = 0; count < 10; ++count) {
+    by_alias += "- {*a : 1}\n";
+    by_merge += "- {<<: *m}\n";
+  }
+  EXPECT_TRUE(parse_yaml(by_alias, "", {.bytes = 10'000}));
+  expect_error({by_alias + "- {*a : 1}\n", "f.yaml:12:4", "aliases repeat more than 10000 bytes",
+                ErrorKind::too_large},
+               {.bytes = 10'000});
+  // The key and the value's text of the aliased map, and the key's copy.
+  EXPECT_TRUE(parse_yaml(by_merge, "", {.bytes = 20'010}));
+  expect_error(
+      {by_merge, "f.yaml:11:8", "aliases repeat more than 20009 bytes", ErrorKind::too_large},
+      {.bytes = 20'009});
+}
+
+TEST(YamlRead, a_long_tag_cannot_be_repeated_without_end) {
+  std::string text = "%TAG ! tag:" + std::string(996, 'x') + "\n---\n";
+  for (const char* item : {"!a 1", "!a [1]", "!a {b: 1}", "!a ''"}) {
+    text += fmt::format("- {}\n", item);
+  }
+  // 1,000 bytes of prefix and one of suffix, each time.
+  EXPECT_TRUE(parse_yaml(text, "", {.bytes = 4004}));
+  expect_error({text, "f.yaml:6:3", "tags repeat more than 4003 bytes", ErrorKind::too_large},
+               {.bytes = 4003});
+}
+
 TEST(YamlRead, very_deep_text_neither_crashes_nor_passes) {
   for (const char* part : {"[", "{a: ", "- ", "? ", "[{a: "}) {
     std::string text;

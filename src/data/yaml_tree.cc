@@ -190,6 +190,7 @@ class Composer {
     node.text.assign(reinterpret_cast<const char*>(scalar.value), scalar.length);
     node.end = cursor_.at(event.end_mark);
     std::string tag(view(scalar.tag));
+    LOCKSTEP_CHECK(count_tag(tag, node));
     // libyaml forgets a lone "!", which makes a string even of an unquoted number.
     if (tag.empty() && node.style == ScalarStyle::plain && has_lone_tag(node)) tag = "!";
     set_properties(id, tag, view(scalar.anchor));
@@ -231,6 +232,9 @@ class Composer {
                   fmt::format("nested deeper than {} levels; flatten the document", limits_.depth),
                   place(name_, tree().nodes[id].start));
     }
+    const auto* tag =
+        kind == NodeKind::sequence ? event.data.sequence_start.tag : event.data.mapping_start.tag;
+    LOCKSTEP_CHECK(count_tag(view(tag), tree().nodes[id]));
     // The tag of a list or map changes nothing, in Helm as here.
     set_properties(id, {}, view(anchor));
     open_.push_back({id, is_flow});
@@ -253,6 +257,16 @@ class Composer {
     }
     tree().nodes.push_back(std::move(node));
     return id;
+  }
+
+  // A %TAG line can give a long name to "!", and every "!" repeats it.
+  Result<void> count_tag(std::string_view tag, const Node& node) {
+    tag_bytes_ += tag.size();
+    if (tag_bytes_ <= limits_.bytes) return {};
+    return fail(ErrorKind::too_large,
+                fmt::format("tags repeat more than {} bytes of text; use shorter tags, or fewer",
+                            limits_.bytes),
+                place(name_, node.start));
   }
 
   void set_properties(NodeId id, std::string_view tag, std::string_view anchor) {
@@ -278,6 +292,7 @@ class Composer {
   std::vector<Open> open_;
   std::map<std::string, NodeId> anchors_;
   size_t node_count_ = 0;
+  size_t tag_bytes_ = 0;
 };
 
 }  // namespace
