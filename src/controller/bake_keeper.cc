@@ -123,10 +123,11 @@ void merge(rollout::BakeStep& into, const rollout::BakeStep& step) {
   }
 }
 
-// Steps in which nothing happened only add exposure: they are kept as one.
+// Steps in which nothing happened only add exposure: they are stored as one.
 void append(rollout::BakeRecord& record, rollout::BakeStep step) {
   bool merges = !has_news(step) && !record.steps.empty() && !record.steps.back().earlier &&
-                !has_news(record.steps.back());
+                !has_news(record.steps.back()) &&
+                record.steps.back().upgraded_nodes == step.upgraded_nodes;
   if (merges) {
     merge(record.steps.back(), step);
   } else {

@@ -20,7 +20,6 @@ constexpr Duration between_counts = seconds(10);
 constexpr Duration heartbeat = minutes(1);
 // While nothing is to be done but to wait: whatever happens is heard of.
 constexpr Duration slow_heartbeat = minutes(5);
-constexpr size_t most_skips = 100;  // labels of nodes that are written at a time
 
 Duration heartbeat_of(rollout::Phase phase) {
   bool waits = phase == rollout::Phase::baking || phase == rollout::Phase::awaiting_approval ||
@@ -40,12 +39,6 @@ kube::EventRecorderOptions event_options(const RolloutOptions& options) {
   return events;
 }
 
-// A patch without it may arrive late, and change back what was done since.
-std::string version_of_node(const FleetWatch& watch, const std::string& name) {
-  auto node = watch.nodes_watch.cache.find(ObjectKey{"", name});
-  return node ? node->meta.resource_version.str() : std::string();
-}
-
 }  // namespace
 
 RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random, Log& log,
@@ -58,6 +51,8 @@ RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random,
       events_(api, loop, random, log, event_options(options_)),
       object_reverter_(api),
       nodes_(watch, loop, options_.conduct, options_.reason_of),
+      holds_(api, loop, watch,
+             [this](const std::string& rollout, bool failed) { done(rollout, failed); }),
       clients_(api, log, watch),
       gates_(api, loop, random, log, watch, options_.gates),
       questions_(api, loop, watch, options_.asker),
@@ -91,7 +86,7 @@ void RolloutController::look() {
   if (!leading_) return;
   if (!watch_.synced()) return look_within(moment);
   watch_.count_changed();
-  if (options_.conduct && releases_orphans()) return;
+  if (options_.conduct && (busy_.contains("") || write_holds("", holds_.orphans()))) return;
   std::vector<std::string> names;
   for (const auto& [name, known] : watch_.rollouts.all()) names.push_back(name);
   for (const std::string& name : names) {
@@ -125,15 +120,16 @@ void RolloutController::look_at(const KnownRollout& known) {
 }
 
 bool RolloutController::conducts(const KnownRollout& known, const rollout::RolloutView& view) {
-  // One that is governed by another has no say.
-  if (!view.other.empty()) return false;
-  std::vector<rollout::SkipChange> changes =
-      rollout::skips_due(view, known.gate, watch_.rules().keys);
-  std::erase_if(changes, [&](const rollout::SkipChange& change) {
-    return !watch_.nodes_watch.cache.is_current(ObjectKey{"", change.node});
-  });
+  NodeHolds::Due due = holds_.due(known, view);
+  if (due.requeue_after) look_within(*due.requeue_after);
+  return write_holds(known.name(), std::move(due.changes));
+}
+
+bool RolloutController::write_holds(const std::string& rollout,
+                                    std::vector<rollout::SkipChange> changes) {
   if (changes.empty()) return false;
-  write_skips(known.name(), std::move(changes));
+  busy_.insert(rollout);
+  holds_.write(rollout, std::move(changes));
   return true;
 }
 
@@ -149,54 +145,6 @@ void RolloutController::report_outsiders(const rollout::RolloutView& view) {
                      fmt::format("{}: the node runs {}, and no open wave of rollout {} allows it",
                                  rollout::upgraded_outside_wave, node.image, view.name));
     }
-  }
-}
-
-// Nodes that a rollout keeps back which is not there any more, or has nothing to do with them.
-bool RolloutController::releases_orphans() {
-  if (busy_.contains("")) return true;
-  std::vector<rollout::SkipChange> changes;
-  watch_.nodes_watch.cache.for_each([&](const std::shared_ptr<const Node>& node) {
-    if (!rollout::is_kept_back(*node)) return;
-    std::string name = node->meta.name.str();
-    auto keeper = watch_.rollouts.all().find(
-        std::string(node->meta.annotations.get(rollout::kept_back_annotation)));
-    auto facts = watch_.driver_facts().find(name);
-    const std::string pool(node->meta.labels.get(fleet::driver_owner_label));
-    const std::string set = facts == watch_.driver_facts().end() ? "" : facts->second.set;
-    bool is_there = keeper != watch_.rollouts.all().end();
-    bool governed = watch_.rollouts.governing(pool, set) != nullptr;
-    if (!rollout::is_left_behind(*node, is_there ? &keeper->second.spec : nullptr, governed)) {
-      return;
-    }
-    if (!watch_.nodes_watch.cache.is_current(node->meta.key())) return;
-    changes.push_back({name, false, false});
-  });
-  if (changes.empty()) return false;
-  write_skips("", std::move(changes));
-  return true;
-}
-
-void RolloutController::write_skips(const std::string& rollout,
-                                    std::vector<rollout::SkipChange> changes) {
-  if (changes.size() > most_skips) changes.resize(most_skips);
-  busy_.insert(rollout);
-  auto left = std::make_shared<size_t>(changes.size());
-  auto failed = std::make_shared<bool>(false);
-  for (const rollout::SkipChange& change : changes) {
-    Json patch = rollout::skip_patch(change, rollout, watch_.rules().keys,
-                                     version_of_node(watch_, change.node));
-    api_.call(
-        kube::patch(resource::nodes, {"", change.node}, kube::PatchType::merge, std::move(patch)),
-        scope_.bind([this, rollout, node = change.node, left, failed](kube::Reply reply) {
-          if (reply && reply->ok()) {
-            watch_.nodes_watch.cache.expect(ObjectKey{"", node},
-                                            kube::peek_body_version(reply->body));
-          } else {
-            *failed = true;
-          }
-          if (--*left == 0) done(rollout, *failed);
-        }));
   }
 }
 

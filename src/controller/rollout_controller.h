@@ -16,6 +16,7 @@
 #include "controller/gate_jobs.h"
 #include "controller/gate_questions.h"
 #include "controller/matrix_store.h"
+#include "controller/node_holds.h"
 #include "controller/object_reverter.h"
 #include "controller/rollout_nodes.h"
 #include "kube/backoff.h"
@@ -93,10 +94,9 @@ class RolloutController {
   void write_wave(const KnownRollout& known, const rollout::WaveWrite& write);
   // True: labels of nodes are being written.
   bool conducts(const KnownRollout& known, const rollout::RolloutView& view);
-  bool releases_orphans();
+  bool write_holds(const std::string& rollout, std::vector<rollout::SkipChange> changes);
   // Of nodes that NVIDIA's controller upgraded although their wave was not open.
   void report_outsiders(const rollout::RolloutView& view);
-  void write_skips(const std::string& rollout, std::vector<rollout::SkipChange> changes);
   void commit_to_git(const KnownRollout& known, const rollout::GitCommit& commit);
   void on_git(const std::string& name, rollout::GitStep step, const Result<std::string>& commit);
   std::optional<rollout::GitOutcome> git_outcome(const rollout::RolloutView& view) const;
@@ -115,6 +115,7 @@ class RolloutController {
   kube::EventRecorder events_;
   ObjectReverter object_reverter_;
   RolloutNodes nodes_;
+  NodeHolds holds_;
   ClientRestarts clients_;         // where NVIDIA's controller takes the steps
   std::set<std::string> outside_;  // nodes that were reported (UpgradedOutsideWave)
   HealthMemory health_;

@@ -124,6 +124,8 @@ void BakeJudge::add(const BakeStep& step) {
   if (step.earlier) return;
   elapsed_ = step.elapsed;
   upgraded_nodes_ = step.upgraded_nodes;
+  fewest_upgraded_nodes_ =
+      std::min(fewest_upgraded_nodes_.value_or(step.upgraded_nodes), step.upgraded_nodes);
   silent_nodes_ = step.silent_nodes;
   judge_breaches(step);
   for (const SpeedPair& pair : step.speeds) {
@@ -344,7 +346,7 @@ void BakeJudge::judge_rates(Duration at) {
 std::optional<std::string> BakeJudge::unexplained_incidents() const {
   if (upgraded_incidents_.count() == 0) return std::nullopt;
   const std::string what = incidents_text();
-  if (upgraded_incidents_.nodes() >= upgraded_nodes_) {
+  if (upgraded_incidents_.nodes() >= fewest_upgraded_nodes_.value_or(0)) {
     return what + ": no upgraded node was without one";
   }
   for (const auto& [name, model] : models_) {

@@ -166,6 +166,8 @@ class BakeJudge {
   BakeRules rules_;
   Duration elapsed_{0};
   int64_t upgraded_nodes_ = 0;
+  // At any time of this bake: one that came late shows nothing about the time before.
+  std::optional<int64_t> fewest_upgraded_nodes_;
   int64_t silent_nodes_ = 0;
   // Of all waves.
   double upgraded_hours_ = 0;

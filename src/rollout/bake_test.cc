@@ -246,6 +246,22 @@ TEST(BakeJudge, IncidentsOfTheOnlyCanaryAreNeverAPass) {
       << verdict.text;
 }
 
+// Four nodes that got the driver outside the wave, near the end, do not excuse the canary.
+TEST(BakeJudge, NodesThatCameLateAreNoEvidenceForTheOnlyCanary) {
+  BakeJudge judge({});
+  for (const auto& [hour, upgraded] : {std::pair(1, 1), {47, 5}, {48, 5}}) {
+    BakeStep step = step_at(hours(hour), hours_of(8000, 8000));
+    if (hour == 1) {
+      step =
+          step_at(hours(hour), with_events(hours_of(8000, 8000), {{"gpu-1", {{"FatalXid", 1}}}}));
+    }
+    step.upgraded_nodes = upgraded;
+    judge.add(step);
+  }
+  EXPECT_EQ(judge.verdict().outcome, BakeOutcome::inconclusive);
+  EXPECT_EQ(judge.verdict().reason, "IncidentsUnexplained");
+}
+
 TEST(BakeJudge, WithoutAControlSideIncidentsAreNotAPass) {
   BakeJudge judge({});
   judge.add(step_at(hours(1), with_events(hours_of(8000, 0), {{"gpu-1", {{"FatalXid", 1}}}})));

@@ -57,6 +57,7 @@ void add_memory(const Json& node, const fleet::Keys& keys,
                                              keys.validation_start,
                                              fleet::cordon_annotation,
                                              fleet::began_with_annotation,
+                                             fleet::requested_with_annotation,
                                              fleet::unvalidated_annotation,
                                              fleet::waiting_since_annotation};
   for (std::string_view key : keys_of_memory) {

@@ -273,9 +273,10 @@ void OneRestartPerCause::on_pod_end(const PodEnd& end) {
                truth().may_be_unknown(node->meddled);
   if (again && !is_ready_pod(end.pod)) return;
   // On request one is restarted that was there when its upgrade began, however healthy it is.
-  bool is_asked =
-      annotation_of(object, keys().requested) == "true" &&
-      annotation_of(object, fleet::began_with_annotation) == text_at(end.pod, "metadata", "uid");
+  const std::string_view uid = text_at(end.pod, "metadata", "uid");
+  bool is_asked = annotation_of(object, keys().requested) == "true" &&
+                  (annotation_of(object, fleet::began_with_annotation) == uid ||
+                   annotation_of(object, fleet::requested_with_annotation) == uid);
   if (is_asked) return;
   accuse(fmt::format(
       "the driver pod {} of {} was restarted although it is of the newest revision "

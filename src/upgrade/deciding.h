@@ -15,6 +15,8 @@ Reason rolling_update_driver(const fleet::NodeView& view);
 // Its driver pod is the one with which the upgrade began. By its uid: where nobody wrote that down,
 // by the times, and where there are none, it is not.
 bool has_same_driver_pod(const fleet::NodeView& view);
+// A user requested a restart, and the driver pod is still the one that the request was about.
+bool is_restart_requested(const fleet::NodeView& view, const Rules& rules);
 // Before its driver pod was restarted, the pod fits again: the change was rolled back.
 bool is_no_longer_needed(const fleet::NodeView& view, const Rules& rules);
 // Another pod fits, which we have not made come: a user deleted the old one, or the machine was

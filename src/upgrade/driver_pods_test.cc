@@ -140,6 +140,28 @@ TEST(UpgradeRequested, EvictsNobodyForADriverThatOthersHaveRestarted) {
   EXPECT_EQ(entered(scene.decide()), State::validation);
 }
 
+// Others replaced the pod while the node waited; then a user requested a restart of the new one.
+TEST(UpgradeRequested, AfterOthersReplacedThePodIsARestartOfTheNewOne) {
+  Scene scene;
+  scene.in(State::required).annotate(fleet::began_with_annotation, "another-pod");
+  scene.pods = {gpu_pod(make_pod("train"))};
+  scene.annotate(scene.rules.keys.requested, "true");
+  scene.granted = true;
+  Decision noted = scene.decide();
+  EXPECT_EQ(entered(noted), std::nullopt);
+  scene.apply(*noted.patch());
+  EXPECT_EQ(entered(scene.decide()), State::cordon);
+}
+
+TEST(UpgradeRequested, ANoteGoesWithTheRequest) {
+  Scene scene;
+  scene.in(State::required).annotate(fleet::requested_with_annotation, "a-pod");
+  Decision decision = scene.decide();
+  ASSERT_NE(decision.patch(), nullptr);
+  scene.apply(*decision.patch());
+  EXPECT_FALSE(scene.node.meta.annotations.contains(fleet::requested_with_annotation));
+}
+
 TEST(UpgradeRequested, RestartsItOnce) {
   Scene scene = requested();
   scene.in(State::pod_restart);

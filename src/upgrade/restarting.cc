@@ -205,6 +205,8 @@ Decision await_driver_pod(const Situation& situation) {
   const std::string key(fleet::waiting_since_annotation);
   if (hopeless == nullptr) {
     annotate(decision, situation, key, {});
+    // A replica with a stale view of the pod would undo what the other notes, as often as it does.
+    decision.needs_fresh_view = decision.writes();
     return decision;
   }
   if (!so_far) {
@@ -245,8 +247,7 @@ Decision decide_pod_restart(const Situation& situation) {
   // Only what failed or was asked for: a pod that waits for us is old too, and not broken.
   bool again = is_retry(situation.view) || fleet::is_requested(situation.node(), keys);
   // A request is for a restart, however healthy the pod is.
-  bool asked =
-      fleet::is_requested(situation.node(), keys) && is_from_before(situation, *driver.pod);
+  bool asked = is_restart_requested(situation.view, situation.rules);
   bool to_be_replaced = driver.is_out_of_sync() || driver.is_orphan() ||
                         (driver.is_in_sync() && again && !safe_load &&
                          (asked || is_broken_from_before(situation, *driver.pod)));

@@ -67,8 +67,15 @@ bool is_no_longer_needed(const fleet::NodeView& view, const Rules& rules) {
          has_same_driver_pod(view);
 }
 
+bool is_restart_requested(const fleet::NodeView& view, const Rules& rules) {
+  if (!fleet::is_requested(*view.node, rules.keys) || view.driver.pod == nullptr) return false;
+  const Text* noted = view.node->meta.annotations.find(fleet::requested_with_annotation);
+  return noted == nullptr ? has_same_driver_pod(view) : *noted == view.driver.pod->meta.uid;
+}
+
 bool is_replaced_by_others(const fleet::NodeView& view, const Rules& rules) {
-  return fits_again(view, rules) && !has_same_driver_pod(view);
+  return fits_again(view, rules) && !has_same_driver_pod(view) &&
+         !is_restart_requested(view, rules);
 }
 
 bool is_retry(const fleet::NodeView& view) {
@@ -86,10 +93,8 @@ bool is_restart_only(const fleet::NodeView& view, const Rules& rules) {
 }
 
 bool is_resumed(const fleet::NodeView& view, const Rules& rules) {
-  // A request is for a restart, which may have been.
-  bool asks = fleet::is_requested(*view.node, rules.keys) && has_same_driver_pod(view);
   return fleet::is_unvalidated(*view.node) && view.driver.is_in_sync() && !is_retry(view) &&
-         !asks && !fleet::waits_for_safe_load(*view.node, rules.keys);
+         !is_restart_requested(view, rules) && !fleet::waits_for_safe_load(*view.node, rules.keys);
 }
 
 Reason driver_replaced(const fleet::NodeView& view) {
@@ -204,9 +209,22 @@ bool is_broken_off(const fleet::NodeView& view) {
          !has_same_driver_pod(view);
 }
 
+// The restart that is requested is that of the pod which is there when the request is first seen.
+void note_request(Decision& decision, const Situation& situation) {
+  const std::string key(fleet::requested_with_annotation);
+  const auto& pod = situation.view.driver.pod;
+  const bool is_noted = situation.node().meta.annotations.contains(key);
+  if (!fleet::is_requested(situation.node(), situation.rules.keys)) {
+    if (is_noted) annotate(decision, situation, key, {});
+  } else if (!is_noted && pod != nullptr) {
+    annotate(decision, situation, key, pod->meta.uid.str());
+  }
+}
+
 Decision require(const Situation& situation, Reason reason) {
   const fleet::Keys& keys = situation.rules.keys;
   Decision decision = enter(situation, State::required, std::move(reason));
+  note_request(decision, situation);
   if (fleet::was_cordoned_by_others(situation.node(), keys)) {
     annotate(decision, situation, keys.initially_unschedulable, "true");
   }
@@ -285,7 +303,9 @@ Decision decide_idle(const Situation& situation) {
   return decision;
 }
 
-Decision decide_required(const Situation& situation) {
+namespace {
+
+Decision decide_waiting(const Situation& situation) {
   if (is_outside_wave(situation.view)) {
     const fleet::RolloutHold& outside = *situation.view.outside_wave;
     if (situation.view.granted) return give_slot_back(situation, reason_of(outside));
@@ -319,6 +339,15 @@ Decision decide_required(const Situation& situation) {
                            "GPU pods first",
                            counted(static_cast<size_t>(situation.pool.counts.waiting), "node")),
                ""});
+}
+
+}  // namespace
+
+Decision decide_required(const Situation& situation) {
+  const bool is_requested = fleet::is_requested(situation.node(), situation.rules.keys);
+  Decision decision = is_requested ? hold(why_required(situation)) : decide_waiting(situation);
+  if (std::holds_alternative<std::monostate>(decision.write)) note_request(decision, situation);
+  return is_requested && decision.patch() == nullptr ? decide_waiting(situation) : decision;
 }
 
 Decision decide_cordon(const Situation& situation) {

@@ -250,7 +250,8 @@ TEST(RestartOnly, NotWhenTheDigestDiffersOrIsMissing) {
 TEST(RestartOnly, NotWhenAnUpgradeWasRequestedNorUnderSafeLoad) {
   Scene requested = cosmetic();
   requested.annotate(requested.rules.keys.requested, "true");
-  EXPECT_EQ(entered(requested.decide()), State::cordon);
+  requested.apply(*requested.decide().patch());
+  EXPECT_EQ(entered(requested.decide()), State::cordon) << "once the pod to restart is noted";
   Scene safe_load = cosmetic();
   safe_load.annotate(safe_load.rules.keys.safe_load, "gpu-1");
   EXPECT_EQ(entered(safe_load.decide()), State::cordon);

@@ -120,6 +120,7 @@ Decision enter(const Situation& situation, State to, Reason reason) {
   if (to == State::required) note_beginning(decision, situation);
   if (to == State::done) {
     annotate(decision, situation, keys.requested, {});
+    annotate(decision, situation, std::string(fleet::requested_with_annotation), {});
     annotate(decision, situation, std::string(fleet::cordon_annotation), {});
     annotate(decision, situation, std::string(fleet::began_with_annotation), {});
     annotate(decision, situation, keys.initially_unschedulable, {});

@@ -64,6 +64,7 @@ TEST(Transition, TheEndTakesAllNotesAway) {
   Scene scene;
   scene.in(State::uncordon);
   Names notes = {scene.rules.keys.requested,
+                 std::string(fleet::requested_with_annotation),
                  scene.rules.keys.initially_unschedulable,
                  scene.rules.keys.wait_start,
                  scene.rules.keys.validation_start,
