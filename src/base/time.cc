@@ -247,7 +247,7 @@ Result<Duration> parse_duration(std::string_view text) {
     return failf(ErrorKind::invalid, "'{}' is not a duration such as 1h30m or 500ms: {}",
                  text.substr(0, 64), why);
   };
-  constexpr uint64_t limit = uint64_t{1} << 63;
+  constexpr auto limit = static_cast<uint64_t>(longest_duration.count());
   Cursor cursor(text);
   const bool negative = cursor.take('-');
   if (!negative) cursor.take('+');
@@ -260,7 +260,7 @@ Result<Duration> parse_duration(std::string_view text) {
     uint64_t whole = 0;
     for (; is_digit(cursor.peek()); cursor.skip(1)) {
       any_digit = true;
-      if (whole > limit / 10) return wrong("it is too long");
+      if (whole > limit / 10) return wrong("it is longer than 100 years");
       whole = whole * 10 + static_cast<uint64_t>(cursor.peek() - '0');
     }
     // Decimals beyond the eighteenth cannot change the result.
@@ -287,17 +287,16 @@ Result<Duration> parse_duration(std::string_view text) {
     cursor.skip(unit->name.size());
 
     const auto length = static_cast<uint64_t>(unit->length);
-    if (whole > limit / length) return wrong("it is too long");
+    if (whole > limit / length) return wrong("it is longer than 100 years");
     const auto part = static_cast<uint64_t>(static_cast<double>(decimals) *
                                             (static_cast<double>(unit->length) / scale));
-    // The product is at most 2^63 and `part` at most an hour, so the sum cannot wrap.
+    // The product is at most the limit and `part` at most an hour, so the sum cannot wrap.
     const uint64_t term = whole * length + part;
-    if (term > limit - total) return wrong("it is too long");
+    if (term > limit - total) return wrong("it is longer than 100 years");
     total += term;
   }
-  if (negative) return Duration(static_cast<int64_t>(0 - total));
-  if (total == limit) return wrong("it is too long");
-  return Duration(static_cast<int64_t>(total));
+  const auto length = static_cast<int64_t>(total);
+  return Duration(negative ? -length : length);
 }
 
 }  // namespace lockstep

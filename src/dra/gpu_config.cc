@@ -1,6 +1,7 @@
 #include "dra/gpu_config.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -137,12 +138,55 @@ bool is_variable_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), is_fine);
 }
 
-// What we or the container runtime set ourselves.
-bool is_taken(std::string_view name) {
+// What the plugin or the container runtime sets.
+bool is_reserved(std::string_view name) {
   return name.starts_with("LOCKSTEP_") || name.starts_with("NVIDIA_") || name.starts_with("LD_");
 }
 
-void read_environment(const Json& json, GpuConfig& config, Mistakes& mistakes) {
+// CUDA's and NCCL's settings that name no file, library, address or program.
+constexpr std::array<std::string_view, 35> claim_variables = {"CUDA_AUTO_BOOST",
+                                                              "CUDA_CACHE_DISABLE",
+                                                              "CUDA_CACHE_MAXSIZE",
+                                                              "CUDA_DEVICE_MAX_CONNECTIONS",
+                                                              "CUDA_DEVICE_ORDER",
+                                                              "CUDA_DEVICE_WAITS_ON_EXCEPTION",
+                                                              "CUDA_DISABLE_PTX_JIT",
+                                                              "CUDA_FORCE_PTX_JIT",
+                                                              "CUDA_LAUNCH_BLOCKING",
+                                                              "CUDA_MODULE_DATA_LOADING",
+                                                              "CUDA_MODULE_LOADING",
+                                                              "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                                                              "CUDA_MPS_CLIENT_PRIORITY",
+                                                              "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+                                                              "NCCL_ALGO",
+                                                              "NCCL_BUFFSIZE",
+                                                              "NCCL_CROSS_NIC",
+                                                              "NCCL_CUMEM_ENABLE",
+                                                              "NCCL_DEBUG",
+                                                              "NCCL_DEBUG_SUBSYS",
+                                                              "NCCL_IB_DISABLE",
+                                                              "NCCL_IB_HCA",
+                                                              "NCCL_IB_TIMEOUT",
+                                                              "NCCL_MAX_NCHANNELS",
+                                                              "NCCL_MIN_NCHANNELS",
+                                                              "NCCL_NET_GDR_LEVEL",
+                                                              "NCCL_NSOCKS_PERTHREAD",
+                                                              "NCCL_NTHREADS",
+                                                              "NCCL_NVLS_ENABLE",
+                                                              "NCCL_P2P_DISABLE",
+                                                              "NCCL_P2P_LEVEL",
+                                                              "NCCL_PROTO",
+                                                              "NCCL_SHM_DISABLE",
+                                                              "NCCL_SOCKET_IFNAME",
+                                                              "OMP_NUM_THREADS"};
+
+bool may_set(std::string_view name, ConfigOrigin origin) {
+  if (origin == ConfigOrigin::device_class) return !is_reserved(name);
+  return std::find(claim_variables.begin(), claim_variables.end(), name) != claim_variables.end();
+}
+
+void read_environment(const Json& json, ConfigOrigin origin, GpuConfig& config,
+                      Mistakes& mistakes) {
   const JsonObject* object = object_at(json, "environment", mistakes);
   if (object == nullptr) return;
   for (const auto& [key, value] : *object) {
@@ -151,8 +195,10 @@ void read_environment(const Json& json, GpuConfig& config, Mistakes& mistakes) {
     bool is_text = value.is_string() && as_text(&value).find('\0') == std::string_view::npos;
     if (!is_variable_name(name)) {
       mistakes.add(place, "is no name of a variable");
-    } else if (is_taken(name)) {
-      mistakes.add(place, "is not for a claim to set");
+    } else if (!may_set(name, origin)) {
+      mistakes.add(place, origin == ConfigOrigin::claim
+                              ? "is not for a claim to set (docs/DRA.md lists what is)"
+                              : "is set by the plugin or the container runtime");
     } else if (!is_text) {
       mistakes.add(place, "must be a text");
     } else {
@@ -162,6 +208,8 @@ void read_environment(const Json& json, GpuConfig& config, Mistakes& mistakes) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> variables_of_claims() { return claim_variables; }
 
 std::string_view to_string(Sharing sharing) { return text_of(sharings, sharing); }
 std::string_view to_string(TimeSlice slice) { return text_of(slices, slice); }
@@ -173,7 +221,7 @@ std::optional<TimeSlice> time_slice_of(std::string_view word) {
   return std::nullopt;
 }
 
-Result<GpuConfig> decode_gpu_config(const Json& parameters) {
+Result<GpuConfig> decode_gpu_config(const Json& parameters, ConfigOrigin origin) {
   Mistakes mistakes;
   GpuConfig config;
   const JsonObject* object = object_at(parameters, "parameters", mistakes);
@@ -186,7 +234,7 @@ Result<GpuConfig> decode_gpu_config(const Json& parameters) {
       read_sharing(*sharing, config, mistakes);
     }
     if (const Json* environment = value_of(*object, "environment")) {
-      read_environment(*environment, config, mistakes);
+      read_environment(*environment, origin, config, mistakes);
     }
   }
   if (!mistakes.empty()) return fail(ErrorKind::invalid, mistakes.text());

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,8 +35,14 @@ struct GpuConfig {
   bool operator==(const GpuConfig&) const = default;
 };
 
+// Who wrote a configuration. A tenant's claim sets only the variables of `variables_of_claims`:
+// another one could load code into every container that shares the claim.
+enum class ConfigOrigin { claim, device_class };
+std::span<const std::string_view> variables_of_claims();
+
 // An error is always the request's fault: it has kind invalid, and names every
 // mistake with its field's path: "sharin: unknown field; environment.A: must be a text".
-Result<GpuConfig> decode_gpu_config(const Json& parameters);
+Result<GpuConfig> decode_gpu_config(const Json& parameters,
+                                    ConfigOrigin origin = ConfigOrigin::claim);
 
 }  // namespace lockstep::dra

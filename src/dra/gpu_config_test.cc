@@ -25,8 +25,8 @@ TEST(GpuConfig, WhatIsRightIsRead) {
             {Sharing::time_slicing, TimeSlice::usual}},
         Row{R"(,"sharing":{"strategy":"TimeSlicing","timeSlicing":{"interval":"Long"}})",
             {Sharing::time_slicing, TimeSlice::extended}},
-        Row{R"(,"environment":{"B":"2","A_1":""})",
-            {Sharing::exclusive, std::nullopt, {{"A_1", ""}, {"B", "2"}}}}}) {
+        Row{R"(,"environment":{"NCCL_DEBUG":"2","NCCL_ALGO":""})",
+            {Sharing::exclusive, std::nullopt, {{"NCCL_ALGO", ""}, {"NCCL_DEBUG", "2"}}}}}) {
     auto config = decode(row.rest);
     ASSERT_TRUE(config) << row.rest << ": " << config.error().text();
     EXPECT_EQ(*config, row.config) << row.rest;
@@ -59,11 +59,9 @@ TEST(GpuConfig, WhatIsWrongIsRefusedByItsField) {
                "Short, Medium, Long"},
            Row{R"(,"environment":{"1A":"x"})", "environment.1A: is no name of a variable"},
            Row{R"(,"environment":{"A=B":"x"})", "environment.A=B: is no name of a variable"},
-           Row{R"(,"environment":{"A":1})", "environment.A: must be a text"},
+           Row{R"(,"environment":{"NCCL_ALGO":1})", "environment.NCCL_ALGO: must be a text"},
            Row{R"(,"environment":{"LD_PRELOAD":"x"})",
-               "environment.LD_PRELOAD: is not for a claim to set"},
-           Row{R"(,"environment":{"NVIDIA_VISIBLE_DEVICES":"all"})",
-               "environment.NVIDIA_VISIBLE_DEVICES: is not for a claim to set"},
+               "environment.LD_PRELOAD: is not for a claim to set (docs/DRA.md lists what is)"},
            Row{R"(,"environment":[])", "environment: must be an object"},
        }) {
     auto config = decode(row.rest);
@@ -73,16 +71,46 @@ TEST(GpuConfig, WhatIsWrongIsRefusedByItsField) {
   }
 }
 
+// Who may write a claim need not be who may run code in the containers that share it.
+TEST(GpuConfig, AClaimSetsNoVariableThatCouldLoadCode) {
+  for (const char* name :
+       {"PATH", "BASH_ENV", "ENV", "LD_PRELOAD", "PYTHONSTARTUP", "PYTHONPATH", "NODE_OPTIONS",
+        "CUDA_INJECTION64_PATH", "NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_CONF_FILE",
+        "OMPI_MCA_x", "NVIDIA_VISIBLE_DEVICES", "LOCKSTEP_GPU_0", "MINE"}) {
+    auto config = decode(fmt::format(R"(,"environment":{{"{}":"x"}})", name));
+    ASSERT_FALSE(config) << name;
+    EXPECT_NE(config.error().text().find("is not for a claim to set"), std::string::npos) << name;
+  }
+  for (std::string_view name : variables_of_claims()) {
+    EXPECT_TRUE(decode(fmt::format(R"(,"environment":{{"{}":"x"}})", name))) << name;
+  }
+}
+
+TEST(GpuConfig, ADeviceClassSetsAllButWhatThePluginAndTheRuntimeSet) {
+  const auto of_class = [](std::string_view name) {
+    return decode_gpu_config(
+        *parse_json(fmt::format(R"({{"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"GpuConfig",
+                                     "environment":{{"{}":"x"}}}})",
+                                name)),
+        ConfigOrigin::device_class);
+  };
+  EXPECT_TRUE(of_class("MINE"));
+  EXPECT_TRUE(of_class("CUDA_CACHE_PATH"));
+  EXPECT_FALSE(of_class("NVIDIA_VISIBLE_DEVICES"));
+  EXPECT_FALSE(of_class("LD_PRELOAD"));
+  EXPECT_FALSE(of_class("LOCKSTEP_GPU_0"));
+}
+
 TEST(GpuConfigMistakes, AreAllNamedAtOnce) {
   auto config = decode(R"(,"sharin":{},"sharing":{"strategy":"time","timeSlicing":{"interval":"x",
-      "more":1}},"environment":{"1A":"x","B":2})");
+      "more":1}},"environment":{"1A":"x","NCCL_ALGO":2})");
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().text(),
             "sharin: unknown field; did you mean sharing?; "
             "sharing.strategy: \"time\" is none of Exclusive, TimeSlicing; "
             "sharing.timeSlicing.more: unknown field; there are interval; "
             "sharing.timeSlicing.interval: \"x\" is none of Default, Short, Medium, Long; "
-            "environment.1A: is no name of a variable; environment.B: must be a text");
+            "environment.1A: is no name of a variable; environment.NCCL_ALGO: must be a text");
 }
 
 TEST(GpuConfig, AnotherKindIsRefusedAsThat) {

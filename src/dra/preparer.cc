@@ -41,7 +41,9 @@ Result<GpuConfig> config_for(const Json& claim, std::string_view driver, std::st
     const Json* names = find(entry, "requests");
     if (names != nullptr && !names_request(*names, request)) continue;
     const Json* parameters = find(entry, "opaque", "parameters");
-    LOCKSTEP_TRY(config, decode_gpu_config(parameters == nullptr ? Json() : *parameters));
+    const ConfigOrigin origin =
+        text_at(entry, "source") == "FromClass" ? ConfigOrigin::device_class : ConfigOrigin::claim;
+    LOCKSTEP_TRY(config, decode_gpu_config(parameters == nullptr ? Json() : *parameters, origin));
   }
   return config;
 }

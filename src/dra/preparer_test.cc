@@ -113,20 +113,34 @@ TEST_F(PreparerTest, AClaimIsPreparedOnceAndAnsweredAlike) {
   EXPECT_EQ(*prepare("a"), *first) << "also by the next process";
 }
 
+TEST_F(PreparerTest, OnlyTheConfigurationOfAClassSetsAnyVariable) {
+  const char* config = R"([{{"source":"{}","opaque":{{"driver":"gpu.lockstep.dev",
+      "parameters":{{"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"GpuConfig",
+      "environment":{{"MINE":"1"}}}}}}}}])";
+  claims["a"] = claim_json("uid-a", {"gpu-0"}, fmt::format(fmt::runtime(config), "FromClass"));
+  claims["b"] = claim_json("uid-b", {"gpu-1"}, fmt::format(fmt::runtime(config), "FromClaim"));
+  start();
+  EXPECT_TRUE(prepare("a"));
+  auto refused = prepare("b");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, FailureClass::bad_config);
+}
+
 TEST_F(PreparerTest, SpecsAreMadeAnewForANewDriverWithWhatTheClaimAskedFor) {
   claims["a"] = claim_json("uid-a", {"gpu-0"}, R"([{"opaque":{"driver":"gpu.lockstep.dev",
       "parameters":{"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"GpuConfig",
-      "environment":{"MINE":"a=b"}}}}])");
+      "environment":{"NCCL_DEBUG":"a=b"}}}}])");
   start();
   ASSERT_TRUE(prepare("a"));
   EXPECT_EQ(preparer->prepare({"ml", "uid-a", "a"})->at(0).environment,
-            (std::vector<std::string>{"MINE=a=b"}));
+            (std::vector<std::string>{"NCCL_DEBUG=a=b"}));
   start();
   configs.clear();
   disk.contents[cdi_file({}, "uid-a")] = "of the old driver";
   EXPECT_TRUE(preparer->rewrite_specs().empty());
   EXPECT_NE(disk.contents[cdi_file({}, "uid-a")].find("/dev/gpu-0"), std::string::npos);
-  EXPECT_EQ(configs["gpu-0"].environment, (std::map<std::string, std::string>{{"MINE", "a=b"}}));
+  EXPECT_EQ(configs["gpu-0"].environment,
+            (std::map<std::string, std::string>{{"NCCL_DEBUG", "a=b"}}));
   problems["gpu-0"] = {FailureClass::device_failed, "lost"};
   disk.contents[cdi_file({}, "uid-a")] = "as it was";
   EXPECT_EQ(preparer->rewrite_specs(), (std::vector<std::string>{"ml/a"}));

@@ -264,13 +264,14 @@ Result<std::unique_ptr<grpc::Server>> listen(const std::string& path,
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix://" + path, grpc::InsecureServerCredentials());
   for (grpc::Service* service : services) builder.RegisterService(service);
+  // The kubelet runs as root, and only root may connect: from the moment that the socket exists.
+  constexpr mode_t all_but_the_owner = 0177;
+  const mode_t before = ::umask(all_but_the_owner);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  ::umask(before);
   if (server == nullptr) {
     return fail(ErrorKind::internal, "cannot listen on this socket", path);
   }
-  // The kubelet runs as root; nobody else has business here.
-  constexpr mode_t owner_only = 0600;
-  ::chmod(path.c_str(), owner_only);
   return server;
 }
 

@@ -82,7 +82,7 @@ TEST(ExpectationsReader, MistakesAreToldWithTheirPlace) {
       {"[]", "expect: must be a map"},
       {"{done: most}", "expect.done: must be all, none, rest or a whole number"},
       {"{done: -1}", "expect.done: must be all, none, rest or a whole number"},
-      {"{failed: some}", "expect.failed: must be a whole number, 0 or more"},
+      {"{failed: some}", "expect.failed: must be a whole number from 0 to 2147483647"},
       {"{failedNodes: 3}",
        "expect.failedNodes: must be a list of numbers, all, {first: n} or {every: n}"},
       {"{failedNodes: [a]}", "expect.failedNodes: must be numbers of nodes: 1 is the first"},

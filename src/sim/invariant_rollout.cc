@@ -108,12 +108,15 @@ bool NoUnapprovedDriver::is_allowed_now(const apiserver::StoredPtr& rollout,
     return false;
   }
   if (!speaks_of(*status, "to", set, revision)) return true;  // it is what a rollback restores
-  const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
-  const apiserver::Store& store = truth().cluster().backend.store;
-  const auto waves = recorded_waves(rollout, spec.waves.size(), store);
+  // The status's waves: a user may have shortened those of the spec in mid-rollout.
+  const Json* known_waves = find(*status, "waves");
+  if (known_waves == nullptr || !known_waves->is_array()) return true;
+  const size_t count = known_waves->get_array().size();
+  const auto waves = recorded_waves(rollout, count, truth().cluster().backend.store);
   auto at = waves.find(node);
-  const size_t wave = at == waves.end() ? spec.waves.size() - 1 : at->second;
-  return static_cast<int64_t>(wave) < as_integer(find(*status, "openWaves"));
+  const int64_t wave =
+      at == waves.end() ? static_cast<int64_t>(count) - 1 : static_cast<int64_t>(at->second);
+  return wave < as_integer(find(*status, "openWaves"));
 }
 
 bool NoUnapprovedDriver::was_allowed(const apiserver::StoredPtr& rollout, const std::string& node,

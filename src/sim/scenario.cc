@@ -133,8 +133,9 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
     reader.complain("name", "is missing: what the scenario is called, best as its file is");
   }
   reader.text("about", scenario.about);
-  reader.number("nodes", scenario.fleet.nodes, 1);
-  reader.number("minNodes", scenario.min_nodes, 1);
+  constexpr int64_t most_nodes = 200'000;
+  reader.number("nodes", scenario.fleet.nodes, 1, most_nodes);
+  reader.number("minNodes", scenario.min_nodes, 1, most_nodes);
   reader.number("seeds", scenario.seeds, 1);
   reader.text("from", scenario.fleet.driver_version);
   reader.text("to", scenario.to_version);
@@ -164,7 +165,8 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
     scenario.fleet.driver_tolerations = *tolerations;
     if (!tolerations->is_array()) reader.complain("driverTolerations", "must be a list");
   }
-  reader.number("controllers", scenario.controllers, 1);
+  constexpr int64_t most_controllers = 16;
+  reader.number("controllers", scenario.controllers, 1, most_controllers);
   reader.chance("controllerFaults", scenario.controller_faults);
   reader.chance("fleetFaults", scenario.fleet_faults);
   reader.duration("limit", scenario.limit);

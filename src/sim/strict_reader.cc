@@ -131,12 +131,15 @@ void StrictReader::share(const std::string& key, IntOrPercent& into) {
   auto percent = parse_integer(text.substr(0, text.find('%')));
   constexpr int64_t most = 1'000'000;
   // Above 100% makes sense here: so many pods for each node.
-  if (percent && text.ends_with('%') && *percent >= 0 && *percent <= most) {
+  constexpr int64_t most_percent = 10'000;
+  if (percent && text.ends_with('%') && *percent >= 0 && *percent <= most_percent) {
     into = IntOrPercent::percentage(*percent);
   } else if (value->is_int64() && value->get_int64() >= 0 && value->get_int64() <= most) {
     into = IntOrPercent::count(value->get_int64());
   } else {
-    complain(path(key), "must be a whole number, or a percentage of the nodes such as \"50%\"");
+    complain(path(key),
+             "must be a whole number up to 1000000, or a percentage of the nodes such as \"50%\", "
+             "up to 10000%");
   }
 }
 

@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/result.h"
 #include "base/time.h"
 #include "data/json.h"
@@ -53,12 +55,12 @@ class StrictReader {
   // A whole number, or "50%".
   void share(const std::string& key, IntOrPercent& into);
   template <typename Number>
-  void number(const std::string& key, Number& into, int64_t least = 0) {
+  void number(const std::string& key, Number& into, int64_t least = 0,
+              int64_t most = std::numeric_limits<int32_t>::max()) {
     const Json* value = get(key);
     if (value == nullptr) return;
-    constexpr int64_t most = std::numeric_limits<int32_t>::max();
     if (!value->is_int64() || value->get_int64() < least || value->get_int64() > most) {
-      return complain(path(key), "must be a whole number, " + std::to_string(least) + " or more");
+      return complain(path(key), fmt::format("must be a whole number from {} to {}", least, most));
     }
     into = static_cast<Number>(value->get_int64());
   }

@@ -61,19 +61,22 @@ TEST(StrictReader, SaysWhereAndWhatIsWrong) {
       {"{length: -1s}", "thing.length: must be a length of time such as 90s or 1h30m"},
       {"{range: 2s-1s}", "thing.range: must be a length of time or a range such as 60s-120s"},
       {"{range: 1s-2s-3s}", "thing.range: must be a length of time or a range such as 60s-120s"},
-      {"{number: 0}", "thing.number: must be a whole number, 1 or more"},
-      {"{number: 1.5}", "thing.number: must be a whole number, 1 or more"},
-      {"{number: 99999999999}", "thing.number: must be a whole number, 1 or more"},
+      {"{number: 0}", "thing.number: must be a whole number from 1 to 2147483647"},
+      {"{number: 1.5}", "thing.number: must be a whole number from 1 to 2147483647"},
+      {"{number: 99999999999}", "thing.number: must be a whole number from 1 to 2147483647"},
       {"{share: -1}",
-       "thing.share: must be a whole number, or a percentage of the nodes such as \"50%\""},
+       "thing.share: must be a whole number up to 1000000, or a percentage of the nodes such as "
+       "\"50%\", up to 10000%"},
       {"{share: half}",
-       "thing.share: must be a whole number, or a percentage of the nodes such as \"50%\""},
+       "thing.share: must be a whole number up to 1000000, or a percentage of the nodes such as "
+       "\"50%\", up to 10000%"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(complaint(text), expected) << text;
 }
 
 TEST(StrictReader, KeepsTheFirstMistake) {
-  EXPECT_EQ(complaint("{number: x, share: x}"), "thing.number: must be a whole number, 1 or more");
+  EXPECT_EQ(complaint("{number: x, share: x}"),
+            "thing.number: must be a whole number from 1 to 2147483647");
 }
 
 TEST(StrictReader, LeavesWhatIsNotThere) {

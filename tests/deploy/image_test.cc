@@ -2,6 +2,7 @@
 // the program runs as nobody, and the archive that a container runtime imports.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <unistd.h>
 
@@ -167,6 +168,32 @@ TEST_F(Image, ReachesAnApiServerOverTlsAsAPodDoes) {
   write(account / "ca.crt", read(root / "etc/ssl/certs/ca-certificates.crt"));
   ProcessOutput refused = in_image("install", environment);
   EXPECT_EQ(refused.exit_code, 6) << refused.output << refused.error;
+}
+
+// A scanner for known weaknesses needs what is compiled in as well as what is beside it.
+TEST_F(Image, ListsAllOfItsParts) {
+  auto bill = parse_json(read(root / "usr/share/lockstep/sbom.cdx.json"));
+  ASSERT_TRUE(bill) << bill.error().text();
+  EXPECT_EQ(text_at(*bill, "bomFormat"), "CycloneDX");
+  std::map<std::string, std::string> parts;
+  for (const Json& part : find(*bill, "components")->get_array()) {
+    const std::string name(text_at(part, "name"));
+    const Json& how = find(part, "properties")->get_array()[0];
+    EXPECT_FALSE(text_at(part, "version").empty()) << name;
+    EXPECT_TRUE(text_at(part, "purl").starts_with("pkg:")) << name;
+    EXPECT_TRUE(parts.emplace(name, text_at(how, "value")).second) << name << " twice";
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(root / "var/lib/dpkg/status.d")) {
+    EXPECT_EQ(parts[entry.path().filename().string()], "file") << entry.path();
+  }
+  EXPECT_EQ(parts["libc6"], "file");
+  EXPECT_EQ(parts["ca-certificates"], "file");
+  EXPECT_EQ(parts["libfmt-dev"], "compiled");
+  EXPECT_EQ(parts["libboost-json1.81-dev"], "compiled");
+  EXPECT_EQ(parts["libgrpc++-dev"], "compiled");
+  EXPECT_FALSE(parts.contains("libgtest-dev")) << "only the tests use it";
+  EXPECT_EQ(parts["preact"], "page");
+  EXPECT_FALSE(parts.contains("esbuild")) << "it packs the page, and is no part of it";
 }
 
 TEST_F(Image, IsPackedAsAnArchiveThatSaysTheTruthAboutItself) {

@@ -66,5 +66,26 @@ TEST(GpuConfigs, AreRightOrWrongAsTheTableSays) {
   }
 }
 
+// The expression of the admission policy lists what the plugin lists.
+TEST(GpuConfigs, ThePolicyAllowsAClaimTheVariablesThatThePluginAllows) {
+  std::ifstream file(LOCKSTEP_TEST_GPU_CONFIG_POLICY);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string policy = text.str();
+  const size_t from = policy.find("- name: allowed");
+  ASSERT_NE(from, std::string::npos);
+  const size_t begin = policy.find('[', from);
+  std::vector<std::string> listed;
+  for (std::string_view name : split(
+           std::string_view(policy).substr(begin + 1, policy.find(']', begin) - begin - 1), ',')) {
+    listed.emplace_back(trim(name));
+  }
+  std::vector<std::string> allowed;
+  for (std::string_view name : dra::variables_of_claims()) {
+    allowed.push_back(fmt::format("'{}'", name));
+  }
+  EXPECT_EQ(listed, allowed);
+}
+
 }  // namespace
 }  // namespace lockstep::upgrade::policies_test

@@ -72,11 +72,12 @@ TEST_F(Conformance, Prepare) {
 TEST_F(Conformance, PodRunsWithTheCdiEnvironment) {
   KubeletClaim claim =
       node.claim("a", "gpu-1", R"({"apiVersion":"gpu.lockstep.dev/v1alpha1","kind":"GpuConfig",
-                                   "environment":{"MINE":"yes"}})");
+                                   "environment":{"NCCL_DEBUG":"yes"}})");
   PodRun pod = node.kubelet().start_pod({claim});
   ASSERT_EQ(pod.phase, PodPhase::running) << pod.message;
-  EXPECT_EQ(DraNode::run_container(pod, "echo $LOCKSTEP_GPU_1 $LOCKSTEP_DRIVER_VERSION $MINE"),
-            "GPU-fake-1 580.95.05 yes\n");
+  EXPECT_EQ(
+      DraNode::run_container(pod, "echo $LOCKSTEP_GPU_1 $LOCKSTEP_DRIVER_VERSION $NCCL_DEBUG"),
+      "GPU-fake-1 580.95.05 yes\n");
   EXPECT_NE(
       std::find(pod.device_nodes.begin(), pod.device_nodes.end(), node.path("root/dev/nvidia1")),
       pod.device_nodes.end());
