@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/cluster_session.h"
 
@@ -21,7 +22,13 @@ void add_connection_flags(CLI::App* command, ClusterFlags& flags);
 // Which DaemonSets' pods hold the driver open.
 void add_client_flags(CLI::App* command, fleet::ClientOptions& clients);
 
-// The same, and who uses GPUs and drivers there.
+// Where the driver, its validators and NVIDIA's operator are.
+void add_driver_flag(CLI::App* command, std::vector<std::string>& namespaces);
+
+// Which pods use GPUs, and which hold the driver open.
+void add_gpu_flags(CLI::App* command, ClusterFlags& flags);
+
+// All of these.
 void add_cluster_flags(CLI::App* command, ClusterFlags& flags);
 
 }  // namespace lockstep::cli

@@ -83,6 +83,7 @@ void add_install(CLI::App& app, OwnFlags& own, int& result) {
   command->add_option("--set-string", flags.set_string, "The same, always a text")
       ->allow_extra_args(false);
   command->add_option("--set-json", flags.set_json, "The same, as JSON")->allow_extra_args(false);
+  add_driver_flag(command, flags.driver_namespaces);
   command->add_flag("--dry-run", flags.dry_run,
                     "Print the objects, as helm template does, and ask no cluster");
   command->add_flag("--force", flags.force, "Take over objects that somebody else has made");
