@@ -40,7 +40,8 @@ void add_client_flags(CLI::App* command, fleet::ClientOptions& clients) {
       ->delimiter(',');
 }
 
-void add_driver_flag(CLI::App* command, std::vector<std::string>& namespaces) {
+void add_driver_flag(CLI::App* command, std::vector<std::string>& namespaces,
+                     const std::string& otherwise) {
   const CLI::Validator is_namespace(
       [](const std::string& name) -> std::string {
         return check_dns_label(name).empty() ? "" : name + " is not the name of a namespace";
@@ -49,8 +50,8 @@ void add_driver_flag(CLI::App* command, std::vector<std::string>& namespaces) {
   command
       ->add_option("--driver-namespaces", namespaces,
                    "Namespaces of the GPU driver, its validators and NVIDIA's operator; elsewhere "
-                   "their labels mean nothing. Without: those that the controller publishes, else "
-                   "gpu-operator")
+                   "their labels mean nothing. Without: " +
+                       otherwise)
       ->delimiter(',')
       ->check(is_namespace);
 }
@@ -64,10 +65,11 @@ void add_gpu_flags(CLI::App* command, ClusterFlags& flags) {
   add_client_flags(command, flags.clients);
 }
 
-void add_cluster_flags(CLI::App* command, ClusterFlags& flags) {
+void add_cluster_flags(CLI::App* command, ClusterFlags& flags,
+                       const std::string& driver_namespaces) {
   add_connection_flags(command, flags);
   add_gpu_flags(command, flags);
-  add_driver_flag(command, flags.driver_namespaces);
+  add_driver_flag(command, flags.driver_namespaces, driver_namespaces);
 }
 
 }  // namespace lockstep::cli

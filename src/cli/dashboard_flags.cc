@@ -21,7 +21,7 @@ void add_dashboard(CLI::App& app, DashboardFlags& flags, int& result) {
   command->add_option("--context", cluster.context, "Context of the kubeconfig to use");
   add_key_domain_flag(command, cluster);
   add_gpu_flags(command, cluster);
-  add_driver_flag(command, cluster.driver_namespaces);
+  add_driver_flag(command, cluster.driver_namespaces, published_driver_namespaces);
   command->add_flag("-v,--verbose", cluster.verbose, "Log more");
   command
       ->add_option("--address", flags.place.address,
