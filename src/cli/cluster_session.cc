@@ -29,6 +29,7 @@ controller::FleetWatchOptions ClusterFlags::fleet() const {
   if (!key_domain.empty()) options.key_domain = key_domain;
   options.gpu_pods.dra_drivers = dra_drivers;
   options.clients = clients;
+  if (!driver_namespaces.empty()) options.drivers.namespaces = driver_namespaces;
   options.rollouts.enabled = true;
   options.rollouts.time_zones = system_time_zone;
   return options;

@@ -26,6 +26,8 @@ struct ClusterFlags {
   std::string key_conflict;  // what was found is of another domain (key_domain.h)
   std::vector<std::string> dra_drivers = {"gpu.nvidia.com", "gpu.lockstep.dev"};
   fleet::ClientOptions clients;
+  // Where the driver is; empty: not said, and what the controller publishes counts.
+  std::vector<std::string> driver_namespaces;
   bool verbose = false;
 
   controller::FleetWatchOptions fleet() const;

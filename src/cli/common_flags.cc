@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/strings.h"
+#include "objects/names.h"
 
 namespace lockstep::cli {
 
@@ -39,14 +40,36 @@ void add_client_flags(CLI::App* command, fleet::ClientOptions& clients) {
       ->delimiter(',');
 }
 
-void add_cluster_flags(CLI::App* command, ClusterFlags& flags) {
-  add_connection_flags(command, flags);
+void add_driver_flag(CLI::App* command, std::vector<std::string>& namespaces,
+                     const std::string& otherwise) {
+  const CLI::Validator is_namespace(
+      [](const std::string& name) -> std::string {
+        return check_dns_label(name).empty() ? "" : name + " is not the name of a namespace";
+      },
+      "NAMESPACE");
+  command
+      ->add_option("--driver-namespaces", namespaces,
+                   "Namespaces of the GPU driver, its validators and NVIDIA's operator; elsewhere "
+                   "their labels mean nothing. Without: " +
+                       otherwise)
+      ->delimiter(',')
+      ->check(is_namespace);
+}
+
+void add_gpu_flags(CLI::App* command, ClusterFlags& flags) {
   command
       ->add_option("--gpu-dra-drivers", flags.dra_drivers,
                    "DRA drivers whose devices are GPUs, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
   add_client_flags(command, flags.clients);
+}
+
+void add_cluster_flags(CLI::App* command, ClusterFlags& flags,
+                       const std::string& driver_namespaces) {
+  add_connection_flags(command, flags);
+  add_gpu_flags(command, flags);
+  add_driver_flag(command, flags.driver_namespaces, driver_namespaces);
 }
 
 }  // namespace lockstep::cli

@@ -174,8 +174,10 @@ kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
   kube::LeaderElectionOptions options;
   options.lease = {flags.ns, flags.lease};
   options.identity = identity;
+  const controller::FleetWatchOptions fleet = flags.cluster.fleet();
   options.annotations = {
-      {std::string(fleet::key_domain_annotation), flags.cluster.fleet().key_domain}};
+      {std::string(fleet::key_domain_annotation), fleet.key_domain},
+      {std::string(fleet::driver_namespaces_annotation), join(fleet.drivers.namespaces, ",")}};
   options.on_started_leading = [&controllers, &log] {
     log.info("leading");
     controllers.lead();

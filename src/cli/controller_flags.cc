@@ -22,7 +22,7 @@ void add_release_flags(CLI::App* command, ClusterFlags& cluster, deploy::Release
 void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
       "controller", "The upgrade controller, in the cluster or outside it; leader-elected");
-  add_cluster_flags(command, flags.cluster);
+  add_cluster_flags(command, flags.cluster, "gpu-operator");
   command->add_option("-n,--namespace", flags.ns, "Where its lease and its slots are kept")
       ->capture_default_str();
   command
@@ -83,6 +83,7 @@ void add_install(CLI::App& app, OwnFlags& own, int& result) {
   command->add_option("--set-string", flags.set_string, "The same, always a text")
       ->allow_extra_args(false);
   command->add_option("--set-json", flags.set_json, "The same, as JSON")->allow_extra_args(false);
+  add_driver_flag(command, flags.driver_namespaces, "controller.driverNamespaces of the values");
   command->add_flag("--dry-run", flags.dry_run,
                     "Print the objects, as helm template does, and ask no cluster");
   command->add_flag("--force", flags.force, "Take over objects that somebody else has made");

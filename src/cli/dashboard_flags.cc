@@ -20,12 +20,8 @@ void add_dashboard(CLI::App& app, DashboardFlags& flags, int& result) {
   command->add_option("--kubeconfig", cluster.kubeconfig, "Path to the kubeconfig file");
   command->add_option("--context", cluster.context, "Context of the kubeconfig to use");
   add_key_domain_flag(command, cluster);
-  command
-      ->add_option("--gpu-dra-drivers", cluster.dra_drivers,
-                   "DRA drivers whose devices are GPUs, separated by commas")
-      ->delimiter(',')
-      ->capture_default_str();
-  add_client_flags(command, cluster.clients);
+  add_gpu_flags(command, cluster);
+  add_driver_flag(command, cluster.driver_namespaces, published_driver_namespaces);
   command->add_flag("-v,--verbose", cluster.verbose, "Log more");
   command
       ->add_option("--address", flags.place.address,

@@ -6,6 +6,7 @@
 #include "cli/matrix_session.h"
 #include "cli/server_clock.h"
 #include "controller/fleet_watch.h"
+#include "controller/lookalikes.h"
 #include "controller/unknown_plugins.h"
 #include "deploy/chart.h"
 #include "kube/certificate.h"
@@ -58,6 +59,11 @@ void read_fleet(const controller::FleetWatch& watch, ClusterView& view) {
   for (auto& plugin : controller::find_unknown_plugins(watch)) {
     view.unknown_plugins.push_back(
         {plugin.dra_driver, std::move(plugin.nodes), std::move(plugin.perhaps)});
+  }
+  view.driver_namespaces = watch.options().drivers.namespaces;
+  for (auto& lookalike : controller::find_lookalikes(watch)) {
+    view.lookalikes.push_back(
+        {std::move(lookalike.kind), std::move(lookalike.key), std::move(lookalike.of)});
   }
 }
 

@@ -104,6 +104,7 @@ FleetStatus look_at_fleet(controller::FleetWatch& watch, Time now) {
   status.at = now;
   status.frozen = watch.rival();
   status.incomplete = watch.unreadable_notes();
+  status.driver_namespaces = watch.options().drivers.namespaces;
   std::map<std::string, PoolStatus> pools;
   std::map<std::string, std::vector<Duration>> finished;
   for (const auto& name : watch.nodes()) {

@@ -46,6 +46,7 @@ struct FleetStatus {
   std::optional<upgrade::Reason> frozen;
   std::vector<PoolStatus> pools;
   std::string incomplete;  // why something only the controller knows is not in it; empty: it is
+  std::vector<std::string> driver_namespaces = {};  // where drivers are looked for
 
   // Nobody waits and nobody is under way.
   bool at_rest() const;

@@ -48,6 +48,10 @@ Result<std::vector<Json>> layers_of(const InstallFlags& flags) {
     layers.push_back(std::move(layer));
   }
   JsonObject settings;
+  if (!flags.driver_namespaces.empty()) {
+    JsonArray namespaces(flags.driver_namespaces.begin(), flags.driver_namespaces.end());
+    settings["controller"] = JsonObject{{"driverNamespaces", std::move(namespaces)}};
+  }
   LOCKSTEP_CHECK(add_settings(settings, flags.set, bundle::SettingKind::typed, "--set"));
   LOCKSTEP_CHECK(
       add_settings(settings, flags.set_string, bundle::SettingKind::text, "--set-string"));
@@ -56,11 +60,23 @@ Result<std::vector<Json>> layers_of(const InstallFlags& flags) {
   return layers;
 }
 
-Result<std::vector<Manifest>> manifests_of(const InstallFlags& flags) {
+struct Release {
+  std::vector<Manifest> manifests;
+  fleet::DriverOptions drivers;
+};
+
+Result<Release> release_of(const InstallFlags& flags) {
   LOCKSTEP_TRY(std::vector<Json> layers, layers_of(flags));
   LOCKSTEP_TRY(Chart chart, Chart::read(deploy::embedded_chart()));
   LOCKSTEP_TRY(Json values, chart.values(layers));
-  return chart.render(flags.release, values);
+  Release release;
+  LOCKSTEP_TRY(release.manifests, chart.render(flags.release, values));
+  release.drivers.namespaces.clear();
+  const Json* namespaces = find(values, "controller", "driverNamespaces");
+  for (const Json& ns : namespaces->get_array()) {
+    release.drivers.namespaces.emplace_back(as_text(&ns));
+  }
+  return release;
 }
 
 void print_changes(const std::vector<ObjectChange>& changes) {
@@ -102,14 +118,15 @@ Result<void> wait_for_deployments(ClusterSession& session, const std::vector<Man
 }
 
 // It is not changed from here: that is a new revision of every driver pod.
-void warn_about_driver_manager(ClusterSession& session) {
+void warn_about_driver_manager(ClusterSession& session, const fleet::DriverOptions& drivers) {
   kube::SyncApi api(*session.api, session.loop);
   auto sets = api.list(kube::list(resource::daemon_sets));
   if (!sets) return;
   DecodeContext context;
   for (const Document& item : sets->items) {
     auto set = decode_object<DaemonSet>(*item, context);
-    if (!set || !fleet::is_driver_daemon_set(*set) || !doctor::manager_uncordons(*set)) continue;
+    if (!set || !fleet::is_driver_daemon_set(*set, drivers)) continue;
+    if (!doctor::manager_uncordons(*set)) continue;
     fmt::print(
         "the driver-manager in {} evicts pods and uncordons nodes by itself; with the next "
         "driver version:\n  {}\n",
@@ -117,17 +134,17 @@ void warn_about_driver_manager(ClusterSession& session) {
   }
 }
 
-Result<void> install(const InstallFlags& flags, const std::vector<Manifest>& manifests) {
+Result<void> install(const InstallFlags& flags, const Release& release) {
   LOCKSTEP_TRY(Duration timeout, parse_duration(flags.timeout));
   LOCKSTEP_TRY(std::unique_ptr<ClusterSession> session, ClusterSession::open(flags.cluster));
   kube::SyncApi api(*session->api, session->loop);
   deploy::InstallOptions options;
   options.force = flags.force;
   LOCKSTEP_TRY(std::vector<ObjectChange> changes,
-               deploy::install(api, flags.release, manifests, options));
+               deploy::install(api, flags.release, release.manifests, options));
   print_changes(changes);
-  warn_about_driver_manager(*session);
-  if (flags.wait) return wait_for_deployments(*session, manifests, timeout);
+  warn_about_driver_manager(*session, release.drivers);
+  if (flags.wait) return wait_for_deployments(*session, release.manifests, timeout);
   return {};
 }
 
@@ -160,14 +177,14 @@ Result<void> uninstall(const UninstallFlags& flags) {
 }  // namespace
 
 int run_install(const InstallFlags& flags) {
-  auto manifests = manifests_of(flags);
-  if (!manifests) return report(manifests.error());
+  auto release = release_of(flags);
+  if (!release) return report(release.error());
   if (flags.dry_run) {
     fmt::print("# The namespace {} must be there.\n{}", flags.release.ns,
-               deploy::print_manifests(*manifests));
+               deploy::print_manifests(release->manifests));
     return ExitCode::ok;
   }
-  auto done = install(flags, *manifests);
+  auto done = install(flags, *release);
   return done ? static_cast<int>(ExitCode::ok) : report(done.error());
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "fleet/key_domain.h"
 #include "fleet/keys.h"
 #include "kube/sync_api.h"
@@ -20,20 +21,33 @@ bool is_refusal(const Error& error) {
   return error.kind == ErrorKind::forbidden || error.kind == ErrorKind::unauthorized;
 }
 
-std::string domain_of(const Json& lease) {
+// What the controller publishes on its Lease.
+struct Published {
+  std::string domain;
+  std::vector<std::string> driver_namespaces;
+};
+
+std::string_view annotation_of(const Json& lease, std::string_view key) {
   const Json* annotations = find(lease, "metadata", "annotations");
-  return annotations == nullptr ? std::string()
-                                : std::string(text_at(*annotations, fleet::key_domain_annotation));
+  return annotations == nullptr ? std::string_view() : text_at(*annotations, key);
 }
 
-// Of the controller in its usual namespace; else of those in others that lead, if they agree.
-Result<std::string> published_domain(kube::SyncApi& api) {
-  auto usual = api.get(resource::leases, {std::string(usual_namespace), std::string(lease_name)});
-  if (usual) return domain_of(**usual);
-  if (usual.error().kind != ErrorKind::not_found) {
-    if (is_refusal(usual.error())) return std::string();
-    return fail(usual.error());
+std::string domain_of(const Json& lease) {
+  return std::string(annotation_of(lease, fleet::key_domain_annotation));
+}
+
+Published published_on(const Json& lease) {
+  Published published{domain_of(lease), {}};
+  std::string_view namespaces = annotation_of(lease, fleet::driver_namespaces_annotation);
+  if (namespaces.empty()) return published;
+  for (std::string_view ns : split(namespaces, ',')) {
+    published.driver_namespaces.emplace_back(ns);
   }
+  return published;
+}
+
+// Of those in other namespaces that lead, if they agree.
+Result<std::string> domain_elsewhere(kube::SyncApi& api) {
   kube::Request request = kube::list(resource::leases);
   request.with("fieldSelector", fmt::format("metadata.name={}", lease_name));
   auto leases = api.list(std::move(request));
@@ -51,6 +65,17 @@ Result<std::string> published_domain(kube::SyncApi& api) {
   return found;
 }
 
+// Of the controller in its usual namespace. Any tenant can make a Lease of that name elsewhere:
+// where the driver is, is read from none of those.
+Result<Published> read_published(kube::SyncApi& api) {
+  auto usual = api.get(resource::leases, {std::string(usual_namespace), std::string(lease_name)});
+  if (usual) return published_on(**usual);
+  if (is_refusal(usual.error())) return Published{};
+  if (usual.error().kind != ErrorKind::not_found) return fail(usual.error());
+  LOCKSTEP_TRY(std::string domain, domain_elsewhere(api));
+  return Published{std::move(domain), {}};
+}
+
 Result<bool> has_labels_of(kube::SyncApi& api, std::string_view domain) {
   kube::Request request = kube::list(resource::nodes);
   request.with("labelSelector", fleet::Keys(domain).state).with("limit", "1");
@@ -63,11 +88,14 @@ Result<bool> has_labels_of(kube::SyncApi& api, std::string_view domain) {
   return items != nullptr && items->is_array() && !items->get_array().empty();
 }
 
-Result<fleet::KeyDomain> find_key_domain(ClusterSession& session, const std::string& asked) {
+// Also fills in where the driver is, unless a flag says it.
+Result<fleet::KeyDomain> find_key_domain(ClusterSession& session, ClusterFlags& flags) {
   kube::SyncApi api(*session.api, session.loop);
   fleet::KeyDomainFacts facts;
-  facts.asked = asked;
-  LOCKSTEP_TRY(facts.published, published_domain(api));
+  facts.asked = flags.key_domain;
+  LOCKSTEP_TRY(Published published, read_published(api));
+  facts.published = std::move(published.domain);
+  if (flags.driver_namespaces.empty()) flags.driver_namespaces = published.driver_namespaces;
   if (facts.published.empty()) {
     for (std::string_view domain : {fleet::usual_key_domain, fleet::own_key_domain}) {
       LOCKSTEP_TRY(const bool labelled, has_labels_of(api, domain));
@@ -82,7 +110,7 @@ Result<fleet::KeyDomain> find_key_domain(ClusterSession& session, const std::str
 Result<std::unique_ptr<ClusterSession>> open_in_key_domain(ClusterFlags& flags, KeyUse use,
                                                            bool is_document) {
   LOCKSTEP_TRY(std::unique_ptr<ClusterSession> session, ClusterSession::open(flags));
-  LOCKSTEP_TRY(const fleet::KeyDomain chosen, find_key_domain(*session, flags.key_domain));
+  LOCKSTEP_TRY(const fleet::KeyDomain chosen, find_key_domain(*session, flags));
   flags.key_domain = chosen.domain;
   if (chosen.conflict.empty()) return session;
   flags.key_conflict = fmt::format("{}. Next: {}", chosen.conflict, chosen.remedy);

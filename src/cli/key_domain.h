@@ -11,9 +11,9 @@ namespace lockstep::cli {
 
 enum class KeyUse { read, write };
 
-// Opens the session and fills in `flags.key_domain`. What belongs to another domain is said in the
-// first line (beside a document, on standard error) and kept in `flags.key_conflict`; for writing
-// it is an error.
+// Opens the session and fills in `flags.key_domain` and `flags.driver_namespaces`. What belongs to
+// another domain is said in the first line (beside a document, on standard error) and kept in
+// `flags.key_conflict`; for writing it is an error.
 Result<std::unique_ptr<ClusterSession>> open_in_key_domain(ClusterFlags& flags, KeyUse use,
                                                            bool is_document = false);
 

@@ -39,7 +39,8 @@ void add_reroll(CLI::App& app, RerollFlags& flags, int& result) {
 void add_driver_manager(CLI::App& app, DriverManagerFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
       "driver-manager", "What has to happen on a node before its driver is loaded anew");
-  add_cluster_flags(command, flags.cluster);
+  add_connection_flags(command, flags.cluster);
+  add_gpu_flags(command, flags.cluster);
   command->add_option("action", flags.action, "What NVIDIA's manager is told; may be left out")
       ->check(CLI::IsMember({"uninstall_driver"}));
   command->add_option("--node-name", flags.node, "The node")->envname("NODE_NAME");

@@ -97,8 +97,12 @@ std::string status_text(const FleetStatus& status, const Terminal& terminal,
   text += incomplete_text(status, terminal);
   if (status.pools.empty()) {
     return text +
-           "No node runs a GPU driver from a driver DaemonSet (label "
-           "app=nvidia-driver-daemonset or app.kubernetes.io/component=nvidia-driver).\n";
+           fmt::format(
+               "No node runs a GPU driver from a driver DaemonSet (label "
+               "app=nvidia-driver-daemonset or app.kubernetes.io/component=nvidia-driver) "
+               "in the namespace {}.\nOther namespaces: --driver-namespaces; lockstep doctor "
+               "lists DaemonSets elsewhere that look like a driver.\n",
+               join(status.driver_namespaces, " or "));
   }
   for (const auto& pool : status.pools) {
     text += head(pool, terminal);

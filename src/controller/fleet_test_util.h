@@ -217,6 +217,7 @@ class TestFleet {
     const Json& pod = change.object->json();
     std::string set(text_at(pod, "metadata", "labels", "app"));
     std::string node(text_at(pod, "spec", "nodeName"));
+    if (text_at(pod, "metadata", "namespace") != operator_ns) return;
     if (set != driver_set && set != validator_set) return;
     loop.after(restart_time, scope_.bind([this, set, node] {
       if (exists(resource::nodes, {"", node})) create_pod(set, node);

@@ -23,7 +23,7 @@ FleetWatch::FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
     : FleetCaches(api, loop, random, log, options.rollouts),
       options_(std::move(options)),
       rules_{fleet::Keys(options_.key_domain)},
-      pool_rules_(loop, options_.key_domain),
+      pool_rules_(loop, options_.key_domain, options_.drivers),
       loop_(loop) {
   listen();
 }
@@ -72,12 +72,10 @@ void FleetWatch::listen() {
     if (auto pod = pods.cache.find(key)) touch(pod->node_name);
   });
   daemon_sets.cache.on_change([this](const kube::Cache<DaemonSet>::Change& change) {
-    if (fleet::is_driver_daemon_set(change.object())) {
-      if (change.after) {
-        driver_sets_.insert(change.object().meta.key());
-      } else {
-        driver_sets_.erase(change.object().meta.key());
-      }
+    if (change.after && fleet::is_driver_daemon_set(*change.after, options_.drivers)) {
+      driver_sets_.insert(change.object().meta.key());
+    } else {
+      driver_sets_.erase(change.object().meta.key());
     }
     if (auto client = fleet::find_driver_client(change.object(), options_.clients);
         change.after && client && !client->reopens_driver) {
@@ -134,15 +132,15 @@ void FleetWatch::touch_all() {
 }
 
 void FleetWatch::touch_daemon_set(const DaemonSet& set) {
-  bool matters =
-      fleet::is_driver_daemon_set(set) || fleet::find_driver_client(set, options_.clients);
+  bool matters = fleet::is_driver_daemon_set(set, options_.drivers) ||
+                 fleet::find_driver_client(set, options_.clients);
   if (matters) touch_all();
 }
 
 void FleetWatch::read_revision(const ControllerRevision& revision) {
   const OwnerReference* owner = revision.meta.controller();
-  if (owner == nullptr) return;
-  auto all = revisions.cache.find_all("owner", owner->uid);
+  if (owner == nullptr || !options_.drivers.covers(revision.meta.ns)) return;
+  auto all = revisions_owned_by(owner->uid);
   const auto* newest = fleet::newest_revision(all);
   Newest known;
   if (newest != nullptr) {
@@ -159,6 +157,13 @@ void FleetWatch::read_revision(const ControllerRevision& revision) {
   }
 }
 
+std::vector<std::shared_ptr<const ControllerRevision>> FleetWatch::revisions_owned_by(
+    const Text& uid) const {
+  auto all = revisions.cache.find_all("owner", uid);
+  std::erase_if(all, [&](const auto& each) { return !options_.drivers.covers(each->meta.ns); });
+  return all;
+}
+
 std::shared_ptr<const DaemonSet> FleetWatch::driver_set_of(const Node& node, const Pod* pod) const {
   std::shared_ptr<const DaemonSet> wanting;
   const OwnerReference* owner = pod == nullptr ? nullptr : pod->meta.controller();
@@ -168,7 +173,7 @@ std::shared_ptr<const DaemonSet> FleetWatch::driver_set_of(const Node& node, con
   for (const auto& key : driver_sets_) {
     auto set = daemon_sets.cache.find(key);
     if (!set) continue;
-    if (owner != nullptr && set->meta.uid == owner->uid) return set;
+    if (owner != nullptr && set->meta.uid == owner->uid && set->meta.ns == pod->meta.ns) return set;
     bool wants = in_progress ? fleet::selects(*set, node) : fleet::wants_pod_on(*set, node);
     if (!wanting && wants) wanting = set;
   }
@@ -182,6 +187,13 @@ std::shared_ptr<const DaemonSet> FleetWatch::daemon_set_of(const Pod& pod) const
   return set && set->meta.uid == owner->uid ? set : nullptr;
 }
 
+bool FleetWatch::is_driver_pod(const Pod& pod) const {
+  if (!fleet::is_driver_pod(pod, options_.drivers)) return false;
+  // Another DaemonSet of that namespace may have made it.
+  auto set = daemon_set_of(pod);
+  return !set || fleet::is_driver_daemon_set(*set, options_.drivers);
+}
+
 std::vector<std::string> FleetWatch::blocking_budgets(const Pod& pod) const {
   std::vector<std::string> names;
   budgets.cache.for_each("namespace", pod.meta.ns, [&](const auto& budget) {
@@ -193,7 +205,7 @@ std::vector<std::string> FleetWatch::blocking_budgets(const Pod& pod) const {
 
 void FleetWatch::add_pod(const fleet::PodPtr& pod, const fleet::ClaimLookup& claims_of_pods,
                          bool evicting, fleet::NodeView& view) const {
-  if (fleet::is_driver_pod(*pod)) {
+  if (is_driver_pod(*pod)) {
     const Pod* held = view.driver.pod.get();
     bool better = held == nullptr || (held->meta.is_deleting() && !pod->meta.is_deleting()) ||
                   (held->meta.is_deleting() == pod->meta.is_deleting() &&
@@ -201,7 +213,7 @@ void FleetWatch::add_pod(const fleet::PodPtr& pod, const fleet::ClaimLookup& cla
     if (better) view.driver.pod = pod;
     return;
   }
-  if (pod->meta.labels.get("app") == options_.validator_app) view.validators.push_back(pod);
+  if (fleet::is_validator_pod(*pod, options_.drivers)) view.validators.push_back(pod);
   fleet::PodOnNode entry{pod, fleet::uses_gpu(*pod, claims_of_pods, options_.gpu_pods), {}, {}, {}};
   if (evicting && !pod->is_finished()) {
     entry.blocking_budgets = blocking_budgets(*pod);
@@ -224,7 +236,7 @@ std::vector<fleet::ClientView> FleetWatch::clients_on(const fleet::NodeView& vie
     fleet::ClientView client{key.text(), wanted, nullptr};
     for (const auto& entry : view.pods) {
       const OwnerReference* owner = entry.pod->meta.controller();
-      if (owner == nullptr || owner->uid != set->meta.uid) continue;
+      if (owner == nullptr || owner->uid != set->meta.uid || entry.pod->meta.ns != key.ns) continue;
       // The one that stays, where an old one is still ending.
       if (!client.pod || client.pod->meta.is_deleting()) client.pod = entry.pod;
     }
@@ -344,7 +356,7 @@ bool FleetWatch::runs_gpu_pods(const std::string& node) const {
   };
   bool runs = false;
   pods.cache.for_each("node", node, [&](const fleet::PodPtr& pod) {
-    runs = runs || (pod->phase == PodPhase::running && !fleet::is_driver_pod(*pod) &&
+    runs = runs || (pod->phase == PodPhase::running && !is_driver_pod(*pod) &&
                     fleet::uses_gpu(*pod, lookup, options_.gpu_pods));
   });
   return runs;
@@ -439,7 +451,7 @@ std::optional<FleetWatch::SetRevisions> FleetWatch::revisions_of(const std::stri
   if (known == newest_.end() || known->second.digest != digest_of(set->pod_template)) {
     return std::nullopt;
   }
-  auto all = revisions.cache.find_all("owner", set->meta.uid);
+  auto all = revisions_owned_by(set->meta.uid);
   const ControllerRevision* newest = fleet::newest_revision(all);
   if (newest == nullptr || known->second.hash.empty()) return std::nullopt;
   SetRevisions found;

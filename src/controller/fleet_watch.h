@@ -32,7 +32,8 @@ struct FleetWatchOptions {
   // Which DaemonSets' pods hold the driver open, and whether an upgrade restarts them.
   fleet::ClientOptions clients;
   bool restarts_clients = true;
-  std::string validator_app = "nvidia-operator-validator";
+  // Where the driver, its validators and NVIDIA's operator are.
+  fleet::DriverOptions drivers;
   RolloutWatchOptions rollouts;
   // What only the controller knows is read from what it publishes. Off for the controller itself,
   // and beside NVIDIA's, which publishes nothing.
@@ -133,6 +134,9 @@ class FleetWatch : public FleetCaches {
   void touch_daemon_set(const DaemonSet& set);
   void read_revision(const ControllerRevision& revision);
   std::shared_ptr<const DaemonSet> driver_set_of(const Node& node, const Pod* pod) const;
+  bool is_driver_pod(const Pod& pod) const;
+  // In the driver namespaces: elsewhere a tenant may have named the DaemonSet as its owner.
+  std::vector<std::shared_ptr<const ControllerRevision>> revisions_owned_by(const Text& uid) const;
   std::vector<std::string> blocking_budgets(const Pod& pod) const;
   // The view but for its pods.
   fleet::NodeView begin_view(std::shared_ptr<const Node> node) const;

@@ -6,17 +6,8 @@
 
 namespace lockstep::controller {
 
-namespace {
-
-bool is_operators(const StringMap& labels) {
-  return labels.get("app") == "gpu-operator" ||
-         labels.get("app.kubernetes.io/component") == "gpu-operator";
-}
-
-}  // namespace
-
-PoolRules::PoolRules(const Loop& loop, const std::string& key_domain)
-    : loop_(loop), own_switch_(key_domain != "nvidia.com") {
+PoolRules::PoolRules(const Loop& loop, const std::string& key_domain, fleet::DriverOptions drivers)
+    : loop_(loop), drivers_(std::move(drivers)), own_switch_(key_domain != "nvidia.com") {
   policies_[""] = upgrade::Policy::none();
   limited_ = policies_;
 }
@@ -50,7 +41,7 @@ bool PoolRules::read(const FleetCaches& caches) {
 }
 
 bool PoolRules::see_pod(const Pod& pod, bool is_there) {
-  if (!is_operators(pod.meta.labels)) return false;
+  if (!drivers_.covers(pod.meta.ns) || !fleet::looks_like_operator(pod.meta.labels)) return false;
   const bool runs = is_there && pod.phase == PodPhase::running;
   const ObjectKey key = pod.meta.key();
   const bool changed = runs ? operator_pods_.insert(key).second : operator_pods_.erase(key) > 0;
@@ -58,9 +49,9 @@ bool PoolRules::see_pod(const Pod& pod, bool is_there) {
 }
 
 bool PoolRules::see_deployment(const Deployment& deployment, bool is_there) {
-  const bool counts =
-      is_there && deployment.replicas > 0 &&
-      (is_operators(deployment.template_labels) || is_operators(deployment.meta.labels));
+  const bool counts = is_there && deployment.replicas > 0 && drivers_.covers(deployment.meta.ns) &&
+                      (fleet::looks_like_operator(deployment.template_labels) ||
+                       fleet::looks_like_operator(deployment.meta.labels));
   const ObjectKey key = deployment.meta.key();
   const bool changed =
       counts ? operator_deployments_.insert(key).second : operator_deployments_.erase(key) > 0;

@@ -17,7 +17,8 @@ namespace lockstep::controller {
 
 class PoolRules {
  public:
-  PoolRules(const Loop& loop, const std::string& key_domain);
+  // `drivers`: where NVIDIA's operator is looked for.
+  PoolRules(const Loop& loop, const std::string& key_domain, fleet::DriverOptions drivers);
 
   // Reads all policies: the ClusterPolicy's, those of NVIDIADrivers, and what rollouts make of
   // them. True: the rival is another one now.
@@ -44,6 +45,7 @@ class PoolRules {
   void note_idle_pools();
 
   const Loop& loop_;
+  fleet::DriverOptions drivers_;
   bool own_switch_;                                  // beside NVIDIA's keys, with ours
   std::map<std::string, upgrade::Policy> policies_;  // by pool; "" is the ClusterPolicy's
   std::map<std::string, upgrade::Policy> limited_;   // to the wave that is open

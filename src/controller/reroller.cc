@@ -71,7 +71,7 @@ Reroller::Reroller(kube::Api& api, Loop& loop, Random& random, Log& log, RerollO
     : loop_(loop),
       options_(std::move(options)),
       rules_{fleet::Keys(options_.key_domain), options_.plugin_selector, options_.driver_version,
-             options_.chart_version},
+             options_.chart_version, fleet::DriverOptions{{options_.driver_namespace}}},
       say_(std::move(say)),
       nodes_(api, loop, random, log, context_, impatient_watch_of(resource::nodes)),
       policies_(api, loop, random, log, context_, impatient_watch_of(fleet::cluster_policies)),

@@ -53,6 +53,14 @@ struct ClusterView {
     std::vector<std::string> perhaps;  // DaemonSets that look like it
   };
   std::vector<UnknownPlugin> unknown_plugins;
+  // Where the driver is looked for, and what looks like it elsewhere.
+  std::vector<std::string> driver_namespaces = {"gpu-operator"};
+  struct Lookalike {
+    std::string kind;  // "DaemonSet"
+    ObjectKey key;
+    std::string of;  // "the GPU driver"
+  };
+  std::vector<Lookalike> lookalikes;
   std::vector<Lease> leases;  // of controllers, in any namespace
   std::vector<std::shared_ptr<const ResourceClaim>> claims;
   std::set<std::string> pod_uids;

@@ -1,6 +1,7 @@
 #include "doctor/driver_checks.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -76,6 +77,39 @@ Check check_driver_manager(const ClusterView& view) {
       "NVIDIA's driver-manager evicts pods and uncordons the node in every reload of a driver, "
       "beside the upgrade controller";
   check.fix = manager_fix();
+  return check;
+}
+
+Check check_lookalikes(const ClusterView& view) {
+  const std::string name = "LookalikeDriver";
+  const std::string where = join(view.driver_namespaces, ", ");
+  if (view.lookalikes.empty()) {
+    return fine(name, fmt::format("nothing but the driver in {} has its labels", where));
+  }
+  Check check{name, Verdict::warning, ""};
+  std::set<std::string> with_driver;
+  for (const auto& one : view.lookalikes) {
+    const bool is_near = std::find(view.driver_namespaces.begin(), view.driver_namespaces.end(),
+                                   one.key.ns) != view.driver_namespaces.end();
+    check.evidence.push_back(fmt::format("{} {}: has the labels of {}{}", one.kind, one.key.text(),
+                                         one.of, is_near ? ", and no DaemonSet controls it" : ""));
+    if (one.kind == "DaemonSet" && one.of == "the GPU driver") with_driver.insert(one.key.ns);
+  }
+  const size_t count = check.evidence.size();
+  check.text = fmt::format(
+      "{} {} labels of the driver and {} not count as it (driver namespaces: {})",
+      counted(count, "object"), count == 1 ? "has" : "have", count == 1 ? "does" : "do", where);
+  const auto& first = view.lookalikes.front();
+  check.fix = fmt::format("kubectl -n {} get {} {} -o yaml", first.key.ns, lower(first.kind),
+                          first.key.name);
+  if (!driver_sets(view).empty() || with_driver.empty()) return check;
+  // As where the GPU Operator is installed in a namespace of another name.
+  check.verdict = Verdict::wrong;
+  check.text +=
+      "; no driver DaemonSet is there, and no node is upgraded. If one of these is the "
+      "driver, name its namespace";
+  check.fix = fmt::format("lockstep install --driver-namespaces {}",
+                          join({with_driver.begin(), with_driver.end()}, ","));
   return check;
 }
 

@@ -1,5 +1,6 @@
 // Checks of how drivers are brought to the nodes, and by which rules they are upgraded: the
-// drivers' DaemonSets, NVIDIA's driver-manager in their pods, and the policies.
+// drivers' DaemonSets and what looks like them, NVIDIA's driver-manager in their pods, and the
+// policies.
 #pragma once
 
 #include "doctor/check.h"
@@ -14,6 +15,8 @@ std::string_view manager_fix();
 
 Check check_driver_sets(const ClusterView& view);
 Check check_driver_manager(const ClusterView& view);
+// Labels of the driver, its validators, its clients or the operator in another namespace.
+Check check_lookalikes(const ClusterView& view);
 Check check_policies(const ClusterView& view);
 
 }  // namespace lockstep::doctor

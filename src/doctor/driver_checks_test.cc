@@ -45,6 +45,31 @@ TEST(DriverManager, OneThatUncordonsIsNamed) {
   expect_fine(check_driver_manager(with_set(ours)));
 }
 
+TEST(LookalikeDriver, WhatHasTheDriversLabelsElsewhereIsNamed) {
+  ClusterView view = with_set(driver_set());
+  expect_fine(check_lookalikes(view));
+  view.lookalikes = {{"DaemonSet", {"team-a", "nvidia-driver-daemonset"}, "the GPU driver"},
+                     {"Pod", {"gpu-operator", "by-hand"}, "a validator"}};
+  Check check = check_lookalikes(view);
+  EXPECT_EQ(check.verdict, Verdict::warning);
+  ASSERT_EQ(check.evidence.size(), 2U);
+  EXPECT_EQ(check.evidence[0],
+            "DaemonSet team-a/nvidia-driver-daemonset: has the labels of the GPU driver");
+  EXPECT_EQ(
+      check.evidence[1],
+      "Pod gpu-operator/by-hand: has the labels of a validator, and no DaemonSet controls it");
+  EXPECT_EQ(check.fix, "kubectl -n team-a get daemonset nvidia-driver-daemonset -o yaml");
+}
+
+TEST(LookalikeDriver, IsPerhapsTheDriverWhereNoOtherIsThere) {
+  ClusterView view = healthy();
+  view.lookalikes = {{"DaemonSet", {"nvidia-gpu-operator", "driver"}, "the GPU driver"}};
+  expect_wrong(check_lookalikes(view), "no node is upgraded",
+               "lockstep install --driver-namespaces nvidia-gpu-operator");
+  view.lookalikes = {{"Pod", {"team-a", "driver"}, "the GPU driver"}};
+  EXPECT_EQ(check_lookalikes(view).verdict, Verdict::warning) << "a pod brings no driver";
+}
+
 ClusterView with_policy(const Json& object) {
   ClusterView view = healthy();
   view.policies = {{upgrade::policy_of_cluster_policy(object), "clusterpolicy/c",

@@ -19,6 +19,7 @@ std::vector<Check> examine(const ClusterView& view) {
       {"Policies", check_policies},
       {"DriverDaemonSets", check_driver_sets},
       {"DriverManager", check_driver_manager},
+      {"LookalikeDriver", check_lookalikes},
       {"Rights", check_rights},
       {"OrphanedCordons", check_cordons},
       {"OrphanedLabels", check_labels},

@@ -13,11 +13,6 @@ namespace lockstep::fleet {
 
 namespace {
 
-bool has_driver_labels(const StringMap& labels) {
-  return labels.get("app") == "nvidia-driver-daemonset" ||
-         labels.get("app.kubernetes.io/component") == "nvidia-driver";
-}
-
 std::string version_of(const PodSpec& spec) { return version_of_image(driver_image_of(spec)); }
 
 // The DaemonSet controller adds tolerations for them to every pod that it makes.
@@ -32,15 +27,41 @@ bool is_tolerated_by_daemon_sets(const Taint& taint) {
 
 }  // namespace
 
-bool is_driver_daemon_set(const DaemonSet& set) {
-  return has_driver_labels(set.meta.labels) || has_driver_labels(set.pod_template.labels);
+bool DriverOptions::covers(std::string_view ns) const {
+  return std::find(namespaces.begin(), namespaces.end(), ns) != namespaces.end();
+}
+
+bool looks_like_driver(const StringMap& labels) {
+  return labels.get("app") == "nvidia-driver-daemonset" ||
+         labels.get("app.kubernetes.io/component") == "nvidia-driver";
+}
+
+bool looks_like_driver(const DaemonSet& set) {
+  return looks_like_driver(set.meta.labels) || looks_like_driver(set.pod_template.labels);
+}
+
+bool looks_like_operator(const StringMap& labels) {
+  return labels.get("app") == "gpu-operator" ||
+         labels.get("app.kubernetes.io/component") == "gpu-operator";
+}
+
+bool is_driver_daemon_set(const DaemonSet& set, const DriverOptions& options) {
+  return options.covers(set.meta.ns) && looks_like_driver(set);
 }
 
 bool is_rolled_by_kubernetes(const DaemonSet& set) {
   return !set.update_strategy.empty() && set.update_strategy != "OnDelete";
 }
 
-bool is_driver_pod(const Pod& pod) { return has_driver_labels(pod.meta.labels); }
+bool is_driver_pod(const Pod& pod, const DriverOptions& options) {
+  return options.covers(pod.meta.ns) && looks_like_driver(pod.meta.labels) &&
+         (pod.meta.controller() == nullptr || pod.is_owned_by_daemon_set());
+}
+
+bool is_validator_pod(const Pod& pod, const DriverOptions& options) {
+  return options.covers(pod.meta.ns) && pod.meta.labels.get("app") == options.validator_app &&
+         pod.is_owned_by_daemon_set();
+}
 
 const Taint* untolerated_taint(const DaemonSet& set, const Node& node) {
   auto tolerates = [](const Toleration& toleration, const Taint& taint) {

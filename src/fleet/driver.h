@@ -14,9 +14,25 @@
 
 namespace lockstep::fleet {
 
-// By the labels of GPU Operator: a ClusterPolicy's or an NVIDIADriver's.
-bool is_driver_daemon_set(const DaemonSet& set);
-bool is_driver_pod(const Pod& pod);
+// Where the driver, its validators and NVIDIA's operator are installed. Any tenant can write their
+// labels in another namespace: there they mean nothing.
+struct DriverOptions {
+  std::vector<std::string> namespaces = {"gpu-operator"};
+  std::string validator_app = "nvidia-operator-validator";
+
+  bool covers(std::string_view ns) const;
+};
+
+// By the labels of GPU Operator, a ClusterPolicy's or an NVIDIADriver's, in any namespace.
+bool looks_like_driver(const StringMap& labels);
+bool looks_like_driver(const DaemonSet& set);
+bool looks_like_operator(const StringMap& labels);
+
+bool is_driver_daemon_set(const DaemonSet& set, const DriverOptions& options);
+// A DaemonSet controls it, or nothing does: Kubernetes removes the reference when a DaemonSet is
+// deleted and its pods stay.
+bool is_driver_pod(const Pod& pod, const DriverOptions& options);
+bool is_validator_pod(const Pod& pod, const DriverOptions& options);
 // Kubernetes itself replaces the DaemonSet's pods when its template changes.
 bool is_rolled_by_kubernetes(const DaemonSet& set);
 

@@ -32,23 +32,69 @@ std::shared_ptr<const ControllerRevision> revision(int64_t number, std::string_v
 }
 
 TEST(Driver, IsKnownByTheLabelsOfClusterPolicyAndNvidiaDriver) {
+  const DriverOptions options;
   DaemonSet set;
   Pod pod;
-  EXPECT_FALSE(is_driver_daemon_set(set));
-  EXPECT_FALSE(is_driver_pod(pod));
+  set.meta.ns = pod.meta.ns = "gpu-operator";
+  EXPECT_FALSE(is_driver_daemon_set(set, options));
+  EXPECT_FALSE(is_driver_pod(pod, options));
   for (const StringMap& labels : {StringMap{{"app", "nvidia-driver-daemonset"}},
                                   StringMap{{"app.kubernetes.io/component", "nvidia-driver"},
                                             {"app", "nvidia-gpu-driver"}}}) {
     set.meta.labels = labels;
-    EXPECT_TRUE(is_driver_daemon_set(set));
+    EXPECT_TRUE(is_driver_daemon_set(set, options));
     set.meta.labels = {};
     set.pod_template.labels = labels;
-    EXPECT_TRUE(is_driver_daemon_set(set)) << "by its template";
+    EXPECT_TRUE(is_driver_daemon_set(set, options)) << "by its template";
     pod.meta.labels = labels;
-    EXPECT_TRUE(is_driver_pod(pod));
+    EXPECT_TRUE(is_driver_pod(pod, options));
   }
   pod.meta.labels = {{"app", "nvidia-operator-validator"}};
-  EXPECT_FALSE(is_driver_pod(pod));
+  EXPECT_FALSE(is_driver_pod(pod, options));
+}
+
+// Any tenant can write the labels, and an owner of any name.
+TEST(Driver, IsInADriverNamespaceOnly) {
+  DriverOptions options;
+  DaemonSet set;
+  Pod pod;
+  Pod validator;
+  set.pod_template.labels = pod.meta.labels = {{"app", "nvidia-driver-daemonset"}};
+  validator.meta.labels = {{"app", "nvidia-operator-validator"}};
+  pod.meta.owners = validator.meta.owners = {{"apps/v1", "DaemonSet", "some", "uid", true}};
+  for (const auto& [ns, counts] : {std::pair("gpu-operator", true),
+                                   {"team-a", false},
+                                   {"gpu-operator-2", false},
+                                   {"", false}}) {
+    set.meta.ns = pod.meta.ns = validator.meta.ns = ns;
+    EXPECT_EQ(is_driver_daemon_set(set, options), counts) << ns;
+    EXPECT_EQ(is_driver_pod(pod, options), counts) << ns;
+    EXPECT_EQ(is_validator_pod(validator, options), counts) << ns;
+    EXPECT_TRUE(looks_like_driver(set));
+  }
+  options.namespaces = {"gpu-operator", "team-a"};
+  set.meta.ns = "team-a";
+  EXPECT_TRUE(is_driver_daemon_set(set, options)) << "as --driver-namespaces says";
+}
+
+TEST(Driver, OfAPodItsDaemonSetOrNoControllerAtAllIsTheOwner) {
+  const DriverOptions options;
+  Pod pod;
+  pod.meta.ns = "gpu-operator";
+  for (std::string_view label : {"nvidia-driver-daemonset", "nvidia-operator-validator"}) {
+    const bool is_driver = label == "nvidia-driver-daemonset";
+    pod.meta.labels = {{"app", Text(label)}};
+    pod.meta.owners = {{"apps/v1", "DaemonSet", "some", "uid", true}};
+    EXPECT_EQ(is_driver_pod(pod, options), is_driver);
+    EXPECT_EQ(is_validator_pod(pod, options), !is_driver);
+    // Its DaemonSet was deleted with --cascade=orphan.
+    pod.meta.owners = {};
+    EXPECT_EQ(is_driver_pod(pod, options), is_driver);
+    EXPECT_FALSE(is_validator_pod(pod, options));
+    pod.meta.owners = {{"apps/v1", "ReplicaSet", "some", "uid", true}};
+    EXPECT_FALSE(is_driver_pod(pod, options));
+    EXPECT_FALSE(is_validator_pod(pod, options));
+  }
 }
 
 TEST(Driver, IsWantedWhereTheWholeNodeSelectorMatches) {

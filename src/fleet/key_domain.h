@@ -12,6 +12,8 @@ inline constexpr std::string_view usual_key_domain = "nvidia.com";
 inline constexpr std::string_view own_key_domain = "lockstep.dev";
 // On the Lease of the controller.
 inline constexpr std::string_view key_domain_annotation = "lockstep.dev/key-domain";
+// On the same: in which namespaces it looks for the driver, separated by commas.
+inline constexpr std::string_view driver_namespaces_annotation = "lockstep.dev/driver-namespaces";
 
 struct KeyDomainFacts {
   std::string asked;      // by --key-domain or LOCKSTEP_KEY_DOMAIN; empty: by neither

@@ -93,12 +93,23 @@ ManagerDecision settle(const Situation& situation, const std::string& why, bool 
   return act(ManagerStep::finish, Finish{}, why + ": the driver container may start");
 }
 
+// Any tenant can give a DaemonSet of its own a node selector by the same labels.
+bool may_be_operands(std::string_view ns, const ManagerSettings& settings) {
+  const auto& near = settings.clients.namespaces;
+  const auto& named = settings.clients.named;
+  return ns == settings.operator_namespace ||
+         std::find(near.begin(), near.end(), ns) != near.end() ||
+         std::any_of(named.begin(), named.end(),
+                     [&](const std::string& name) { return name.substr(0, name.find('/')) == ns; });
+}
+
 // Pods of DaemonSets that were sent away by one of these labels, and have not gone.
 std::vector<fleet::PodPtr> sent_away(const Situation& situation,
                                      const std::vector<std::string>& labels) {
   std::vector<fleet::PodPtr> pods;
   for (const PodHere& here : situation.view.pods) {
     if (here.pod().is_finished() || !here.pod().is_owned_by_daemon_set()) continue;
+    if (!may_be_operands(here.pod().meta.ns, situation.settings)) continue;
     bool is_sent = std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
       return situation.node().meta.labels.get(label) == paused_value &&
              here.node_selector.contains(label) && here.node_selector.get(label) != paused_value;

@@ -125,6 +125,19 @@ TEST(DecideManager, OperandsArePausedAndWaitedForByTheLabelThatSendsThemAway) {
   EXPECT_TRUE(says(decision, "ml/device-plugin; gave up after 5m"));
 }
 
+// Any tenant can write the node selector of an operand, and a pod that takes its time to end.
+TEST(DecideManager, APodOfATenantIsNoOperand) {
+  Situation situation;
+  StringMap selector{{Text(device_plugin_label), "true"}};
+  PodWish pod{.name = "slow", .owner = "DaemonSet", .selector = selector};
+  for (const auto& [ns, waited_for] :
+       {std::pair("team-a", false), {"gpu-operator", true}, {"nvidia-dra-driver", true}}) {
+    pod.ns = ns;
+    situation.view.pods = {pod_here(pod)};
+    EXPECT_EQ(situation.decide().step == Step::wait_for_operands, waited_for) << ns;
+  }
+}
+
 TEST(DecideManager, GpuPodsAreEvictedFromACordonedNode) {
   Situation situation;
   situation.node.unschedulable = false;

@@ -104,12 +104,13 @@ struct PodWish {
   bool empty_dir = false;
   bool deleting = false;
   StringMap selector{};
+  std::string_view ns = "ml";
 };
 
 inline PodHere pod_here(const PodWish& wish) {
   Pod pod;
   pod.meta.name = Text(wish.name);
-  pod.meta.ns = "ml";
+  pod.meta.ns = Text(wish.ns);
   pod.meta.uid = Text("uid-" + wish.name);
   pod.phase = PodPhase::running;
   pod.spec.has_empty_dir = wish.empty_dir;

@@ -129,6 +129,7 @@ std::vector<Document> Cluster::pods_of(std::string_view daemon_set, std::string_
   std::vector<Document> pods;
   for (const Document& pod : list(resource::pods)) {
     if (text_at(*pod, "spec", "nodeName") != node) continue;
+    if (text_at(*pod, "metadata", "namespace") == tenant_namespace) continue;
     const Json* owners = find(*pod, "metadata", "ownerReferences");
     if (owners == nullptr || !owners->is_array() || owners->get_array().empty()) continue;
     if (text_at(owners->get_array().front(), "name") == daemon_set) pods.push_back(pod);

@@ -15,6 +15,8 @@ using fleet::nvidia_drivers;
 
 inline constexpr std::string_view operator_namespace = "gpu-operator";
 inline constexpr std::string_view dra_namespace = "nvidia-dra-driver";
+// Of a tenant that imitates the driver (tenants.h).
+inline constexpr std::string_view tenant_namespace = "team-a";
 inline constexpr std::string_view driver_daemon_set_name = "nvidia-driver-daemonset";
 inline constexpr std::string_view dra_daemon_set_name = "nvidia-dra-driver-gpu-kubelet-plugin";
 // The same plugin by its chart's newer name.

@@ -5,12 +5,24 @@
 #include <utility>
 
 #include "fleet/keys.h"
+#include "sim/tenants.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-enum class Draws { yes, length, pause, relabel, replica, crash, clock, version, machine };
+enum class Draws {
+  yes,
+  length,
+  pause,
+  relabel,
+  replica,
+  crash,
+  clock,
+  version,
+  machine,
+  imitation
+};
 
 struct StepKind {
   std::string_view name;
@@ -21,7 +33,7 @@ struct StepKind {
 };
 
 // New ones come last: what a seed draws of the others stays.
-constexpr std::array<StepKind, 30> step_kinds = {{
+constexpr std::array<StepKind, 31> step_kinds = {{
     {"rebootNodes", true, Draws::length, seconds(30), minutes(5)},
     {"hangKubelets", true, Draws::length, seconds(5), minutes(10)},
     {"notReadyFor", true, Draws::length, seconds(10), minutes(10)},
@@ -52,6 +64,7 @@ constexpr std::array<StepKind, 30> step_kinds = {{
     {"silenceWatches", false},
     {"dropWatches", false},
     {"olderReplica", false, Draws::replica},
+    {"imitate", false, Draws::imitation},
 }};
 
 Json crash_value(Random& random, FaultSteps& steps) {
@@ -132,6 +145,9 @@ Interference FaultSteps::draw(std::string_view name) {
       break;
     case Draws::version:
       step.value = Json(chance(0.5) ? scope_.from_version : scope_.to_version);
+      break;
+    case Draws::imitation:
+      step.value = Json(imitations()[random_.below(imitations().size())]);
       break;
     case Draws::machine:
       set_machine(name, scope_, step);

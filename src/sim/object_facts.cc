@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/driver_template.h"
 #include "sim/view.h"
 
 namespace lockstep::sim {
@@ -71,13 +72,48 @@ bool is_skipped_node(const Json& node) {
          label_of(node, "lockstep.dev/gpu-driver-upgrade.skip") == "true";
 }
 
+namespace {
+
+bool is_near_operator(const Json& object) {
+  return text_at(object, "metadata", "namespace") == operator_namespace;
+}
+
+bool is_labelled_driver(const Json& object) {
+  return label_of(object, "app") == "nvidia-driver-daemonset" ||
+         label_of(object, "app.kubernetes.io/component") == "nvidia-driver";
+}
+
+bool is_labelled_validator(const Json& object) {
+  return label_of(object, "app") == "nvidia-operator-validator";
+}
+
+}  // namespace
+
+bool is_driver_set(const Json& daemon_set) {
+  const Json* pod_template = find(daemon_set, "spec", "template");
+  return is_near_operator(daemon_set) && pod_template != nullptr &&
+         is_labelled_driver(*pod_template);
+}
+
 bool is_driver_pod(const Json& pod) {
-  return label_of(pod, "app") == "nvidia-driver-daemonset" ||
-         label_of(pod, "app.kubernetes.io/component") == "nvidia-driver";
+  return is_near_operator(pod) && is_labelled_driver(pod) &&
+         (controller_of(pod) == nullptr || is_of_daemon_set(pod));
 }
 
 bool is_validator_pod(const Json& pod) {
-  return label_of(pod, "app") == "nvidia-operator-validator";
+  return is_near_operator(pod) && is_labelled_validator(pod) && is_of_daemon_set(pod);
+}
+
+bool is_operators(const Json& object) {
+  return is_near_operator(object) &&
+         (label_of(object, "app") == "gpu-operator" ||
+          label_of(object, "app.kubernetes.io/component") == "gpu-operator");
+}
+
+bool is_lookalike(const Json& pod) {
+  if (is_near_operator(pod) || text_at(pod, "metadata", "namespace") == dra_namespace) return false;
+  return is_labelled_driver(pod) || is_labelled_validator(pod) ||
+         label_of(pod, "nvidia-dra-driver-gpu-component") == "kubelet-plugin";
 }
 
 bool is_mirror_pod(const Json& pod) { return has_annotation(pod, "kubernetes.io/config.mirror"); }

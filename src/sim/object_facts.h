@@ -19,8 +19,13 @@ const Json* controller_of(const Json& object);
 bool is_of_daemon_set(const Json& pod);
 // A user has said by a label, in whichever key domain, that upgrades leave the node alone.
 bool is_skipped_node(const Json& node);
+// In the namespace of NVIDIA's operator. Elsewhere the labels mean nothing.
+bool is_driver_set(const Json& daemon_set);
 bool is_driver_pod(const Json& pod);
 bool is_validator_pod(const Json& pod);
+bool is_operators(const Json& object);
+// Has the labels of the driver, a validator or a DRA plugin, in another namespace than theirs.
+bool is_lookalike(const Json& pod);
 bool is_mirror_pod(const Json& pod);
 bool is_terminating(const Json& object);
 bool has_ended(const Json& pod);

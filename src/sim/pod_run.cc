@@ -90,7 +90,8 @@ std::vector<ContainerRun> runs_of(const std::vector<Container>& containers,
 
 }  // namespace
 
-Role role_of(const StringMap& labels) {
+Role role_of(std::string_view ns, const StringMap& labels) {
+  if (ns == tenant_namespace) return Role::workload;
   std::string_view app = labels.get("app");
   if (app == "nvidia-driver-daemonset" ||
       labels.get("app.kubernetes.io/component") == "nvidia-driver") {
@@ -120,7 +121,7 @@ std::string_view to_string(Step step) {
 PodRun::PodRun(ObjectKey key_in, Pod pod_in, const Json& document)
     : key(std::move(key_in)),
       pod(std::move(pod_in)),
-      role(role_of(pod.meta.labels)),
+      role(role_of(key.ns, pod.meta.labels)),
       uses_gpu(gpus_of(document.at("spec")) > 0 || sim::has_claims(document.at("spec"))),
       has_claims(sim::has_claims(document.at("spec"))),
       restarts(text_at(document, "spec", "restartPolicy") != "Never"),

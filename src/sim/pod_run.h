@@ -16,9 +16,9 @@
 
 namespace lockstep::sim {
 
-// What a pod is to the simulation, by its labels.
+// What a pod is to the simulation, by its labels and where it is: a tenant's are work.
 enum class Role { workload, driver, dra_plugin, validator };
-Role role_of(const StringMap& labels);
+Role role_of(std::string_view ns, const StringMap& labels);
 std::string_view to_string(Role role);
 // On the pods of a rollout's gates: the gate's name.
 inline constexpr std::string_view gate_label = "lockstep.dev/gate";

@@ -34,13 +34,16 @@ PodRun run_of(const Json& document) {
 }
 
 TEST(PodRunTest, ARoleIsToldByLabels) {
-  EXPECT_EQ(role_of({{"app", "nvidia-driver-daemonset"}}), Role::driver);
-  EXPECT_EQ(role_of({{"app.kubernetes.io/component", "nvidia-driver"}, {"app", "x"}}),
-            Role::driver);
-  EXPECT_EQ(role_of({{"app", "nvidia-dra-driver-gpu-kubelet-plugin"}}), Role::dra_plugin);
-  EXPECT_EQ(role_of({{"dra-driver-nvidia-gpu-component", "kubelet-plugin"}}), Role::dra_plugin);
-  EXPECT_EQ(role_of({{"app", "nvidia-operator-validator"}}), Role::validator);
-  EXPECT_EQ(role_of({{"app", "web"}}), Role::workload);
+  EXPECT_EQ(role_of("gpu-operator", {{"app", "nvidia-driver-daemonset"}}), Role::driver);
+  EXPECT_EQ(
+      role_of("gpu-operator", {{"app.kubernetes.io/component", "nvidia-driver"}, {"app", "x"}}),
+      Role::driver);
+  EXPECT_EQ(role_of("dra", {{"app", "nvidia-dra-driver-gpu-kubelet-plugin"}}), Role::dra_plugin);
+  EXPECT_EQ(role_of("dra", {{"dra-driver-nvidia-gpu-component", "kubelet-plugin"}}),
+            Role::dra_plugin);
+  EXPECT_EQ(role_of("gpu-operator", {{"app", "nvidia-operator-validator"}}), Role::validator);
+  EXPECT_EQ(role_of("ml", {{"app", "web"}}), Role::workload);
+  EXPECT_EQ(role_of(tenant_namespace, {{"app", "nvidia-driver-daemonset"}}), Role::workload);
   EXPECT_EQ(to_string(Role::dra_plugin), "dra-plugin");
   EXPECT_EQ(to_string(Step::stopped), "stopped");
 }

@@ -58,9 +58,8 @@ std::string objection_to_failed(std::string_view reason, const Said& said) {
 
 // A DaemonSet for drivers whose selector takes the node.
 bool is_wanted_by(const Json& set, const Json& node) {
-  const Json* pod_template = find(set, "spec", "template");
-  if (pod_template == nullptr || !is_driver_pod(*pod_template)) return false;
-  const Json* selector = find(*pod_template, "spec", "nodeSelector");
+  if (!is_driver_set(set)) return false;
+  const Json* selector = find(set, "spec", "template", "spec", "nodeSelector");
   if (selector == nullptr || !selector->is_object()) return true;
   for (const auto& [key, value] : selector->get_object()) {
     if (label_of(node, key) != as_text(&value)) return false;

@@ -23,16 +23,13 @@ const auto& rollouts(const Said& said) {
 
 std::string has_rival(const Said& said) {
   const apiserver::Store& store = said.truth.cluster().backend.store;
-  auto is_operator = [](const Json& object) {
-    return label_of(object, "app") == "gpu-operator" ||
-           label_of(object, "app.kubernetes.io/component") == "gpu-operator";
-  };
   for (const auto& [key, pod] : store.shelf("pods").objects()) {
-    if (is_operator(pod->json()) && text_at(pod->json(), "status", "phase") == "Running") return {};
+    if (is_operators(pod->json()) && text_at(pod->json(), "status", "phase") == "Running")
+      return {};
   }
   for (const auto& [key, deployment] : store.shelf("deployments.apps").objects()) {
     const Json& document = deployment->json();
-    if (is_operator(document) && as_integer(find(document, "spec", "replicas"), 1) > 0) return {};
+    if (is_operators(document) && as_integer(find(document, "spec", "replicas"), 1) > 0) return {};
   }
   return "NVIDIA's operator is not there";
 }

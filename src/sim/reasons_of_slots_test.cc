@@ -118,6 +118,13 @@ TEST_F(SlotReasonsTest, ARivalIsAPodThatRuns) {
   EXPECT_TRUE(cluster->call(merge_patch(
       resource::pods, {"ml-training", "gpu-operator"},
       JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{"app", "gpu-operator"}}}}}})));
+  expect_false("gpu-2", {"Rival"});
+  Json pod = *cluster->get(resource::pods, {"ml-training", "gpu-operator"});
+  pod.as_object()["metadata"] =
+      JsonObject{{"name", "gpu-operator"}, {"labels", JsonObject{{"app", "gpu-operator"}}}};
+  EXPECT_TRUE(
+      cluster->call(kube::create(resource::pods, std::string(operator_namespace), std::move(pod))));
+  cluster->loop.run_for(minutes(1));
   expect_true("gpu-2", {"Rival"});
 }
 

@@ -7,6 +7,7 @@
 
 #include "sim/expectations_reader.h"
 #include "sim/fault_reader.h"
+#include "sim/tenants.h"
 #include "upgrade/policy.h"
 
 namespace lockstep::sim {
@@ -76,7 +77,8 @@ enum class Wants {
   time,
   shift,
   replica,
-  crash
+  crash,
+  imitation
 };
 
 struct Action {
@@ -138,6 +140,7 @@ constexpr auto known_actions = std::to_array<Action>({
     {"setXidRates", Wants::rates},
     {"setMatrix", Wants::texts},
     {"cutGit", Wants::time},
+    {"imitate", Wants::imitation},
 });
 
 // As decide_rollout() obeys them.
@@ -200,6 +203,11 @@ void read_action(StrictReader& reader, const std::string& key, const Action& act
     case Wants::crash:
       (void)read_crash_step(value, place, reader.error());
       break;
+    case Wants::imitation: {
+      std::string what;
+      reader.word(key, what, imitations(), "part of the driver");
+      break;
+    }
   }
   if (action.on_nodes && !has_nodes) {
     reader.complain(place, "needs nodes: which ones");

@@ -218,8 +218,7 @@ void Truth::take_pod(const apiserver::Change& change) {
 
 void Truth::take_daemon_set(const apiserver::Change& change) {
   const Json& set = change.object->json();
-  const Json* pod_template = find(set, "spec", "template");
-  if (pod_template == nullptr || !is_driver_pod(*pod_template)) return;
+  if (!is_driver_set(set)) return;
   std::string uid(text_at(set, "metadata", "uid"));
   if (change.type == kube::WatchEventType::deleted) {
     drivers_.erase(uid);

@@ -14,6 +14,7 @@
 #include "sim/invariant_restore.h"
 #include "sim/invariant_rollout.h"
 #include "sim/invariant_service.h"
+#include "sim/invariant_tenants.h"
 #include "sim/invariant_writes.h"
 
 namespace lockstep::sim {
@@ -57,6 +58,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<SafeRestart>("SafeRestart");
   add<ProtectedPods>("ProtectedPods");
   add<NoNeedlessEviction>("NoNeedlessEviction");
+  add<OnlyTheDriverCounts>("OnlyTheDriverCounts");
   add<AdminCordon>("AdminCordon");
   add<FitForService>("FitForService", options.clients_renewed);
   add<BoundedWrites>("BoundedWrites");

@@ -6,6 +6,7 @@
 #include "fleet/state.h"
 #include "sim/driver_image.h"
 #include "sim/fault_reader.h"
+#include "sim/tenants.h"
 #include "sim/truth.h"
 
 namespace lockstep::sim {
@@ -62,6 +63,7 @@ const std::map<std::string, WorldFaults::Action, std::less<>>& WorldFaults::acti
       {"recreateDaemonSet", &WorldFaults::recreate_daemon_set},
       {"setDriverStrategy", &WorldFaults::set_driver_strategy},
       {"giveWay", &WorldFaults::give_way},
+      {"imitate", &WorldFaults::imitate_driver},
   };
   return known;
 }
@@ -200,6 +202,10 @@ Result<void> WorldFaults::give_way(const Interference&) {
   remove_all(resource::pods,
              [](const Json& pod) { return controller_of(pod) == nullptr && !is_mirror_pod(pod); });
   return {};
+}
+
+Result<void> WorldFaults::imitate_driver(const Interference& step) {
+  return imitate(cluster_, as_text(&step.value));
 }
 
 Result<void> WorldFaults::not_ready_for(const Interference& step, const std::string& node) {

@@ -58,6 +58,7 @@ class WorldFaults {
   Result<void> recreate_daemon_set(const Interference& step);
   Result<void> set_driver_strategy(const Interference& step);
   Result<void> give_way(const Interference& step);
+  Result<void> imitate_driver(const Interference& step);
 
   Result<void> not_ready_for(const Interference& step, const std::string& node);
   Result<void> reboot(const Interference& step, const std::string& node);

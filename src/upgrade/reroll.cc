@@ -115,10 +115,11 @@ struct NaturalOrder {
 };
 using GpuNodes = std::map<std::string, GpuNode, NaturalOrder>;
 
-GpuNodes find_gpu_nodes(const RerollWorld& world, const std::vector<DriverSet>& sets) {
+GpuNodes find_gpu_nodes(const RerollWorld& world, const std::vector<DriverSet>& sets,
+                        const fleet::DriverOptions& options) {
   std::map<std::string, fleet::PodPtr, std::less<>> drivers;
   for (const auto& pod : world.driver_pods) {
-    if (!fleet::is_driver_pod(*pod) || pod->node_name.empty()) continue;
+    if (!fleet::is_driver_pod(*pod, options) || pod->node_name.empty()) continue;
     fleet::PodPtr& held = drivers[pod->node_name.str()];
     if (is_better(held, pod)) held = pod;
   }
@@ -359,7 +360,7 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
   }
   std::vector<DriverSet> driver_sets;
   for (const auto& set : world.driver_sets) {
-    if (!fleet::is_driver_daemon_set(*set)) continue;
+    if (!fleet::is_driver_daemon_set(*set, rules.drivers)) continue;
     driver_sets.push_back(read_driver_set(set, world.driver_pods));
   }
   const GenericObject* policy = policy_of(world);
@@ -371,7 +372,7 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
     view.nothing_to_do = "no driver is managed by the operator";
     return view;
   }
-  GpuNodes nodes = find_gpu_nodes(world, driver_sets);
+  GpuNodes nodes = find_gpu_nodes(world, driver_sets, rules.drivers);
   view.gpu_nodes = static_cast<int64_t>(nodes.size());
   if (driver_sets.empty()) {
     view.gpu_nodes = std::count_if(world.nodes.begin(), world.nodes.end(),

@@ -31,6 +31,7 @@ struct RerollRules {
   // once may begin with the hook: until the cluster says the same, the migration has not begun.
   std::string driver_version;
   std::string chart_version;  // of gpu-operator, as the ClusterPolicy's label helm.sh/chart ends
+  fleet::DriverOptions drivers = {};
 };
 
 // The DaemonSet brings the kubelet plugin of NVIDIA's DRA driver.

@@ -87,6 +87,21 @@ struct Fleet {
 
 using Names = std::vector<std::string>;
 
+// The two namespaces may be one that tenants use too.
+TEST(Reroll, APodOfADeploymentWithTheDriversLabelIsNotTheDriver) {
+  Fleet fleet(1);
+  Pod alike = fleet.drivers[0];
+  alike.meta.uid = "uid-alike";
+  alike.meta.created = test_time;
+  alike.meta.owners = {{"apps/v1", "ReplicaSet", "work", "uid-work", true}};
+  alike.ready_since = test_time;
+  fleet.drivers.push_back(alike);
+  EXPECT_TRUE(fleet.look().finished());
+  fleet.rules.drivers.namespaces = {"other"};
+  EXPECT_FALSE(fleet.look().nothing_to_do.empty())
+      << "the driver is looked for in the namespaces of the rules";
+}
+
 TEST(Reroll, AFleetWhosePluginsAreAllNewerIsFinished) {
   Fleet fleet(3);
   RerollView view = fleet.look();

@@ -75,6 +75,7 @@ TEST(Commands, AnEmptyClusterIsExplained) {
   ProcessOutput status = cluster.lockstep({"status"});
   EXPECT_EQ(status.exit_code, 0) << status.error;
   EXPECT_NE(status.output.find("No node runs a GPU driver"), std::string::npos) << status.output;
+  EXPECT_NE(status.output.find("in the namespace gpu-operator"), std::string::npos);
   ProcessOutput pause = cluster.lockstep({"pause"});
   EXPECT_EQ(pause.exit_code, 3);
   EXPECT_NE(pause.error.find("no ClusterPolicy"), std::string::npos) << pause.error;

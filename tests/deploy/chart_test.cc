@@ -177,6 +177,8 @@ TEST_F(OurChart, RefusesWrongValues) {
       {"--set-string rbac.create=false", "rbac.create must be true or false", "/rbac/create"},
       {R"(--set-json 'controller.clientDaemonSets=["nameonly"]')",
        "controller.clientDaemonSets[0] must be like", "/controller/clientDaemonSets/0"},
+      {R"(--set-json 'controller.driverNamespaces=["Team A"]')",
+       "controller.driverNamespaces[0] must be like", "/controller/driverNamespaces/0"},
       {R"(--set-json 'controller.gpuDraDrivers=[]')",
        "controller.gpuDraDrivers must have 1 entries or more", "/controller/gpuDraDrivers"},
       {"--set metrics.serviceMonitor.interval=5", "metrics.serviceMonitor.interval must be a text",

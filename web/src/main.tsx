@@ -141,7 +141,7 @@ function NoNodes() {
       {listed && (
         <p>
           No node runs a GPU driver from a driver DaemonSet (label <code>app=nvidia-driver-daemonset</code> or{" "}
-          <code>app.kubernetes.io/component=nvidia-driver</code>). When the GPU operator brings one, its nodes appear here by themselves.
+          <code>app.kubernetes.io/component=nvidia-driver</code>) in a driver namespace (<code>--driver-namespaces</code>). When the GPU operator brings one, its nodes appear here by themselves.
         </p>
       )}
     </div>
