@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "objects/names.h"
 #include "rollout/asked_gate.h"
+#include "rollout/job_gate.h"
 #include "rollout/spec_fields.h"
 #include "upgrade/pod_names.h"
 
@@ -128,7 +129,10 @@ GateSpec read_gate(const Json& json, const std::string& path, std::vector<std::s
     gate.kind = kind;
     gate.details = *details;
     if (!details->is_object()) fields.complain(key, "must be a map");
-    if (kind != GateKind::job && details->is_object()) {
+    if (!details->is_object()) continue;
+    if (kind == GateKind::job) {
+      check_job_gate(*details, fields.path(key), problems);
+    } else {
       (void)read_asked_gate(kind, *details, fields.path(key), problems);
     }
   }

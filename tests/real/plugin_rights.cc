@@ -26,7 +26,7 @@ bool is_for_the_plugin(const Json& object) {
 }  // namespace
 
 std::string log_in_as_plugin(RealCluster& cluster, const std::string& node) {
-  must(cluster, "kubectl create namespace lockstep-system");
+  must(cluster, "kubectl create namespace lockstep-dra");
   auto manifests = parse_yaml_stream(
       commands::run_lockstep({"install", "--dry-run", "--set", "draPlugin.enabled=true"}).output);
   if (!manifests) throw std::runtime_error(manifests.error().text());
@@ -35,7 +35,7 @@ std::string log_in_as_plugin(RealCluster& cluster, const std::string& node) {
     must(cluster, fmt::format("cat <<'END' | kubectl create -f -\n{}\nEND\n", print_json(object)));
   }
   const std::string token = must(
-      cluster, fmt::format("kubectl create token lockstep-dra-plugin -n lockstep-system "
+      cluster, fmt::format("kubectl create token lockstep-dra-plugin -n lockstep-dra "
                            "--bound-object-kind Node --bound-object-name {0} --bound-object-uid "
                            "$(kubectl get node {0} -o jsonpath='{{.metadata.uid}}')",
                            node));

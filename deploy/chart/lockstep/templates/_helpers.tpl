@@ -18,3 +18,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- define "lockstep.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default (include "lockstep.name" .) }}
 {{- end }}
+
+{{- define "lockstep.gateImage" -}}
+{{ .Values.controller.gateImage | default (printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion)) }}
+{{- end }}
+
+{{/* As the API server names the account. */}}
+{{- define "lockstep.controllerUser" -}}
+{{ printf "system:serviceaccount:%s:%s" .Release.Namespace (include "lockstep.serviceAccount" .) }}
+{{- end }}
+
+{{/* The node that the requester's token is bound to; empty: its token is bound to none. */}}
+{{- define "lockstep.nodeOfUser" -}}
+request.userInfo.?extra[?'authentication.kubernetes.io/node-name'][?0].orValue('')
+{{- end }}
