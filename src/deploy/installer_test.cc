@@ -123,7 +123,7 @@ TEST_F(Installer, UninstallTakesItsOwnAndNothingElse) {
        "{apiVersion: v1, kind: ServiceAccount, metadata: {name: other, namespace: lockstep-system, "
        "labels: "
        "{app.kubernetes.io/managed-by: lockstep}}}");
-  EXPECT_EQ(summary(uninstall(api, release)), "removed 19");
+  EXPECT_EQ(summary(uninstall(api, release)), "removed 18");
   EXPECT_EQ(summary(uninstall(api, release)), "");
   EXPECT_TRUE(
       api.get({"", "v1", "ServiceAccount", "serviceaccounts", true}, {release.ns, "other"}));

@@ -148,6 +148,22 @@ GateSpec read_gate(const Json& json, const std::string& path, std::vector<std::s
   return gate;
 }
 
+Approvers read_approvers(const Json& json, const std::string& path,
+                         std::vector<std::string>& problems) {
+  Approvers approvers;
+  Fields fields(json, path, problems);
+  fields.list("groups", [&](const Json& entry, const std::string& where) {
+    if (!entry.is_string() || as_text(&entry).empty())
+      problems.push_back(where + " must be a group");
+    approvers.groups.emplace_back(as_text(&entry));
+  });
+  fields.flag("notAuthor", approvers.not_author);
+  if (approvers.groups.empty() && !approvers.not_author) {
+    fields.complain("", "must have groups or notAuthor: true");
+  }
+  return approvers;
+}
+
 WaveSpec read_wave(const Json& json, const std::string& path, std::vector<std::string>& problems) {
   WaveSpec wave;
   Fields fields(json, path, problems);
@@ -175,6 +191,10 @@ WaveSpec read_wave(const Json& json, const std::string& path, std::vector<std::s
   wave.needs_approval = approval == "required";
   if (approval != "none" && approval != "required") {
     fields.complain("approval", "must be none or required, and is " + approval);
+  }
+  if (const Json* approvers = fields.get("approvers")) {
+    wave.approvers = read_approvers(*approvers, fields.path("approvers"), problems);
+    wave.needs_approval = true;
   }
   return wave;
 }
@@ -289,6 +309,7 @@ RolloutSpec read_rollout_spec(const Json& object) {
     fields.complain("outsideWave", "must be contain or accept, and is " + outside_wave);
   }
   fields.flag("paused", spec.paused);
+  spec.author = text_at(object, "metadata", "annotations", spec_by_annotation);
   return spec;
 }
 

@@ -28,7 +28,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{ printf "system:serviceaccount:%s:%s" .Release.Namespace (include "lockstep.serviceAccount" .) }}
 {{- end }}
 
-{{/* The node that the requester's token is bound to; empty: its token is bound to none. */}}
+{{/* Variable of a policy: the node that the token of the requester is bound to; empty where it is bound to none. */}}
 {{- define "lockstep.nodeOfUser" -}}
-request.userInfo.?extra[?'authentication.kubernetes.io/node-name'][?0].orValue('')
+- name: node
+  expression: >-
+    request.userInfo.?extra[?'authentication.kubernetes.io/node-name'][?0].orValue('')
+{{- end }}
+
+{{/* Validation of a policy, beside the one of its own. */}}
+{{- define "lockstep.tokenHasNode" -}}
+- expression: variables.node != ''
+  messageExpression: >-
+    request.userInfo.username + ' may write here only with the token of a pod: this one is bound to no node'
+  message: the token is bound to no node
+  reason: Forbidden
 {{- end }}
