@@ -151,7 +151,7 @@ TEST(Access, ADifferenceIsFoundInEitherDirection) {
   EXPECT_EQ(compare(grants, calls).superfluous, (std::set<Access>{{"delete", "nodes", "", ""}}));
 }
 
-// Nobody is bound to the account of gates: what runs under it may ask the API server for nothing.
+// The account of gates is in no binding: what runs under it has no rights.
 TEST(GatesAccess, IsNone) {
   for (const char* more : {"draPlugin.enabled=true", "controller.gates.jobs.enabled=true"}) {
     ProcessOutput printed = commands::run_lockstep({"install", "--dry-run", "--set", more});
@@ -167,7 +167,8 @@ TEST(GatesAccess, IsNone) {
 
 TEST(ControllersAccess, MakesJobsOnlyWhereGatesRun) {
   for (const Access& grant : chart_grants()) {
-    if (grant.resource.starts_with("jobs.")) EXPECT_EQ(grant.ns, "lockstep-gates");
+    if (!grant.resource.starts_with("jobs.")) continue;
+    EXPECT_EQ(grant.ns, "lockstep-gates");
   }
 }
 

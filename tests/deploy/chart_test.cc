@@ -120,7 +120,7 @@ TEST_F(OurChart, IsAcceptedByAnApiServerWithEveryFieldKnown) {
   // The namespaces that the cases name; and the Prometheus Operator's kinds.
   workshop.sh(
       "for name in lockstep-system a lockstep-gates lockstep-dra checks plugin; do kubectl create "
-      "namespace $name; done");
+      "namespace $name --save-config; done");
   write(workshop.directory() / "monitor.yaml", R"(
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -293,13 +293,36 @@ TEST_F(OurChart, HasGuardsThatRefuseWhateverTheActionForMistakes) {
   auto objects = by_name(by_us({"warn", "lockstep", "lockstep-system",
                                 "--set admissionPolicy.action=Warn --set draPlugin.enabled=true "
                                 "--set driverManager.enabled=true"}));
-  for (const char* name : {"lockstep-rollout-steering", "lockstep-gate-jobs"}) {
+  for (const char* name :
+       {"lockstep-rollout-steering", "lockstep-gate-jobs", "lockstep-dra-plugin-slices",
+        "lockstep-dra-plugin-claims", "lockstep-driver-manager-node"}) {
     const Json& policy = objects[std::string("ValidatingAdmissionPolicy ") + name];
     const Json& binding = objects[std::string("ValidatingAdmissionPolicyBinding ") + name];
     EXPECT_EQ(text_at(policy, "spec", "failurePolicy"), "Fail") << name;
     EXPECT_EQ(texts(find(binding, "spec", "validationActions")), std::vector<std::string>{"Deny"})
         << name;
   }
+}
+
+// A policy that names another account than the one that is bound guards nothing.
+TEST_F(OurChart, BindsTheAccountsOnNodesToTheirNodes) {
+  const std::string everything = fmt::format("-f '{}'", (values / "everything.yaml").string());
+  auto objects = by_name(by_us({"accounts", "gpu", "lockstep-system", everything}));
+  for (const auto& [name, account] : std::vector<std::pair<std::string, std::string>>{
+           {"gpu-dra-plugin-slices", "plugin:gpu-dra-plugin"},
+           {"gpu-dra-plugin-claims", "plugin:gpu-dra-plugin"},
+           {"gpu-driver-manager-node", "drivers:the.driver"}}) {
+    const Json& policy = objects["ValidatingAdmissionPolicy " + name];
+    const JsonArray& conditions = find(policy, "spec", "matchConditions")->get_array();
+    ASSERT_EQ(conditions.size(), 1u) << name;
+    EXPECT_EQ(text_at(conditions[0], "expression"),
+              fmt::format("request.userInfo.username == 'system:serviceaccount:{}'", account));
+    EXPECT_NE(print_json(policy).find("authentication.kubernetes.io/node-name"), std::string::npos)
+        << name;
+  }
+  EXPECT_NE(print_json(objects["ValidatingAdmissionPolicy gpu-gate-jobs"])
+                .find("system:serviceaccount:lockstep-system:somebody"),
+            std::string::npos);
 }
 
 // The very arguments of the Deployment, and the probes that the kubelet would make.

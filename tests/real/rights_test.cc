@@ -63,7 +63,7 @@ struct RealRights : ::testing::Test {
               {{"name":"canary","nodes":{{"count":1}}{}}},{{"name":"rest","nodes":{{"rest":true}}}}]}}}})",
         wave);
   }
-  // The policies take a moment until they work: nobody may label a rollout by patch alone.
+  // The policies take a moment until they work: then patch alone does not set a label.
   void wait_for_policies() {
     cluster->require("the admission policies", [&] {
       return patch("steerer", R"({"metadata":{"labels":{"a":"b"}}})").exit_code != 0;
@@ -150,7 +150,7 @@ TEST_F(RealRights, JobGatesAreOffUntilTheyAreTurnedOn) {
                          "Job gates (gates[].job) are off"));
 }
 
-// The genuine command line beside what somebody writes by hand.
+// The command line, and what a user writes by hand.
 TEST_F(RealRights, ACommandIsByTheUserWhoGivesIt) {
   install();
   ASSERT_TRUE(is_done(create(cluster->plane.kubeconfig("editor"), rollout(""))));
