@@ -10,6 +10,7 @@
 #include "kube/connect.h"
 #include "kube/counting_api.h"
 #include "kube/limited_api.h"
+#include "kube/self_review.h"
 #include "world/event_loop.h"
 #include "world/files.h"
 #include "world/log.h"
@@ -58,6 +59,8 @@ class ClusterSession {
 kube::Environment system_environment();
 // Who we are, for what is written into the cluster: user@host.
 std::string who_am_i();
+// Who the cluster takes this user for; one that does not say gets who_am_i().
+Result<kube::Identity> identity_in(kube::SyncApi& api);
 
 // Starts the watch and waits until all has been listed; an error says what did not come.
 Result<void> wait_for_fleet(ClusterSession& session, controller::FleetWatch& watch,

@@ -20,25 +20,50 @@
 #include "kube/leader_election.h"
 #include "kube/sync_api.h"
 #include "notify/http_sender.h"
+#include "rollout/job_gate.h"
 
 namespace lockstep::cli {
 
 namespace {
 
+constexpr std::string_view pod_security = "pod-security.kubernetes.io/enforce";
+
+// Made where it is missing.
+Result<void> ensure_there(kube::SyncApi& api, const ResourceType& type, const ObjectKey& key,
+                          JsonObject labels) {
+  auto held = api.get(type, key);
+  if (held) return {};
+  if (held.error().kind != ErrorKind::not_found) return fail(held.error());
+  JsonObject metadata{{"name", key.name}, {"labels", std::move(labels)}};
+  auto made = api.create(type, key.ns,
+                         JsonObject{{"apiVersion", type.api_version()},
+                                    {"kind", type.kind},
+                                    {"metadata", std::move(metadata)}});
+  if (!made && made.error().kind != ErrorKind::exists) {
+    return fail(made.error().at(fmt::format("{} {}", type.kind, key.text())));
+  }
+  return {};
+}
+
 // Leases and the ledger live there; without it nothing can be done safely.
 Result<void> ensure_namespace(ClusterSession& session, const std::string& ns) {
   kube::SyncApi api(*session.api, session.loop);
-  auto held = api.get(resource::namespaces, {"", ns});
-  if (held) return {};
-  if (held.error().kind != ErrorKind::not_found) return fail(held.error());
-  auto made = api.create(
-      resource::namespaces, "",
-      JsonObject{
-          {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", JsonObject{{"name", ns}}}});
-  if (!made && made.error().kind != ErrorKind::exists) {
-    return fail(made.error().at("namespace " + ns));
-  }
-  return {};
+  return ensure_there(api, resource::namespaces, {"", ns}, {{pod_security, "restricted"}});
+}
+
+// Where gates run, and as whom. The chart brings both. Without them only gates fail, and say why.
+void ensure_gate_place(ClusterSession& session, const std::string& ns) {
+  static const ResourceType accounts{"", "v1", "ServiceAccount", "serviceaccounts", true};
+  kube::SyncApi api(*session.api, session.loop);
+  // Built-in gates are privileged: they open every GPU of their node.
+  const JsonObject ours{{"app.kubernetes.io/managed-by", "lockstep"}};
+  JsonObject privileged = ours;
+  privileged[pod_security] = "privileged";
+  auto made = ensure_there(api, resource::namespaces, {"", ns}, std::move(privileged));
+  if (made) made = ensure_there(api, accounts, {ns, std::string(rollout::gate_account)}, ours);
+  if (made) return;
+  session.log->warning("gates cannot run: their namespace or service account is missing",
+                       {{"namespace", ns}, {"error", made.error().text()}});
 }
 
 // Tells people; not there without an address.
@@ -130,6 +155,7 @@ struct Controllers {
     controller::UpgradeOptions options;
     options.fleet = flags.cluster.fleet();
     options.fleet.rollouts.ns = flags.ns;
+    options.fleet.rollouts.allows_job_gates = flags.job_gates;
     // Our own plugin is installed beside the controller.
     auto& plugins = options.fleet.clients.namespaces;
     if (!plugins.empty()) plugins.push_back(flags.ns);
@@ -150,7 +176,8 @@ struct Controllers {
     options.git = &git;
     options.asker = &asker;
     options.conduct = flags.conducts();
-    options.gates.ns = flags.ns;
+    options.gates.ns = flags.gate_namespace;
+    options.gates.allows_job_gates = flags.job_gates;
     if (!flags.gate_image.empty()) options.gates.image = flags.gate_image;
     if (!upgrade) return options;
     options.reason_of = [this](const std::string& node) {
@@ -228,6 +255,7 @@ int run_controller(const ControllerFlags& flags) {
   if (!opened) return report(opened.error());
   ClusterSession& session = **opened;
   if (auto made = ensure_namespace(session, flags.ns); !made) return report(made.error());
+  ensure_gate_place(session, flags.gate_namespace);
 
   Controllers controllers(session, flags);
   auto notices = Notices::open(session, flags, controllers.watch);

@@ -18,6 +18,8 @@ struct ControllerFlags {
   std::string dashboard_address;                  // empty: none
   size_t parallel_writes = 32;
   std::string gate_image;  // that runs `lockstep gate` on nodes; empty: the usual one
+  std::string gate_namespace = "lockstep-gates";  // of the gates' Jobs
+  bool job_gates = false;  // rollouts may have gates with a pod template of their own
   // NVIDIA's own controller takes the nodes' steps.
   bool conducts() const { return mode == "coordinate" || mode == "conduct"; }
   std::string on_bad_config = "leave";  // what becomes of pods whose request is wrong

@@ -59,6 +59,14 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
       ->allow_extra_args(false);
   command->add_option("--gate-image", flags.gate_image,
                       "The image that runs the gates of rollouts on their nodes");
+  command
+      ->add_option("--gate-namespace", flags.gate_namespace,
+                   "Where the Jobs of gates run; nothing else should be there")
+      ->capture_default_str();
+  command
+      ->add_flag("--job-gates,!--no-job-gates", flags.job_gates,
+                 "Let rollouts run gates with a pod template of their own")
+      ->capture_default_str();
   add_dashboard_address(command, flags.dashboard_address);
   command
       ->add_option("--notify-url", flags.notify_address,

@@ -34,6 +34,7 @@ int run_fleet(const FleetFlags& flags) {
   if (!reached) return report(reached.error());
   sim::SimulatedFleetOptions options;
   options.fleet.nodes = flags.nodes;
+  options.fleet.gate_namespace = false;
   options.fleet.driver_version = flags.driver_version;
   options.fleet.workloads.deployment_replicas = flags.work;
   options.kubelets.latencies.speed = flags.speed;

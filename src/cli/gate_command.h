@@ -26,7 +26,7 @@ struct GateFlags {
   // Of another node: the gate is run there as a Job.
   std::string node;
   ClusterFlags cluster;
-  std::string ns = "lockstep-system";
+  std::string ns = "lockstep-gates";
   std::string image;  // empty: the one of rollouts' gates
   std::string node_timeout = "10m";
   // For tests, and for measuring the gate itself.

@@ -21,6 +21,7 @@ namespace {
 
 constexpr int64_t kept_seconds = 3600;
 constexpr std::string_view by_hand = "by-hand";
+const ObjectKey controller_deployment{"lockstep-system", "lockstep-controller"};
 
 // Files of this machine, and what only tests of this machine want.
 Result<void> check_flags(const GateFlags& flags) {
@@ -53,7 +54,7 @@ std::vector<std::string> words_of(const GateFlags& flags) {
 std::string image_of_gates(kube::SyncApi& api, const GateFlags& flags) {
   constexpr std::string_view argument = "--gate-image=";
   if (!flags.image.empty()) return flags.image;
-  auto found = api.get(resource::deployments, {flags.ns, "lockstep-controller"});
+  auto found = api.get(resource::deployments, controller_deployment);
   const Json* containers =
       found ? find(**found, "spec", "template", "spec", "containers") : nullptr;
   if (containers != nullptr && containers->is_array()) {

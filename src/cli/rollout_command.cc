@@ -1,5 +1,6 @@
 #include "cli/rollout_command.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -60,6 +61,18 @@ Result<std::string> read_input(const ClusterSession& session, const std::string&
   return std::string(std::istreambuf_iterator<char>(std::cin), {});
 }
 
+// Where the author may not approve, the author is written down.
+Result<void> sign(kube::SyncApi& api, const rollout::RolloutSpec& spec, Json& object) {
+  const bool asks_for_author =
+      std::any_of(spec.waves.begin(), spec.waves.end(),
+                  [](const rollout::WaveSpec& wave) { return wave.approvers.not_author; });
+  if (!asks_for_author || !spec.author.empty()) return {};
+  LOCKSTEP_TRY(kube::Identity user, identity_in(api));
+  JsonObject& metadata = ensure_object(object.as_object(), "metadata");
+  ensure_object(metadata, "annotations")[rollout::spec_by_annotation] = user.name;
+  return {};
+}
+
 Result<Document> create(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags) {
   LOCKSTEP_TRY(std::string text, read_input(session, flags.file));
   LOCKSTEP_TRY(Json object, parse_yaml(text, flags.file));
@@ -74,6 +87,7 @@ Result<Document> create(ClusterSession& session, kube::SyncApi& api, const Rollo
   if (!spec.problems.empty()) {
     return fail(ErrorKind::invalid, join(spec.problems, "; "), flags.file);
   }
+  LOCKSTEP_CHECK(sign(api, spec, object));
   kube::Request request = kube::create(fleet::driver_rollouts, "", std::move(object));
   request.with("fieldManager", "lockstep");
   if (flags.dry_run) request.with("dryRun", "All");
@@ -99,11 +113,13 @@ std::string_view name_of(RolloutVerb verb) {
   }
 }
 
-rollout::Command command_of(const RolloutFlags& flags, Time now) {
+rollout::Command command_of(const RolloutFlags& flags, const rollout::RolloutSpec& spec,
+                            const kube::Identity& user, Time now) {
   rollout::Command command;
   command.verb = name_of(flags.verb);
   command.wave = flags.wave;
-  command.by = who_am_i();
+  command.by = user.name;
+  command.groups = rollout::groups_asked_for(spec, user.groups);
   command.at = now;
   command.force = flags.force;
   return command;
@@ -132,8 +148,10 @@ int steer(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags
   auto found = find_rollout(api, flags.name);
   if (!found) return report(found.error());
   std::string name(text_at(**found, "metadata", "name"));
-  const rollout::Command command = command_of(flags, session.loop.now());
+  auto user = identity_in(api);
+  if (!user) return report(user.error());
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(**found);
+  const rollout::Command command = command_of(flags, spec, *user, session.loop.now());
   auto checked = rollout::check_command(name, command, spec, rollout::read_rollout_status(**found));
   if (!checked) return report(checked.error());
   Json patch = rollout::patch_of(command, spec);

@@ -76,10 +76,12 @@ int run_pause(const PauseFlags& flags) {
   kube::SyncApi api(*(*session)->api, (*session)->loop);
   auto policies = find_policies(api, flags.pool);
   if (!policies) return report(policies.error());
+  auto user = identity_in(api);
+  if (!user) return report(user.error());
   for (const auto& policy : *policies) {
     Json value = nullptr;
     if (!flags.resume) {
-      value = fmt::format("{} by {}{}{}", format_rfc3339((*session)->loop.now()), who_am_i(),
+      value = fmt::format("{} by {}{}{}", format_rfc3339((*session)->loop.now()), user->name,
                           flags.reason.empty() ? "" : ": ", flags.reason);
     }
     auto reply = kube::document_of(api.call(merge(
@@ -90,7 +92,7 @@ int run_pause(const PauseFlags& flags) {
                                                            rollout::steering_line(
                                                                (*session)->loop.now(),
                                                                flags.resume ? "resume" : "pause",
-                                                               who_am_i(), flags.reason)}}}}}},
+                                                               user->name, flags.reason)}}}}}},
         flags.dry_run)));
     if (!reply) return report(reply.error().at(policy.type.kind + " " + policy.key.name));
     fmt::print("{} {} {}{}\n", policy.type.kind, policy.key.name,
@@ -127,6 +129,8 @@ int run_steer(const SteerFlags& flags) {
                   : Error{ErrorKind::conflict, refusal, "node " + name};
   }
   if (refused) return report(*refused);
+  auto user = identity_in(api);
+  if (!user) return report(user.error());
   for (const auto& name : flags.nodes) {
     std::string key = flags.what == NodeSteering::retry ? keys.state : keys.skip;
     Json value = nullptr;
@@ -134,7 +138,7 @@ int run_steer(const SteerFlags& flags) {
     if (flags.what == NodeSteering::skip) value = "true";
     JsonObject annotations{{rollout::steered_annotation,
                             rollout::steering_line((*session)->loop.now(), verb_of(flags.what),
-                                                   who_am_i(), flags.reason)}};
+                                                   user->name, flags.reason)}};
     // From now on the label is the user's, also where a rollout held the node by it.
     if (flags.what == NodeSteering::skip) annotations[rollout::kept_back_annotation] = nullptr;
     JsonObject metadata{{"labels", JsonObject{{key, value}}},

@@ -9,6 +9,7 @@
 #include "cli/fleet_status.h"
 #include "cli/key_domain.h"
 #include "cli/status_text.h"
+#include "controller/gate_jobs.h"
 #include "data/gzip.h"
 #include "doctor/examine.h"
 #include "doctor/redact.h"
@@ -72,7 +73,10 @@ void collect_objects(kube::SyncApi& api, const SupportBundleFlags& flags, Collec
   }
   collect(resource::config_maps, flags.doctor.ns);
   collect(resource::leases, flags.doctor.ns);
-  collect(resource::jobs, flags.doctor.ns);
+  // Gates run apart from the controller.
+  for (const ResourceType& type : {resource::jobs, resource::pods, resource::events}) {
+    collect(type, std::string(controller::usual_gate_namespace));
+  }
   // Events about nodes are in default.
   collect(resource::events, "default");
 }

@@ -12,6 +12,7 @@
 #include "apiserver/housekeeping.h"
 #include "apiserver/in_process_api.h"
 #include "controller/fleet_objects_test_util.h"
+#include "controller/gate_jobs.h"
 #include "controller/upgrade_controller.h"
 #include "kube/counting_api.h"
 #include "kube/fault_api.h"
@@ -34,7 +35,8 @@ class TestFleet {
         backend(loop, random, options()),
         housekeeping(backend) {
     housekeeping.make_namespaces();
-    for (std::string_view ns : {operator_ns, plugin_ns, std::string_view("lockstep-system")}) {
+    for (std::string_view ns :
+         {operator_ns, plugin_ns, std::string_view("lockstep-system"), usual_gate_namespace}) {
       must(kube::create(resource::namespaces, "",
                         json_of(fmt::format(R"({{"apiVersion":"v1","kind":"Namespace",
                                                  "metadata":{{"name":"{}"}}}})",

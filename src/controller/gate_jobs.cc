@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/sha256.h"
+#include "base/strings.h"
 #include "kube/typed.h"
+#include "rollout/job_gate.h"
 #include "rollout/rollout_progress.h"
 #include "upgrade/pod_names.h"
 
@@ -89,6 +91,7 @@ JsonObject gate_pod(const std::string& image, const std::string& node,
                         JsonObject{{"name", "NVIDIA_DRIVER_CAPABILITIES"}, {"value", "all"}}}},
       {"securityContext", JsonObject{{"privileged", true}}}};
   JsonObject pod{{"runtimeClassName", "nvidia"}, {"containers", JsonArray{std::move(container)}}};
+  rollout::confine_pod(pod);
   place_pod(pod, node);
   return pod;
 }
@@ -146,13 +149,9 @@ Json GateJobs::job_object(const GateRun& run, const rollout::GateSpec& gate,
   JsonObject labels{{"app.kubernetes.io/managed-by", "lockstep"},
                     {fleet::rollout_label, run.rollout},
                     {gate_label, gate.name}};
-  JsonObject pod;
-  if (gate.kind == rollout::GateKind::job) {
-    const Json* given = find(gate.details, "template", "spec");
-    if (given != nullptr && given->is_object()) pod = given->get_object();
-  } else {
-    pod = gate_pod(options_.image, node, {gate.name});
-  }
+  JsonObject pod = gate.kind == rollout::GateKind::job
+                       ? rollout::job_gate_pod(gate.details)
+                       : gate_pod(options_.image, node, {gate.name});
   keep_last_words(pod);
   place_pod(pod, node);
   return JsonObject{
@@ -168,6 +167,17 @@ Json GateJobs::job_object(const GateRun& run, const rollout::GateSpec& gate,
                   {"ttlSecondsAfterFinished", keep_seconds},
                   {"template", JsonObject{{"metadata", JsonObject{{"labels", labels}}},
                                           {"spec", std::move(pod)}}}}}};
+}
+
+std::string GateJobs::refusal_of(const rollout::GateSpec& gate) const {
+  if (gate.kind != rollout::GateKind::job) return {};
+  if (!options_.allows_job_gates) {
+    return fmt::format("gate {}: {}", gate.name, job_gates_are_off);
+  }
+  // The spec was checked when it was read; what runs on GPU nodes is checked here, too.
+  std::vector<std::string> problems;
+  rollout::check_job_gate(gate.details, fmt::format("gate {}: job", gate.name), problems);
+  return join(problems, "; ");
 }
 
 GateJobs::NodeVerdict GateJobs::read_failure(const Job& job) const {
@@ -276,6 +286,10 @@ void GateJobs::begin(const GateRun& run, std::function<void(const std::string&)>
   };
   for (const rollout::GateSpec& gate : run.gates) {
     if (!runs_on_nodes(gate)) continue;
+    if (std::string why = refusal_of(gate); !why.empty()) {
+      *refusal = std::move(why);
+      continue;
+    }
     for (const std::string& node : run.nodes) {
       NodeVerdict verdict = verdict_of(run, gate, node);
       if (verdict.started && !verdict.again) continue;

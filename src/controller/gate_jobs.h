@@ -1,5 +1,6 @@
 // The gates of a wave that run on its nodes: one Job for each gate and node, and what they came to.
-// A gate that ends with an error of its own is tried again; then it is inconclusive.
+// A gate that ends with an error of its own is tried again; then it is inconclusive. All Jobs are
+// in a namespace of their own, under an account without rights.
 #pragma once
 
 #include <functional>
@@ -21,10 +22,13 @@
 
 namespace lockstep::controller {
 
+inline constexpr std::string_view usual_gate_namespace = "lockstep-gates";
+
 struct GateJobsOptions {
-  std::string ns = "lockstep-system";
+  std::string ns = std::string(usual_gate_namespace);
   std::string image = "ghcr.io/lockstep/lockstep:latest";  // that runs `lockstep gate`
   int tries = 3;                                           // of a gate that ends with an error
+  bool allows_job_gates = true;                            // off: only built-in gates run
 };
 
 // A wave's gates as they run once: for one revision of the driver, since the rollout began with
@@ -55,7 +59,7 @@ struct GateRun {
 inline constexpr std::string_view gate_label = "lockstep.dev/gate";
 
 // The pod of a Job that runs `lockstep gate` with these words on one node: with all of its GPUs,
-// whoever has them, and its verdict in the termination message.
+// also those in use, with its verdict in the termination message, and without a token.
 JsonObject gate_pod(const std::string& image, const std::string& node,
                     const std::vector<std::string>& words);
 
@@ -103,6 +107,8 @@ class GateJobs {
                        int attempt) const;
   Json job_object(const GateRun& run, const rollout::GateSpec& gate, const std::string& node,
                   int attempt) const;
+  // Why no Job is made for the gate; empty: it is.
+  std::string refusal_of(const rollout::GateSpec& gate) const;
 
   kube::Api& api_;
   Loop& loop_;

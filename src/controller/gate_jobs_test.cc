@@ -26,14 +26,14 @@ class GateJobsTest : public ::testing::Test {
     });
     fleet.loop.run_for(seconds(5));
   }
-  std::vector<Document> jobs() { return fleet.list(resource::jobs, "lockstep-system"); }
+  std::vector<Document> jobs() { return fleet.list(resource::jobs, "lockstep-gates"); }
   // Those of the node that have not ended come to an end.
   void end(const std::string& node, const char* condition, Time at = {}) {
     for (const Document& job : jobs()) {
       bool ended = find(*job, "status", "conditions") != nullptr;
       if (ended || text_at(*job, "metadata", "annotations", "lockstep.dev/node") != node) continue;
       kube::Request request = kube::patch(
-          resource::jobs, {"lockstep-system", std::string(text_at(*job, "metadata", "name"))},
+          resource::jobs, {"lockstep-gates", std::string(text_at(*job, "metadata", "name"))},
           kube::PatchType::merge,
           json_of(fmt::format(
               R"({{"status":{{{}"conditions":[{{"type":"{}","status":"True"}}]}}}})",
@@ -56,11 +56,11 @@ class GateJobsTest : public ::testing::Test {
                        {"uid", text_at(*job, "metadata", "uid")},
                        {"controller", true}};
       JsonObject metadata{{"name", name + "-pod"},
-                          {"namespace", "lockstep-system"},
+                          {"namespace", "lockstep-gates"},
                           {"labels", job->at("metadata").at("labels")},
                           {"ownerReferences", JsonArray{std::move(owner)}}};
       fleet.must(kube::create(
-          resource::pods, "lockstep-system",
+          resource::pods, "lockstep-gates",
           JsonObject{{"metadata", std::move(metadata)},
                      {"spec", JsonObject{{"restartPolicy", "Never"},
                                          {"nodeName", node},
@@ -70,12 +70,15 @@ class GateJobsTest : public ::testing::Test {
       JsonObject status{{"name", "gate"},
                         {"state", JsonObject{{"terminated", std::move(terminated)}}}};
       kube::Request request = kube::patch(
-          resource::pods, {"lockstep-system", name + "-pod"}, kube::PatchType::merge,
+          resource::pods, {"lockstep-gates", name + "-pod"}, kube::PatchType::merge,
           JsonObject{{"status", JsonObject{{"containerStatuses", JsonArray{std::move(status)}}}}});
       request.subresource = "status";
       fleet.must(request);
     }
     fleet.loop.run_for(seconds(5));
+  }
+  static Json own_template() {
+    return json_of(R"({"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}})");
   }
   static std::string speed(double tflops) {
     return fmt::format(
@@ -112,6 +115,47 @@ TEST_F(GateJobsTest, RunsOneJobForEachNodeWithAllItsGpus) {
   // Asked again, it makes no more.
   begin();
   EXPECT_EQ(jobs().size(), 2U);
+}
+
+// Neither kind has a token, and neither runs where the controller does.
+TEST_F(GateJobsTest, ItsPodsRunUnderAnAccountWithoutRightsInTheirOwnNamespace) {
+  run.nodes = {"gpu-1"};
+  run.gates.push_back({"mine", rollout::GateKind::job, false, own_template()});
+  begin();
+  EXPECT_EQ(refusal, "");
+  EXPECT_TRUE(fleet.list(resource::jobs, "lockstep-system").empty());
+  ASSERT_EQ(jobs().size(), 2U);
+  for (const Document& job : jobs()) {
+    const Json& pod = job->at("spec").at("template").at("spec");
+    EXPECT_EQ(text_at(pod, "serviceAccountName"), "lockstep-gate");
+    EXPECT_FALSE(as_bool(find(pod, "automountServiceAccountToken"), true));
+  }
+}
+
+TEST_F(GateJobsTest, ATemplateThatAsksForTheNodeMakesNoJob) {
+  Json details = own_template();
+  details.as_object()["template"].as_object()["spec"].as_object()["hostPID"] = true;
+  run.gates = {{"mine", rollout::GateKind::job, false, details}};
+  begin();
+  EXPECT_EQ(refusal,
+            "gate mine: job.template.spec.hostPID must be false in a Job gate, and is true");
+  EXPECT_TRUE(jobs().empty());
+}
+
+TEST_F(GateJobsTest, WhereJobGatesAreOffNoneIsMade) {
+  GateJobsOptions options;
+  options.allows_job_gates = false;
+  GateJobs built_in_only{one.api, fleet.loop, random, one.log, one.controller->watch(), options};
+  built_in_only.start();
+  fleet.loop.run_for(seconds(30));
+  run.nodes = {"gpu-1"};
+  run.gates.push_back({"mine", rollout::GateKind::job, false, own_template()});
+  std::string said;
+  built_in_only.begin(run, [&](const std::string& why) { said = why; });
+  fleet.loop.run_for(seconds(5));
+  EXPECT_EQ(said, "gate mine: " + std::string(job_gates_are_off));
+  ASSERT_EQ(jobs().size(), 1U);
+  EXPECT_EQ(text_at(*jobs()[0], "metadata", "labels", gate_label), "driver");
 }
 
 TEST_F(GateJobsTest, WithoutANodeItIsInconclusive) {

@@ -56,8 +56,7 @@ rollout::ForwardRollout forward_rollout(const FleetWatch& watch, const KnownRoll
   view.spec = known.spec;
   view.status = known.status;
   view.recorded = known.recorded;
-  std::string_view command = known.object->meta.annotations.get(rollout::command_annotation);
-  if (!command.empty()) view.command = rollout::Command::parse(command);
+  view.command = rollout::Command::of(*known.object->document);
   DriverOfRollout driver;
   add_driver(watch, known.spec, sets, driver);
   view.target = std::move(driver.target);

@@ -490,8 +490,7 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) {
   view.spec = known.spec;
   view.status = known.status;
   view.recorded = known.recorded;
-  std::string_view command = known.object->meta.annotations.get(rollout::command_annotation);
-  if (!command.empty()) view.command = rollout::Command::parse(command);
+  view.command = rollout::Command::of(*known.object->document);
   nodes_.add_to(known, view);
   std::string pool =
       known.spec.driver.kind == rollout::DriverKind::nvidia_driver ? known.spec.driver.name : "";

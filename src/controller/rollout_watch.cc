@@ -29,6 +29,16 @@ rollout::RecordedWave read_wave(const ConfigMap& map) {
   return wave;
 }
 
+void refuse_job_gates(rollout::RolloutSpec& spec) {
+  for (const rollout::WaveSpec& wave : spec.waves) {
+    for (const rollout::GateSpec& gate : wave.gates) {
+      if (gate.kind != rollout::GateKind::job) continue;
+      spec.problems.push_back(
+          fmt::format("gate {} of wave {}: {}", gate.name, wave.name, job_gates_are_off));
+    }
+  }
+}
+
 Result<rollout::TimeZone> no_zones(const std::string&) {
   return fail(ErrorKind::unsupported, "no time zones but UTC are there");
 }
@@ -112,6 +122,7 @@ void RolloutWatch::read() {
     KnownRollout rollout;
     rollout.object = object;
     rollout.spec = rollout::read_rollout_spec(*object->document);
+    if (!options_.allows_job_gates) refuse_job_gates(rollout.spec);
     rollout.status = rollout::read_rollout_status(*object->document);
     rollout.gate.rollout = rollout.name();
     rollout.gate.status = rollout.status;

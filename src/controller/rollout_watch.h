@@ -25,8 +25,13 @@
 
 namespace lockstep::controller {
 
+// What is said of a Job gate where they are off.
+inline constexpr std::string_view job_gates_are_off =
+    "Job gates are off in this cluster (controller.gates.jobs.enabled, --job-gates)";
+
 struct RolloutWatchOptions {
   bool enabled = false;                // off: there are no rollouts
+  bool allows_job_gates = true;        // off: a rollout that has one is invalid
   std::string ns = "lockstep-system";  // of the waves' ConfigMaps
   // The zones of maintenance windows; without it there is UTC alone.
   rollout::TimeZones time_zones;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "controller/watched_fleet_test_util.h"
+
 namespace lockstep::controller::rollout_watch_test {
 namespace {
 
@@ -35,6 +37,28 @@ TEST(KnownRollout, IsActiveBetweenItsBeginningAndItsEnd) {
                                {rollout::Phase::rolled_back, false}}) {
     rollout.status.phase = phase;
     EXPECT_EQ(rollout.is_active(), active) << to_string(phase);
+  }
+}
+
+TEST(RolloutWatch, ARolloutWithAJobGateIsInvalidWhereTheyAreOff) {
+  for (bool allowed : {true, false}) {
+    FleetWatchOptions options;
+    options.rollouts.enabled = true;
+    options.rollouts.allows_job_gates = allowed;
+    WatchedFleet fleet(options);
+    fleet.add_usual();
+    fleet.put(fleet::driver_rollouts, {"", "driver"}, json_of(R"({
+        "apiVersion":"lockstep.dev/v1alpha1","kind":"DriverRollout","metadata":{"name":"driver"},
+        "spec":{"driver":{"kind":"ClusterPolicy","name":"p"},"waves":[{"name":"a",
+          "nodes":{"rest":true},"gates":["driver",{"name":"mine","job":{"template":{"spec":{
+            "containers":[{"name":"c","image":"i"}]}}}}]}]}})"));
+    fleet.start();
+    ASSERT_TRUE(fleet.watch->rollouts.all().contains("driver"));
+    const std::vector<std::string>& problems =
+        fleet.watch->rollouts.all().at("driver").spec.problems;
+    EXPECT_EQ(problems, allowed ? std::vector<std::string>{}
+                                : std::vector<std::string>{"gate mine of wave a: " +
+                                                           std::string(job_gates_are_off)});
   }
 }
 

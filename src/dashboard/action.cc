@@ -69,14 +69,15 @@ Result<kube::Request> request_for_node(const Action& action, const std::string& 
   return merge(resource::nodes, action.name, metadata(std::move(annotations), std::move(labels)));
 }
 
-Result<kube::Request> request_for_rollout(const Action& action, const std::string& by,
+Result<kube::Request> request_for_rollout(const Action& action, const kube::Identity& user,
                                           const std::string& line, Time now, const Json& object) {
   rollout::Command command;
   command.verb = action.verb;
   command.wave = action.wave;
-  command.by = by;
+  command.by = user.name;
   command.at = now;
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(object);
+  command.groups = rollout::groups_asked_for(spec, user.groups);
   LOCKSTEP_CHECK(
       rollout::check_command(action.name, command, spec, rollout::read_rollout_status(object)));
   Json patch = rollout::patch_of(command, spec);
@@ -134,17 +135,17 @@ Result<Action> read_action(std::string_view body) {
   return action;
 }
 
-Result<std::vector<kube::Request>> requests_of(const Action& action, const std::string& by,
+Result<std::vector<kube::Request>> requests_of(const Action& action, const kube::Identity& user,
                                                Time now, const fleet::Keys& keys,
                                                const std::vector<PolicyObject>& policies,
                                                const Json& object) {
-  const std::string line = rollout::steering_line(now, action.verb, by, action.reason);
+  const std::string line = rollout::steering_line(now, action.verb, user.name, action.reason);
   std::vector<kube::Request> requests;
   if (action.target == ActionTarget::node) {
     LOCKSTEP_TRY(kube::Request request, request_for_node(action, line, keys, object));
     requests.push_back(std::move(request));
   } else if (action.target == ActionTarget::rollout) {
-    LOCKSTEP_TRY(kube::Request request, request_for_rollout(action, by, line, now, object));
+    LOCKSTEP_TRY(kube::Request request, request_for_rollout(action, user, line, now, object));
     requests.push_back(std::move(request));
   } else {
     if (policies.empty()) {
@@ -153,7 +154,7 @@ Result<std::vector<kube::Request>> requests_of(const Action& action, const std::
     }
     Json value = nullptr;
     if (action.verb == "pause") {
-      value = fmt::format("{} by {}: {}", format_rfc3339(now), by, action.reason);
+      value = fmt::format("{} by {}: {}", format_rfc3339(now), user.name, action.reason);
     }
     for (const PolicyObject& policy : policies) {
       JsonObject annotations{{fleet::paused_annotation, value}, {steered_annotation, line}};

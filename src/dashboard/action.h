@@ -11,6 +11,7 @@
 #include "data/json.h"
 #include "fleet/keys.h"
 #include "kube/api.h"
+#include "kube/self_review.h"
 #include "objects/resource_type.h"
 #include "rollout/command_rules.h"
 
@@ -40,7 +41,7 @@ struct PolicyObject {
 
 // `policies`: those of the pool, for an action on one. `object`: the rollout or node of an action
 // on one; an action that would change nothing there is an error.
-Result<std::vector<kube::Request>> requests_of(const Action& action, const std::string& by,
+Result<std::vector<kube::Request>> requests_of(const Action& action, const kube::Identity& user,
                                                Time now, const fleet::Keys& keys,
                                                const std::vector<PolicyObject>& policies,
                                                const Json& object);

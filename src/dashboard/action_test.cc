@@ -15,7 +15,7 @@ Action action(std::string verb, ActionTarget target, std::string name) {
 
 std::vector<kube::Request> requests(const Action& action, std::vector<PolicyObject> policies = {},
                                     const Json& object = nullptr) {
-  auto made = requests_of(action, "ada", now, fleet::Keys(), policies, object);
+  auto made = requests_of(action, {"ada", {}}, now, fleet::Keys(), policies, object);
   EXPECT_TRUE(made) << (made ? "" : made.error().text());
   return made ? *made : std::vector<kube::Request>();
 }
@@ -52,8 +52,8 @@ TEST(Action, PausesEveryPolicyOfThePool) {
   made = requests(action("resume", ActionTarget::pool, ""), {{fleet::cluster_policies, "a"}});
   EXPECT_TRUE(
       find(*made.at(0).body, "metadata", "annotations", fleet::paused_annotation)->is_null());
-  EXPECT_FALSE(
-      requests_of(action("pause", ActionTarget::pool, ""), "ada", now, fleet::Keys(), {}, {}));
+  EXPECT_FALSE(requests_of(action("pause", ActionTarget::pool, ""), {"ada", {}}, now, fleet::Keys(),
+                           {}, {}));
 }
 
 Json node_with(std::string_view label, std::string_view value) {
@@ -77,7 +77,7 @@ TEST(Action, SteersNodesByTheirLabels) {
   EXPECT_TRUE(find(*made.at(0).body, "metadata", "labels", keys.skip)->is_null());
   for (const char* verb : {"retry", "skip"}) {
     auto refused =
-        requests_of(action(verb, ActionTarget::node, "gpu-7"), "ada", now, keys, {}, skipped);
+        requests_of(action(verb, ActionTarget::node, "gpu-7"), {"ada", {}}, now, keys, {}, skipped);
     ASSERT_FALSE(refused) << verb
                           << " changes nothing on a node that is skipped and has not failed";
     EXPECT_EQ(refused.error().kind, ErrorKind::conflict);
@@ -108,6 +108,8 @@ TEST(Action, CommandsARolloutAsTheCommandLineDoes) {
   EXPECT_EQ(command->verb, "promote");
   EXPECT_EQ(command->wave, "canary");
   EXPECT_EQ(command->by, "ada");
+  EXPECT_EQ(text_at(*made[0].body, "metadata", "annotations", rollout::command_by_annotation),
+            "ada");
   made = requests(action("pause", ActionTarget::rollout, "weekly"), {}, rollout_in("Upgrading"));
   EXPECT_TRUE(as_bool(find(*made.at(0).body, "spec", "paused")));
   EXPECT_EQ(find(*made[0].body, "metadata", "annotations", rollout::command_annotation), nullptr);
@@ -118,7 +120,7 @@ TEST(Action, CommandsARolloutAsTheCommandLineDoes) {
 }
 
 TEST(Action, ACommandThatWouldBeIgnoredIsRefusedAsByTheCommandLine) {
-  auto refused = requests_of(action("promote", ActionTarget::rollout, "weekly"), "ada", now,
+  auto refused = requests_of(action("promote", ActionTarget::rollout, "weekly"), {"ada", {}}, now,
                              fleet::Keys(), {}, rollout_in("Complete"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::conflict);

@@ -9,13 +9,8 @@ namespace lockstep::dashboard {
 
 namespace {
 
-constexpr size_t longest_name = 120;
-
-const ResourceType& self_reviews() {
-  static const ResourceType type{"authentication.k8s.io", "v1", "SelfSubjectReview",
-                                 "selfsubjectreviews", false};
-  return type;
-}
+// An issuer's address may be part of it, and admission compares all of it.
+constexpr size_t longest_name = 1000;
 
 const ResourceType& access_reviews() {
   static const ResourceType type{"authorization.k8s.io", "v1", "SelfSubjectAccessReview",
@@ -29,20 +24,19 @@ Json review(const ResourceType& type, Json spec) {
   return object;
 }
 
-// Calls back with the name that the cluster knows the person by.
-void find_name(kube::Api& api, std::function<void(Result<std::string>)> done) {
-  api.call(kube::create(self_reviews(), "", review(self_reviews(), nullptr)),
-           [done = std::move(done)](kube::Reply reply) {
-             auto document = kube::document_of(std::move(reply));
-             if (document) {
-               std::string name =
-                   clean_line(text_at(**document, "status", "userInfo", "username"), longest_name);
-               return done(name.empty() ? "a person without a name" : name);
-             }
-             // Clusters before 1.28 do not say.
-             if (document.error().kind == ErrorKind::not_found) return done("a signed-in person");
-             done(fail(document.error()));
-           });
+// Calls back with who the cluster knows the user as.
+void find_user(kube::Api& api, std::function<void(Result<kube::Identity>)> done) {
+  kube::find_identity(api, [done = std::move(done)](Result<kube::Identity> found) {
+    if (!found) {
+      // Clusters before 1.28 do not say.
+      if (found.error().kind == ErrorKind::not_found)
+        return done(kube::Identity{"a signed-in user", {}});
+      return done(fail(found.error()));
+    }
+    found->name = clean_line(found->name, longest_name);
+    if (found->name.empty()) found->name = "a user without a name";
+    done(std::move(found));
+  });
 }
 
 struct Question {
@@ -109,9 +103,9 @@ void find_access(std::shared_ptr<kube::Api> api, JsonCallback done) {
                        {"pool", &fleet::cluster_policies},
                        {"rollout", &fleet::driver_rollouts},
                        {"node", &resource::nodes}};
-  find_name(*search->api, [search](Result<std::string> name) {
-    if (!name) return search->done(fail(name.error()));
-    search->user = std::move(*name);
+  find_user(*search->api, [search](Result<kube::Identity> user) {
+    if (!user) return search->done(fail(user.error()));
+    search->user = std::move(user->name);
     search->next();
   });
 }
@@ -122,11 +116,11 @@ void perform(std::shared_ptr<kube::Api> api, const Action& action, Time now,
   performance->api = std::move(api);
   performance->done = std::move(done);
   performance->what = fmt::format("{} {}", action.verb, action.name);
-  find_name(*performance->api, [performance, action, now, keys,
-                                policies = std::move(policies)](Result<std::string> name) {
-    if (!name) return performance->done(fail(name.error()));
-    auto go = [performance, action, now, keys, policies, name = *name](const Json& object) {
-      auto requests = requests_of(action, name, now, keys, policies, object);
+  find_user(*performance->api, [performance, action, now, keys,
+                                policies = std::move(policies)](Result<kube::Identity> user) {
+    if (!user) return performance->done(fail(user.error()));
+    auto go = [performance, action, now, keys, policies, user = *user](const Json& object) {
+      auto requests = requests_of(action, user, now, keys, policies, object);
       if (!requests) return performance->done(fail(requests.error()));
       performance->requests = std::move(*requests);
       performance->next();

@@ -20,6 +20,8 @@ constexpr std::string_view keep_annotation = "helm.sh/resource-policy";
 constexpr std::string_view our_mark = "lockstep";
 constexpr std::string_view release_annotation = "lockstep.dev/release";
 constexpr std::string_view state_key_end = "/gpu-driver-upgrade-state";
+// The controller's pods need no more; all that is privileged has a namespace of its own.
+constexpr std::string_view pod_security = "pod-security.kubernetes.io/enforce";
 
 std::string mark_of(const ReleaseName& release) {
   return fmt::format("{}/{}", release.ns, release.name);
@@ -45,6 +47,8 @@ Result<void> check_owner(const Json& there, const ReleaseName& release) {
   std::string_view owner = label(there, managed_by);
   std::string_view marked_for = annotation(there, release_annotation);
   if (owner == our_mark && marked_for == mark_of(release)) return {};
+  // A controller that runs outside of the cluster made it, as where its gates run.
+  if (owner == our_mark && marked_for.empty()) return {};
   if (owner == "Helm") {
     return fail(
         ErrorKind::exists,
@@ -52,7 +56,7 @@ Result<void> check_owner(const Json& there, const ReleaseName& release) {
                     annotation(there, "meta.helm.sh/release-name")),
         describe(there));
   }
-  if (owner == our_mark && !marked_for.empty()) {
+  if (owner == our_mark) {
     return fail(ErrorKind::exists, fmt::format("it belongs to another install, {}", marked_for),
                 describe(there));
   }
@@ -86,8 +90,10 @@ Result<void> ensure_namespace(kube::SyncApi& api, const std::string& ns,
   if (held.error().kind != ErrorKind::not_found) return fail(held.error().at("Namespace " + ns));
   auto made = api.create(
       resource::namespaces, "",
-      JsonObject{
-          {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", JsonObject{{"name", ns}}}});
+      JsonObject{{"apiVersion", "v1"},
+                 {"kind", "Namespace"},
+                 {"metadata",
+                  JsonObject{{"name", ns}, {"labels", JsonObject{{pod_security, "restricted"}}}}}});
   if (!made && made.error().kind != ErrorKind::exists)
     return fail(made.error().at("Namespace " + ns));
   changes.push_back({"created", "Namespace " + ns});

@@ -23,6 +23,7 @@ const std::vector<ResourceType>& installed_kinds() {
   static const std::string rbac = "rbac.authorization.k8s.io";
   static const std::string admission = "admissionregistration.k8s.io";
   static const std::vector<ResourceType> kinds = {
+      resource::namespaces,
       {"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", true},
       resource::pod_disruption_budgets,
       {"", "v1", "ServiceAccount", "serviceaccounts", true},

@@ -90,23 +90,4 @@ std::optional<Json> claim_status_patch(const Json& claim, std::string_view drive
                  {"status", JsonObject{{"devices", std::move(devices)}}}});
 }
 
-std::vector<std::string> pods_of(const Json& claim) {
-  std::vector<std::string> pods;
-  const JsonArray* consumers = array_of(find(claim, "status", "reservedFor"));
-  if (consumers == nullptr) return pods;
-  for (const Json& consumer : *consumers) {
-    if (text_at(consumer, "resource") == "pods") pods.emplace_back(text_at(consumer, "name"));
-  }
-  return pods;
-}
-
-std::optional<Json> pod_status_patch(const Json& pod, std::string_view driver,
-                                     const std::optional<ClaimFailure>& failure, Time now) {
-  JsonObject condition = condition_of(pod_condition, driver, failure, now);
-  const Json* there = condition_in(array_of(find(pod, "status", "conditions")), pod_condition);
-  if (is_said(there, condition)) return std::nullopt;
-  return Json(JsonObject{{"metadata", JsonObject{{"uid", text_at(pod, "metadata", "uid")}}},
-                         {"status", JsonObject{{"conditions", JsonArray{std::move(condition)}}}}});
-}
-
 }  // namespace lockstep::dra

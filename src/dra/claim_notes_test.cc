@@ -11,7 +11,6 @@ const Time now = Time::from_unix(1'800'000'000);
 
 Json claim(const std::string& devices = "[]") {
   return *parse_json(R"({"metadata":{"name":"a","namespace":"ml","uid":"u"},"status":{
-      "reservedFor":[{"resource":"pods","name":"p","uid":"x"},{"resource":"other","name":"q"}],
       "allocation":{"devices":{"results":[
         {"driver":"gpu.lockstep.dev","pool":"n","device":"gpu-0","request":"r"},
         {"driver":"nic.example.com","pool":"n","device":"nic-0","request":"s"}]}},
@@ -43,20 +42,6 @@ TEST(ClaimNotes, AFailureStandsOnEveryDeviceOfOursOnce) {
 TEST(ClaimNotes, WhatWasAlwaysWellIsNotSpokenOf) {
   EXPECT_FALSE(claim_status_patch(claim(), driver, std::nullopt, now));
   EXPECT_FALSE(claim_status_patch(*parse_json("{}"), driver, wrong, now));
-  EXPECT_FALSE(pod_status_patch(*parse_json("{}"), driver, std::nullopt, now));
-}
-
-TEST(ClaimNotes, PodsOfTheClaimHearOfIt) {
-  EXPECT_EQ(pods_of(claim()), (std::vector<std::string>{"p"}));
-  Json pod = *parse_json(R"({"metadata":{"uid":"x"},"status":{"conditions":[]}})");
-  auto patch = pod_status_patch(pod, driver, wrong, now);
-  ASSERT_TRUE(patch);
-  EXPECT_EQ(text_at(*patch, "metadata", "uid"), "x") << "not the next pod of that name";
-  const Json& condition = find(*patch, "status", "conditions")->as_array()[0];
-  EXPECT_EQ(text_at(condition, "type"), "gpu.lockstep.dev/Prepared");
-  pod.as_object()["status"] = *find(*patch, "status");
-  EXPECT_FALSE(pod_status_patch(pod, driver, wrong, now));
-  EXPECT_TRUE(pod_status_patch(pod, driver, std::nullopt, now));
 }
 
 TEST(ClaimNotes, EachKindHasItsWord) {

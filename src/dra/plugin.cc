@@ -335,24 +335,6 @@ void Plugin::on_verdict(const ClaimVerdict& verdict) {
     if (noted) return;
     parts_.log.warning("a claim's condition cannot be written", {{"error", noted.error().text()}});
   }));
-  note_on_pods(verdict);
-}
-
-void Plugin::note_on_pods(const ClaimVerdict& verdict) {
-  for (const std::string& name : pods_of(*verdict.document)) {
-    ObjectKey key{verdict.claim.ns, name};
-    auto note = scope_.bind([this, key, failure = verdict.failure](kube::Reply reply) {
-      auto pod = kube::document_of(std::move(reply));
-      if (!pod) return;
-      auto patch = pod_status_patch(**pod, options_.driver, failure, parts_.loop.now());
-      if (!patch) return;
-      kube::Request request =
-          kube::patch(resource::pods, key, kube::PatchType::strategic, std::move(*patch));
-      request.subresource = "status";
-      parts_.api.call(std::move(request), [](const kube::Reply&) {});
-    });
-    parts_.api.call(kube::get(resource::pods, key), note);
-  }
 }
 
 std::string Plugin::why_not_ready() const {

@@ -96,7 +96,6 @@ class Plugin final : private DeviceSource {
   void remove_file(const std::string& path);
   void forget_claims_that_are_gone();
   void on_verdict(const ClaimVerdict& verdict);
-  void note_on_pods(const ClaimVerdict& verdict);
   ObjectReference node_reference() const;
 
   PluginParts parts_;

@@ -72,6 +72,37 @@ std::string refuse_promote(const Command& command, const RolloutStatus& status) 
                      wave->pending == 1 ? "is" : "are");
 }
 
+// Also of an override: it lets the wave pass.
+std::string refuse_approver(const Command& command, const RolloutSpec& spec,
+                            const RolloutStatus& status) {
+  const WaveStatus* wave = current_wave_of(status);
+  if (wave == nullptr) return {};
+  auto at = std::find_if(spec.waves.begin(), spec.waves.end(),
+                         [&](const WaveSpec& each) { return each.name == wave->name; });
+  if (at == spec.waves.end()) return {};
+  const Approvers& approvers = at->approvers;
+  const bool is_member =
+      approvers.groups.empty() ||
+      std::any_of(approvers.groups.begin(), approvers.groups.end(), [&](const std::string& group) {
+        return std::find(command.groups.begin(), command.groups.end(), group) !=
+               command.groups.end();
+      });
+  if (!is_member) {
+    return fmt::format("wave {} needs a member of {}, and {} is not one", wave->name,
+                       join(approvers.groups, " or "), command.by);
+  }
+  if (!approvers.not_author) return {};
+  if (spec.author.empty()) {
+    return fmt::format(
+        "wave {} may not be approved by the author of the spec, and the author is not recorded "
+        "(annotation {})",
+        wave->name, spec_by_annotation);
+  }
+  if (spec.author != command.by) return {};
+  return fmt::format("wave {} may not be approved by the author of the spec, {}", wave->name,
+                     spec.author);
+}
+
 std::string refuse_rollback(const RolloutSpec& spec, const RolloutStatus& status) {
   if (status.phase == Phase::pending || status.phase == Phase::rolled_back) {
     return not_in_progress(status);
@@ -99,7 +130,10 @@ std::string refusal_of(const Command& command, const RolloutSpec& spec,
     return fmt::format("spec.waves must begin with the waves that have opened ({}) first",
                        name_opened_waves(status));
   }
-  if (command.verb == "promote") return refuse_promote(command, status);
+  if (command.verb == "promote") {
+    const std::string why = refuse_promote(command, status);
+    return why.empty() ? refuse_approver(command, spec, status) : why;
+  }
   if (command.verb == "rollback") return refuse_rollback(spec, status);
   const bool is_held = status.phase == Phase::held;
   if (command.verb == "abort") {
@@ -126,6 +160,8 @@ Result<void> check_command(std::string_view rollout, const Command& command,
   for (std::string_view verb : offered_verbs) {
     Command other;
     other.verb = verb;
+    other.by = command.by;
+    other.groups = command.groups;
     if (refusal_of(other, spec, status).empty()) {
       accepted.emplace_back(verb);
       continue;
@@ -157,11 +193,29 @@ Json patch_of(const Command& command, const RolloutSpec& spec) {
   if (command.verb == "pause" || command.verb == "resume") {
     return JsonObject{{"spec", JsonObject{{"paused", command.verb == "pause"}}}};
   }
-  JsonObject patch{
-      {"metadata", JsonObject{{"annotations",
-                               JsonObject{{command_annotation, print_json(command.to_json())}}}}}};
+  // What an earlier command left is not this user's.
+  const Json groups =
+      command.groups.empty() ? Json() : Json(JsonString(join(command.groups, "\n")));
+  JsonObject annotations{{command_annotation, print_json(command.to_json())},
+                         {command_by_annotation, command.by},
+                         {command_groups_annotation, groups}};
+  JsonObject patch{{"metadata", JsonObject{{"annotations", std::move(annotations)}}}};
   if (command.verb == "rollback" && spec.paused) patch["spec"] = JsonObject{{"paused", false}};
   return patch;
+}
+
+std::vector<std::string> groups_asked_for(const RolloutSpec& spec,
+                                          const std::vector<std::string>& groups) {
+  std::vector<std::string> asked;
+  for (const std::string& group : groups) {
+    const bool is_asked =
+        std::any_of(spec.waves.begin(), spec.waves.end(), [&](const WaveSpec& wave) {
+          const auto& all = wave.approvers.groups;
+          return std::find(all.begin(), all.end(), group) != all.end();
+        });
+    if (is_asked) asked.push_back(group);
+  }
+  return asked;
 }
 
 std::string steering_line(Time now, std::string_view verb, std::string_view by,

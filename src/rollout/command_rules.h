@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "fleet/keys.h"
@@ -29,6 +30,10 @@ std::string node_refusal_of(std::string_view verb, const Node& node, const fleet
 inline constexpr std::string_view steered_annotation = "lockstep.dev/steered";
 std::string steering_line(Time now, std::string_view verb, std::string_view by,
                           std::string_view reason);
+
+// Those of a user's groups that approve some wave: what a command carries.
+std::vector<std::string> groups_asked_for(const RolloutSpec& spec,
+                                          const std::vector<std::string>& groups);
 
 // A merge patch of the DriverRollout that gives the command. `rollback` ends a pause with it.
 Json patch_of(const Command& command, const RolloutSpec& spec);

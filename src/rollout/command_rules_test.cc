@@ -62,6 +62,73 @@ TEST(CommandRules, EachPhaseHasItsCommands) {
   }
 }
 
+constexpr const char* approved_by_group = R"(
+  waves:
+    - {name: canary, nodes: {count: 1}, approvers: {groups: [sre, "CN=gpu,OU=ops"], notAuthor: true}}
+    - {name: rest, nodes: {rest: true}}
+)";
+
+std::string refusal_to(const std::string& by, const std::vector<std::string>& groups, Phase phase,
+                       const std::string& author, bool force = false) {
+  Command command;
+  command.verb = "promote";
+  command.by = by;
+  command.groups = groups;
+  command.force = force;
+  RolloutSpec spec = spec_of(approved_by_group);
+  spec.author = author;
+  return refusal_of(command, spec, status_in(phase));
+}
+
+// Whether it approves, overrides or ends a bake: each lets the wave pass.
+TEST(CommandRules, OnlyAMemberOfTheGroupsPromotes) {
+  for (Phase phase : {Phase::awaiting_approval, Phase::held, Phase::baking}) {
+    const bool force = phase == Phase::baking;
+    EXPECT_EQ(refusal_to("bob", {"dev"}, phase, "ann", force),
+              "wave canary needs a member of sre or CN=gpu,OU=ops, and bob is not one");
+    EXPECT_NE(refusal_to("bob", {}, phase, "ann", force), "");
+    EXPECT_EQ(refusal_to("bob", {"dev", "CN=gpu,OU=ops"}, phase, "ann", force), "");
+  }
+  EXPECT_EQ(refusal_to("bob", {}, Phase::baking, "ann"), "the bake of wave canary is in progress");
+}
+
+TEST(CommandRules, TheAuthorOfTheSpecDoesNotPromote) {
+  EXPECT_EQ(refusal_to("ann", {"sre"}, Phase::awaiting_approval, "ann"),
+            "wave canary may not be approved by the author of the spec, ann");
+  EXPECT_EQ(refusal_to("ann", {"sre"}, Phase::baking, "ann", true),
+            "wave canary may not be approved by the author of the spec, ann");
+  EXPECT_EQ(refusal_to("bob", {"sre"}, Phase::awaiting_approval, ""),
+            "wave canary may not be approved by the author of the spec, and the author is not "
+            "recorded (annotation lockstep.dev/spec-by)");
+}
+
+TEST(CommandRules, OtherCommandsAndWavesAskForNoGroup) {
+  RolloutStatus status = status_in(Phase::held);
+  status.open_waves = 2;
+  status.waves[1].opened = Time::from_unix(2);
+  status.waves[1].done = 1;
+  EXPECT_TRUE(works("promote", spec_of(approved_by_group), status));
+  EXPECT_TRUE(works("rollback", spec_of(approved_by_group), status_in(Phase::held)));
+}
+
+TEST(CommandRules, ACommandCarriesItsUserAndTheGroupsThatMatter) {
+  Command command;
+  command.verb = "promote";
+  command.by = "ann";
+  command.groups = groups_asked_for(spec_of(approved_by_group),
+                                    {"system:authenticated", "sre", "CN=gpu,OU=ops"});
+  const Json patch = patch_of(command, spec_of(approved_by_group));
+  EXPECT_EQ(text_at(patch, "metadata", "annotations", command_by_annotation), "ann");
+  EXPECT_EQ(text_at(patch, "metadata", "annotations", command_groups_annotation),
+            "sre\nCN=gpu,OU=ops");
+  EXPECT_EQ(Command::of(patch)->groups, command.groups);
+  // What another user left there goes.
+  command.groups = groups_asked_for(spec_of(two_waves), {"sre"});
+  EXPECT_TRUE(find(patch_of(command, spec_of(two_waves)), "metadata", "annotations",
+                   command_groups_annotation)
+                  ->is_null());
+}
+
 TEST(CommandRules, ARefusalNamesWhatWorksInstead) {
   auto refused = [](const std::string& verb, Phase phase) {
     Command command;

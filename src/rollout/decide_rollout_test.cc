@@ -521,6 +521,26 @@ TEST(DecideRollout, ALongReasonIsWrittenOnce) {
       std::holds_alternative<std::monostate>(decide_rollout(rollout.view, rollout.now).write));
 }
 
+TEST(DecideRollout, AnApprovalByAUserOutsideTheGroupsIsIgnoredAndSaid) {
+  TestRollout rollout(3, R"(
+  waves:
+    - {name: canary, nodes: {count: 1}, approvers: {groups: [sre]}}
+    - {name: rest, nodes: {rest: true}}
+)");
+  rollout.begin();
+  rollout.finish(1);
+  EXPECT_EQ(rollout.settle(), "AwaitingApproval");
+  rollout.command("promote");
+  EXPECT_EQ(rollout.settle(), "AwaitingApproval");
+  EXPECT_EQ(rollout.view.status.history.back().reason, "CommandIgnored");
+  EXPECT_EQ(rollout.view.status.history.back().text,
+            "promote: wave canary needs a member of sre, and alice is not one");
+  rollout.command("promote");
+  rollout.view.command->groups = {"sre"};
+  EXPECT_EQ(rollout.settle(), "Upgrading");
+  EXPECT_EQ(rollout.view.status.waves[0].approved_by, "alice");
+}
+
 // A command of a person with a very long name is done once, too.
 TEST(DecideRollout, ALongCommandIsDoneOnce) {
   TestRollout rollout(2, R"(

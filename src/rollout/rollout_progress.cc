@@ -154,6 +154,20 @@ std::optional<Command> Command::parse(std::string_view annotation) {
   return command;
 }
 
+std::optional<Command> Command::of(const Json& rollout) {
+  auto annotation = [&](std::string_view key) {
+    return text_at(rollout, "metadata", "annotations", key);
+  };
+  std::optional<Command> command = parse(annotation(command_annotation));
+  if (!command) return std::nullopt;
+  // Before there was the second annotation, the first one named the user.
+  if (std::string_view by = annotation(command_by_annotation); !by.empty()) command->by = by;
+  for (std::string_view group : split(annotation(command_groups_annotation), '\n')) {
+    if (!group.empty()) command->groups.emplace_back(group);
+  }
+  return command;
+}
+
 Json Command::to_json() const {
   JsonObject json{{"verb", verb}, {"by", by}, {"at", format_rfc3339(at)}};
   if (!wave.empty()) json["wave"] = wave;

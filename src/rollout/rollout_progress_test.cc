@@ -113,12 +113,34 @@ TEST(Command, ComesBackAsItWasWritten) {
   EXPECT_EQ(read->by, "alice@host");
   EXPECT_EQ(read->at, command.at);
   EXPECT_FALSE(Command::parse("promote"));
+  // Groups are what admission has verified, and never what the command says of itself.
+  EXPECT_TRUE(Command::parse(R"({"verb":"promote","groups":["sre"]})")->groups.empty());
   EXPECT_FALSE(Command::parse("{}"));
 }
 
 TEST(RevisionId, TellsSetsApart) {
   DriverRevision one{{{"a/x", "1"}, {"a/y", "2"}}, "580"};
   EXPECT_EQ(revision_id(one), "a/x=1,a/y=2");
+}
+
+Json rollout_with(JsonObject annotations) {
+  return JsonObject{{"metadata", JsonObject{{"annotations", std::move(annotations)}}}};
+}
+
+// What a user writes of themselves in the command counts for nothing beside what was verified.
+TEST(Command, IsByTheUserWhomAdmissionHasVerified) {
+  const std::string forged = R"({"verb":"promote","by":"the boss"})";
+  auto read = Command::of(rollout_with({{command_annotation, forged},
+                                        {command_by_annotation, "mallory"},
+                                        {command_groups_annotation, "dev\nCN=sre,OU=gpu"}}));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->by, "mallory");
+  EXPECT_EQ(read->groups, (std::vector<std::string>{"dev", "CN=sre,OU=gpu"}));
+  EXPECT_EQ(read->text, forged) << "which tells it from the next";
+  // Of an earlier version of the command line.
+  EXPECT_EQ(Command::of(rollout_with({{command_annotation, forged}}))->by, "the boss");
+  EXPECT_FALSE(Command::of(rollout_with({{command_by_annotation, "mallory"}})));
+  EXPECT_FALSE(Command::of(JsonObject{}));
 }
 
 }  // namespace

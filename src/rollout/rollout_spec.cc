@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "objects/names.h"
 #include "rollout/asked_gate.h"
+#include "rollout/job_gate.h"
 #include "rollout/spec_fields.h"
 #include "upgrade/pod_names.h"
 
@@ -128,7 +129,10 @@ GateSpec read_gate(const Json& json, const std::string& path, std::vector<std::s
     gate.kind = kind;
     gate.details = *details;
     if (!details->is_object()) fields.complain(key, "must be a map");
-    if (kind != GateKind::job && details->is_object()) {
+    if (!details->is_object()) continue;
+    if (kind == GateKind::job) {
+      check_job_gate(*details, fields.path(key), problems);
+    } else {
       (void)read_asked_gate(kind, *details, fields.path(key), problems);
     }
   }
@@ -142,6 +146,22 @@ GateSpec read_gate(const Json& json, const std::string& path, std::vector<std::s
     check_name();
   }
   return gate;
+}
+
+Approvers read_approvers(const Json& json, const std::string& path,
+                         std::vector<std::string>& problems) {
+  Approvers approvers;
+  Fields fields(json, path, problems);
+  fields.list("groups", [&](const Json& entry, const std::string& where) {
+    if (!entry.is_string() || as_text(&entry).empty())
+      problems.push_back(where + " must be a group");
+    approvers.groups.emplace_back(as_text(&entry));
+  });
+  fields.flag("notAuthor", approvers.not_author);
+  if (approvers.groups.empty() && !approvers.not_author) {
+    fields.complain("", "must have groups or notAuthor: true");
+  }
+  return approvers;
 }
 
 WaveSpec read_wave(const Json& json, const std::string& path, std::vector<std::string>& problems) {
@@ -171,6 +191,10 @@ WaveSpec read_wave(const Json& json, const std::string& path, std::vector<std::s
   wave.needs_approval = approval == "required";
   if (approval != "none" && approval != "required") {
     fields.complain("approval", "must be none or required, and is " + approval);
+  }
+  if (const Json* approvers = fields.get("approvers")) {
+    wave.approvers = read_approvers(*approvers, fields.path("approvers"), problems);
+    wave.needs_approval = true;
   }
   return wave;
 }
@@ -285,6 +309,7 @@ RolloutSpec read_rollout_spec(const Json& object) {
     fields.complain("outsideWave", "must be contain or accept, and is " + outside_wave);
   }
   fields.flag("paused", spec.paused);
+  spec.author = text_at(object, "metadata", "annotations", spec_by_annotation);
   return spec;
 }
 

@@ -68,6 +68,14 @@ struct GateSpec {
   bool operator==(const GateSpec& other) const;
 };
 
+// Who may approve a wave, besides what the cluster's rights say.
+struct Approvers {
+  std::vector<std::string> groups;  // a member of one of them; empty: anyone
+  bool not_author = false;          // not the user who last changed the spec
+
+  bool operator==(const Approvers&) const = default;
+};
+
 struct WaveSpec {
   std::string name;
   NodeSelection nodes;
@@ -77,6 +85,7 @@ struct WaveSpec {
   std::vector<GateSpec> gates;
   std::optional<BakeSpec> bake;
   bool needs_approval = false;
+  Approvers approvers;
 
   bool operator==(const WaveSpec&) const = default;
 };
@@ -97,6 +106,7 @@ struct RolloutSpec {
   OnFailure on_failure = OnFailure::roll_back;
   OutsideWave outside_wave = OutsideWave::contain;
   bool paused = false;
+  std::string author;  // who last changed the spec, where it is written down
   // Not empty: nothing begins.
   std::vector<std::string> problems;
 };
@@ -107,6 +117,8 @@ RolloutSpec read_rollout_spec(const Json& object);
 // One canary node of each GPU model, then a tenth, then the rest.
 std::vector<WaveSpec> default_waves();
 
+// Who last changed the spec. The chart's admission policy demands it where a wave has notAuthor.
+inline constexpr std::string_view spec_by_annotation = "lockstep.dev/spec-by";
 inline constexpr std::string_view gpu_model_label = "nvidia.com/gpu.product";
 
 }  // namespace lockstep::rollout

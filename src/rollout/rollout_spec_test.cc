@@ -27,6 +27,20 @@ TEST(BuiltInGates, AreTheChecksOfTheGate) {
   }
 }
 
+TEST(RolloutSpec, ApproversMakeAnApprovalRequired) {
+  RolloutSpec spec = read(std::string(driver) +
+                          "  waves: [{name: a, nodes: {count: 1}, approvers: {groups: [sre], "
+                          "notAuthor: true}}]\n");
+  EXPECT_TRUE(spec.problems.empty()) << spec.problems.front();
+  EXPECT_TRUE(spec.waves[0].needs_approval);
+  EXPECT_EQ(spec.waves[0].approvers, (Approvers{{"sre"}, true}));
+  EXPECT_EQ(spec.author, "");
+  EXPECT_EQ(read_rollout_spec(
+                *parse_json(R"({"metadata":{"annotations":{"lockstep.dev/spec-by":"ann"}}})"))
+                .author,
+            "ann");
+}
+
 TEST(RolloutSpec, ReadsTheExampleOfTheContract) {
   RolloutSpec spec = read(std::string(driver) + R"(
   matrix: {repo: "https://git.example/m", branch: main, path: gpu-version-matrix.yaml}
@@ -36,7 +50,7 @@ TEST(RolloutSpec, ReadsTheExampleOfTheContract) {
       nodes: {matchLabels: {gpu-canary: "true"}}
       stratify: [nvidia.com/gpu.product]
       maxParallelUpgrades: 1
-      gates: [driver, training, {name: my-job, dryRun: true, job: {template: {}}}]
+      gates: [driver, training, {name: my-job, dryRun: true, job: {template: {spec: {containers: [{name: c, image: i}]}}}}]
       bake: {duration: 48h, minGpuHours: 300, maxDuration: 96h}
       approval: required
     - {name: tenth, nodes: {percent: 10}, spreadBy: topology.kubernetes.io/zone}
@@ -111,6 +125,12 @@ TEST(RolloutSpec, WhatIsWrongIsNamedByItsPath) {
                     "1h}}]\n",
                 "spec.waves[0].bake.maxDuration must not be shorter"},
            Case{d + "  windows: [{days: [Someday]}]\n", "spec.windows[0]"},
+           Case{d + "  waves: [{name: a, nodes: {count: 1}, approvers: {}}]\n",
+                "spec.waves[0].approvers must have groups or notAuthor: true"},
+           Case{d + "  waves: [{name: a, nodes: {count: 1}, approvers: {groups: [7]}}]\n",
+                "spec.waves[0].approvers.groups[0] must be a group"},
+           Case{d + "  waves: [{name: a, nodes: {count: 1}, approvers: {group: [sre]}}]\n",
+                "spec.waves[0].approvers.group is not known; did you mean groups?"},
        }) {
     RolloutSpec spec = read(each.yaml);
     ASSERT_FALSE(spec.problems.empty()) << each.yaml;

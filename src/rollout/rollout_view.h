@@ -50,7 +50,7 @@ std::string revision_id(const DriverRevision& revision);
 // version that is rolled back; records of an earlier rollout say nothing.
 bool is_of_rollout(const RecordedWave& record, const RolloutStatus& status);
 
-// What a person asks for: lockstep.dev/command on the rollout.
+// What a user asks for: lockstep.dev/command on the rollout.
 struct Command {
   std::string verb;  // "promote", "abort", "retry", "rollback"; see command_rules.h
   std::string wave;  // of promote: which one is meant; empty: the current one
@@ -58,11 +58,18 @@ struct Command {
   Time at;
   std::string text;    // as it was written, or its digest: what tells one command from the next
   bool force = false;  // of promote: ends a bake
+  // Of the user: those that approve a wave of the rollout.
+  std::vector<std::string> groups = {};
 
   static std::optional<Command> parse(std::string_view annotation);
+  // Of a whole DriverRollout: who gave it is what admission has verified, where that is known.
+  static std::optional<Command> of(const Json& rollout);
   Json to_json() const;
 };
 inline constexpr std::string_view command_annotation = "lockstep.dev/command";
+// The chart's admission policy lets a user write only their own name and groups here.
+inline constexpr std::string_view command_by_annotation = "lockstep.dev/command-by";
+inline constexpr std::string_view command_groups_annotation = "lockstep.dev/command-groups";
 
 // What the judge says of the current wave's bake.
 struct BakeView {

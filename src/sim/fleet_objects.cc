@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "controller/gate_jobs.h"
 #include "data/yaml.h"
 
 namespace lockstep::sim {
@@ -283,6 +284,10 @@ std::vector<kube::Request> fleet_requests(const FleetOptions& options) {
        {operator_namespace, dra_namespace, std::string_view("lockstep-system"),
         std::string_view("ml-training"), std::string_view("kube-node-lease")}) {
     requests.push_back(kube::create(resource::namespaces, "", namespace_object(name)));
+  }
+  if (options.gate_namespace) {
+    requests.push_back(
+        kube::create(resource::namespaces, "", namespace_object(controller::usual_gate_namespace)));
   }
   Json policy = cluster_policy(options);
   if (makes_driver(policy)) {

@@ -53,6 +53,7 @@ struct FleetOptions {
   bool dra_renamed = false;  // the plugin is of the chart's newer name, by labels that differ
   bool validator = true;
   bool operator_runs = false;  // its Deployment is there, with one pod
+  bool gate_namespace = true;  // the gates' own; off where an installation brings it
   // NVIDIADrivers instead of the ClusterPolicy's driver: name -> driver version. Nodes are dealt
   // out to them in turn, by a label that each selects; one that is called "default" selects none
   // and has the nodes that nobody else has.

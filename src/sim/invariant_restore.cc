@@ -132,8 +132,7 @@ void NoRejectedVersion::on_change(const std::string& storage, const apiserver::C
                                   bool ours) {
   if (storage != fleet::driver_rollouts.full_name() || !change.before) return;
   if (!ours) {
-    const auto command =
-        rollout::Command::parse(annotation_of(change.object->json(), rollout::command_annotation));
+    const auto command = rollout::Command::of(change.object->json());
     if (command && command->verb == "retry") rejected_.clear();
     return;
   }

@@ -112,8 +112,7 @@ namespace {
 bool is_retry_asked(const Truth& truth) {
   const auto& rollouts = truth.cluster().backend.store.shelf(fleet::driver_rollouts.full_name());
   for (const auto& [key, object] : rollouts.objects()) {
-    std::string_view command = annotation_of(object->json(), rollout::command_annotation);
-    auto read = rollout::Command::parse(command);
+    auto read = rollout::Command::of(object->json());
     if (read && read->verb == "retry") return true;
   }
   return false;

@@ -151,6 +151,27 @@ TEST(Access, ADifferenceIsFoundInEitherDirection) {
   EXPECT_EQ(compare(grants, calls).superfluous, (std::set<Access>{{"delete", "nodes", "", ""}}));
 }
 
+// The account of gates is in no binding: what runs under it has no rights.
+TEST(GatesAccess, IsNone) {
+  for (const char* more : {"draPlugin.enabled=true", "controller.gates.jobs.enabled=true"}) {
+    ProcessOutput printed = commands::run_lockstep({"install", "--dry-run", "--set", more});
+    auto manifests = parse_yaml_stream(printed.output);
+    ASSERT_TRUE(manifests) << manifests.error().text();
+    EXPECT_TRUE(granted_by(*manifests, "lockstep-gates", "lockstep-gate").empty());
+    for (const Json& object : *manifests) {
+      if (text_at(object, "metadata", "name") != "lockstep-gate") continue;
+      EXPECT_FALSE(as_bool(find(object, "automountServiceAccountToken"), true));
+    }
+  }
+}
+
+TEST(ControllersAccess, MakesJobsOnlyWhereGatesRun) {
+  for (const Access& grant : chart_grants()) {
+    if (!grant.resource.starts_with("jobs.")) continue;
+    EXPECT_EQ(grant.ns, "lockstep-gates");
+  }
+}
+
 TEST(ControllersAccess, IsExactlyWhatItUses) {
   std::set<Access> grants = chart_grants();
   ASSERT_FALSE(grants.empty());
@@ -158,6 +179,8 @@ TEST(ControllersAccess, IsExactlyWhatItUses) {
   calls.merge(calls_of_elections());
   // The program itself asks once at its start; the next test sees it do so.
   calls.insert({"get", "namespaces", our_namespace, our_namespace});
+  calls.insert({"get", "namespaces", "lockstep-gates", "lockstep-gates"});
+  calls.insert({"get", "serviceaccounts", "lockstep-gates", "lockstep-gate"});
   Comparison result = compare(grants, calls);
   EXPECT_TRUE(result.missing.empty())
       << "the controller does, and may not:" << list(result.missing);
@@ -231,7 +254,7 @@ TEST(DraPluginsAccess, IsExactlyWhatItUsesAndOnlyOnRequest) {
     flags.insert(flags.begin(), {"install", "--dry-run"});
     auto manifests = parse_yaml_stream(commands::run_lockstep(flags).output);
     if (!manifests) throw std::runtime_error(manifests.error().text());
-    return granted_by(*manifests, our_namespace, "lockstep-dra-plugin");
+    return granted_by(*manifests, "lockstep-dra", "lockstep-dra-plugin");
   };
   EXPECT_TRUE(grants_of({}).empty());
   Comparison result =
@@ -245,7 +268,12 @@ TEST(DraPluginsAccess, IsExactlyWhatItUsesAndOnlyOnRequest) {
 TEST(ControllersAccess, CoversWhatTheProgramAsksForAtItsStartAndItsEnd) {
   commands::Cluster cluster;
   cluster.serve();
-  ASSERT_EQ(cluster.sh("kubectl create namespace lockstep-system").exit_code, 0);
+  ASSERT_EQ(cluster
+                .sh("kubectl create namespace lockstep-system && kubectl create namespace "
+                    "lockstep-gates && kubectl -n lockstep-gates create serviceaccount "
+                    "lockstep-gate")
+                .exit_code,
+            0);
   commands::Child& controller = cluster.start_controller("controller");
   std::string port = cluster.status_port(controller);
   cluster.require("readiness",

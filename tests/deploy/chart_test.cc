@@ -118,7 +118,9 @@ TEST_F(OurChart, ComesInTheSameOrder) {
 TEST_F(OurChart, IsAcceptedByAnApiServerWithEveryFieldKnown) {
   workshop.serve_empty();
   // The namespaces that the cases name; and the Prometheus Operator's kinds.
-  workshop.sh("kubectl create namespace lockstep-system; kubectl create namespace a");
+  workshop.sh(
+      "for name in lockstep-system a lockstep-gates lockstep-dra checks plugin; do kubectl create "
+      "namespace $name --save-config; done");
   write(workshop.directory() / "monitor.yaml", R"(
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -186,6 +188,12 @@ TEST_F(OurChart, RefusesWrongValues) {
       {R"(--set-json 'controller.nodeSelector={"a":null}')",
        "controller.nodeSelector.a must be a text", "/controller/nodeSelector/a"},
       {"--set controller=null", "controller is missing", "controller"},
+      {"--set controller.gates.namespace=No", "controller.gates.namespace must be like",
+       "/controller/gates/namespace"},
+      {"--set-string controller.gates.jobs.enabled=true",
+       "controller.gates.jobs.enabled must be true or false", "/controller/gates/jobs/enabled"},
+      {"--set controller.gateImage=\"a'b\"", "controller.gateImage must be like",
+       "/controller/gateImage"},
   };
   for (const Mistake& mistake : mistakes) {
     auto ours = workshop.try_sh(
@@ -233,6 +241,90 @@ TEST_F(OurChart, RunsAsNobodyWithNothingItCouldMisuse) {
   EXPECT_EQ(print_json(*find(container, "securityContext", "capabilities")), R"({"drop":["ALL"]})");
   EXPECT_NE(find(container, "resources", "requests", "memory"), nullptr);
   EXPECT_NE(find(container, "resources", "limits", "memory"), nullptr);
+}
+
+// In the namespace of the controller there is nothing that needs more than "restricted": what is
+// privileged has a namespace of its own, which says so.
+TEST_F(OurChart, KeepsPrivilegedPodsOutOfTheControllersNamespace) {
+  auto objects = by_name(by_us({"all", "lockstep", "lockstep-system",
+                                "--set draPlugin.enabled=true --set driverManager.enabled=true"}));
+  size_t privileged = 0;
+  for (const auto& [name, object] : objects) {
+    if (find(object, "spec", "template", "spec") == nullptr) continue;
+    const bool is_privileged = print_json(object).find(R"("privileged":true)") != std::string::npos;
+    const std::string ns(text_at(object, "metadata", "namespace"));
+    EXPECT_EQ(ns == "lockstep-system", !is_privileged) << name;
+    if (!is_privileged) continue;
+    ++privileged;
+    EXPECT_EQ(text_at(objects["Namespace " + ns], "metadata", "labels",
+                      "pod-security.kubernetes.io/enforce"),
+              "privileged");
+  }
+  EXPECT_EQ(privileged, 1U) << "the DRA plugin";
+  EXPECT_FALSE(objects.contains("Namespace lockstep-system"));
+  EXPECT_EQ(text_at(objects["Namespace lockstep-gates"], "metadata", "labels",
+                    "pod-security.kubernetes.io/enforce"),
+            "privileged");
+}
+
+// Off: the controller refuses them, and both admission policies do.
+TEST_F(OurChart, HasJobGatesOffUntilTheyAreTurnedOn) {
+  auto texts_of = [&](const std::string& flags) {
+    auto objects = by_name(by_us({"gates", "lockstep", "lockstep-system", flags}));
+    return std::vector<std::string>{
+        print_json(objects["Deployment lockstep-system/lockstep-controller"]),
+        print_json(objects["ValidatingAdmissionPolicy lockstep-rollout-steering"]),
+        print_json(objects["ValidatingAdmissionPolicy lockstep-gate-jobs"])};
+  };
+  auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  auto off = texts_of("");
+  EXPECT_FALSE(has(off[0], "--job-gates"));
+  EXPECT_TRUE(has(off[0], "--gate-namespace=lockstep-gates"));
+  EXPECT_TRUE(has(off[1], "Job gates (gates[].job) are off"));
+  EXPECT_TRUE(has(off[2], R"("expression":"variables.isBuiltIn","message":"Job gates are off)"));
+  auto on = texts_of("--set controller.gates.jobs.enabled=true");
+  EXPECT_TRUE(has(on[0], "--job-gates"));
+  EXPECT_TRUE(has(on[1], "namespace('lockstep-gates').check('create').allowed()"));
+  EXPECT_FALSE(has(on[2], R"("expression":"variables.isBuiltIn",)"));
+}
+
+// They guard rights: a failure to evaluate them refuses, and no setting turns that into a warning.
+TEST_F(OurChart, HasGuardsThatRefuseWhateverTheActionForMistakes) {
+  auto objects = by_name(by_us({"warn", "lockstep", "lockstep-system",
+                                "--set admissionPolicy.action=Warn --set draPlugin.enabled=true "
+                                "--set driverManager.enabled=true"}));
+  for (const char* name :
+       {"lockstep-rollout-steering", "lockstep-gate-jobs", "lockstep-dra-plugin-slices",
+        "lockstep-dra-plugin-claims", "lockstep-driver-manager-node"}) {
+    const Json& policy = objects[std::string("ValidatingAdmissionPolicy ") + name];
+    const Json& binding = objects[std::string("ValidatingAdmissionPolicyBinding ") + name];
+    EXPECT_EQ(text_at(policy, "spec", "failurePolicy"), "Fail") << name;
+    EXPECT_EQ(texts(find(binding, "spec", "validationActions")), std::vector<std::string>{"Deny"})
+        << name;
+  }
+}
+
+// A policy that names another account than the one that is bound guards nothing.
+TEST_F(OurChart, BindsTheAccountsOnNodesToTheirNodes) {
+  const std::string everything = fmt::format("-f '{}'", (values / "everything.yaml").string());
+  auto objects = by_name(by_us({"accounts", "gpu", "lockstep-system", everything}));
+  for (const auto& [name, account] : std::vector<std::pair<std::string, std::string>>{
+           {"gpu-dra-plugin-slices", "plugin:gpu-dra-plugin"},
+           {"gpu-dra-plugin-claims", "plugin:gpu-dra-plugin"},
+           {"gpu-driver-manager-node", "drivers:the.driver"}}) {
+    const Json& policy = objects["ValidatingAdmissionPolicy " + name];
+    const JsonArray& conditions = find(policy, "spec", "matchConditions")->get_array();
+    ASSERT_EQ(conditions.size(), 1u) << name;
+    EXPECT_EQ(text_at(conditions[0], "expression"),
+              fmt::format("request.userInfo.username == 'system:serviceaccount:{}'", account));
+    EXPECT_NE(print_json(policy).find("authentication.kubernetes.io/node-name"), std::string::npos)
+        << name;
+  }
+  EXPECT_NE(print_json(objects["ValidatingAdmissionPolicy gpu-gate-jobs"])
+                .find("system:serviceaccount:lockstep-system:somebody"),
+            std::string::npos);
 }
 
 // The very arguments of the Deployment, and the probes that the kubelet would make.

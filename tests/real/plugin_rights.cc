@@ -26,7 +26,7 @@ bool is_for_the_plugin(const Json& object) {
 }  // namespace
 
 std::string log_in_as_plugin(RealCluster& cluster, const std::string& node) {
-  must(cluster, "kubectl create namespace lockstep-system");
+  must(cluster, "kubectl create namespace lockstep-dra");
   auto manifests = parse_yaml_stream(
       commands::run_lockstep({"install", "--dry-run", "--set", "draPlugin.enabled=true"}).output);
   if (!manifests) throw std::runtime_error(manifests.error().text());
@@ -34,16 +34,21 @@ std::string log_in_as_plugin(RealCluster& cluster, const std::string& node) {
     if (!is_for_the_plugin(object)) continue;
     must(cluster, fmt::format("cat <<'END' | kubectl create -f -\n{}\nEND\n", print_json(object)));
   }
+  return log_in_on_node(cluster, {"lockstep-dra", "lockstep-dra-plugin"}, node);
+}
+
+std::string log_in_on_node(RealCluster& cluster, const ObjectKey& account,
+                           const std::string& node) {
   const std::string token = must(
-      cluster, fmt::format("kubectl create token lockstep-dra-plugin -n lockstep-system "
+      cluster, fmt::format("kubectl create token {1} -n {2} "
                            "--bound-object-kind Node --bound-object-name {0} --bound-object-uid "
                            "$(kubectl get node {0} -o jsonpath='{{.metadata.uid}}')",
-                           node));
+                           node, account.name, account.ns));
   std::string text = SystemFiles().read(cluster.plane.kubeconfig("admin")).value_or("");
   const std::string before = "token: \"";
   const size_t at = text.find(before) + before.size();
   text.replace(at, text.find('"', at) - at, token);
-  std::string path = cluster.directory() + "/plugin.kubeconfig";
+  std::string path = fmt::format("{}/{}-{}.kubeconfig", cluster.directory(), account.name, node);
   if (auto written = SystemFiles().write(path, text); !written) {
     throw std::runtime_error(written.error().text());
   }

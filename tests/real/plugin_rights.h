@@ -12,4 +12,7 @@ namespace lockstep::real {
 // path of a kubeconfig of its service account, bound to the node, which is there. Throws.
 std::string log_in_as_plugin(RealCluster& cluster, const std::string& node);
 
+// The kubeconfig of a service account with a token that is bound to the node, as a pod there has.
+std::string log_in_on_node(RealCluster& cluster, const ObjectKey& account, const std::string& node);
+
 }  // namespace lockstep::real

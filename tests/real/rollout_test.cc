@@ -103,7 +103,7 @@ struct RealRollout : ::testing::Test {
     ASSERT_TRUE(
         SystemFiles().write(cluster->directory() + "/rollout.yaml", rollout_object(repository)));
     must("kubectl create -f rollout.yaml");
-    cluster->start_real_controller("controller");
+    cluster->start_real_controller("controller", {"--job-gates"});
     cluster->require("a known fleet", [&] { return cluster->all_are("upgrade-done"); });
     cluster->require("work", [&] { return cluster->running_work() == 4; });
     cluster->require("a rollout that waits", [&] { return reason() == "NothingToDo"; });
@@ -177,7 +177,7 @@ TEST_F(RealRollout, IsPromotedByACommitWhenItsGatesHavePassed) {
 
   // Two nodes of the canary with two gates, and the rest with one: genuine Jobs. What ecc counts is
   // compared with what it counted on the same node before the upgrade.
-  auto completed = completed_jobs(cluster->list(resource::jobs, "lockstep-system"));
+  auto completed = completed_jobs(cluster->list(resource::jobs, "lockstep-gates"));
   EXPECT_EQ(completed, (std::map<std::string, size_t>{{"driver", 2}, {"nccl", 2}, {"ecc", 12}}));
   EXPECT_NE(must("kubectl get configmap lockstep-baseline-driver-1 -n lockstep-system -o yaml")
                 .find("gpu-8"),

@@ -45,8 +45,9 @@ std::vector<ResourceType> compared_types() {
 }
 
 // Ours, and the fleet's: a genuine cluster has a few of its own besides.
-const std::set<std::string, std::less<>> our_namespaces = {
-    "gpu-operator", "nvidia-dra-driver", "lockstep-system", "ml-training", "kube-node-lease"};
+const std::set<std::string, std::less<>> our_namespaces = {"gpu-operator",    "nvidia-dra-driver",
+                                                           "lockstep-system", "lockstep-gates",
+                                                           "ml-training",     "kube-node-lease"};
 
 bool is_ours(const Json& object) {
   std::string_view kind = text_at(object, "kind");

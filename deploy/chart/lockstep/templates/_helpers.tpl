@@ -18,3 +18,28 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- define "lockstep.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default (include "lockstep.name" .) }}
 {{- end }}
+
+{{- define "lockstep.gateImage" -}}
+{{ .Values.controller.gateImage | default (printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion)) }}
+{{- end }}
+
+{{/* As the API server names the account. */}}
+{{- define "lockstep.controllerUser" -}}
+{{ printf "system:serviceaccount:%s:%s" .Release.Namespace (include "lockstep.serviceAccount" .) }}
+{{- end }}
+
+{{/* Variable of a policy: the node that the token of the requester is bound to; empty where it is bound to none. */}}
+{{- define "lockstep.nodeOfUser" -}}
+- name: node
+  expression: >-
+    request.userInfo.?extra[?'authentication.kubernetes.io/node-name'][?0].orValue('')
+{{- end }}
+
+{{/* Validation of a policy, beside the one of its own. */}}
+{{- define "lockstep.tokenHasNode" -}}
+- expression: variables.node != ''
+  messageExpression: >-
+    request.userInfo.username + ' may write here only with the token of a pod: this one is bound to no node'
+  message: the token is bound to no node
+  reason: Forbidden
+{{- end }}
