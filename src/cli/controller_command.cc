@@ -87,8 +87,9 @@ struct Controllers {
   controller::FailureController failures;
   Notices notices;
 
-  Controllers(ClusterSession& session, const ControllerFlags& flags)
-      : git(session.loop, git_options()),
+  Controllers(ClusterSession& session, const ControllerFlags& flags,
+              git::AllowedRepositories allowed)
+      : git(session.loop, git_options(std::move(allowed))),
         asker(system_environment(), session.loop),
         upgrade(flags.conducts() ? nullptr
                                  : std::make_unique<controller::UpgradeController>(
@@ -139,8 +140,9 @@ struct Controllers {
     options.stopwatch = [&session] { return session.loop.uptime(); };
     return options;
   }
-  static controller::GitMatrixOptions git_options() {
+  static controller::GitMatrixOptions git_options(git::AllowedRepositories allowed) {
     controller::GitMatrixOptions options;
+    options.allowed = std::move(allowed);
     options.environment = system_environment();
     return options;
   }
@@ -221,13 +223,16 @@ int run_controller(const ControllerFlags& flags) {
                         "controller reads no others. Leave out --key-domain, or use --mode drive",
                         ""});
   }
+  auto allowed = git::AllowedRepositories::read(
+      flags.git_repositories, flags.allow_local_git ? git::Local::accepted : git::Local::refused);
+  if (!allowed) return report(allowed.error().at("--git-repository"));
   block_signals();
   auto opened = ClusterSession::open(flags.cluster, LogLevel::info);
   if (!opened) return report(opened.error());
   ClusterSession& session = **opened;
   if (auto made = ensure_namespace(session, flags.ns); !made) return report(made.error());
 
-  Controllers controllers(session, flags);
+  Controllers controllers(session, flags, *allowed);
   auto notices = Notices::open(session, flags, controllers.watch);
   if (!notices) return report(notices.error());
   controllers.notices = std::move(*notices);
@@ -255,7 +260,7 @@ int run_controller(const ControllerFlags& flags) {
   if (!flags.dashboard_address.empty()) {
     DashboardPlace place;
     place.address = flags.dashboard_address;
-    place.asks_rollouts_matrices = true;
+    place.rollouts_repositories = std::move(*allowed);
     auto started = DashboardHost::start(session, flags.cluster, controllers.watch, place);
     if (!started) return report(started.error().at("--dashboard-address"));
     dashboard = std::move(*started);

@@ -59,6 +59,15 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
       ->allow_extra_args(false);
   command->add_option("--gate-image", flags.gate_image,
                       "The image that runs the gates of rollouts on their nodes");
+  command
+      ->add_option("--git-repository", flags.git_repositories,
+                   "A repository that rollouts may name in spec.matrix, as https://... or "
+                   "ssh://...; with / at its end all below it; behind it ,header-file=FILE or "
+                   ",ssh-key=FILE,known-hosts=FILE; repeatable. Without any, none may be named")
+      ->allow_extra_args(false);
+  command->add_flag("--allow-local-git", flags.allow_local_git,
+                    "For tests and demonstrations: --git-repository may be a local directory, or "
+                    "plain HTTP to this machine");
   add_dashboard_address(command, flags.dashboard_address);
   command
       ->add_option("--notify-url", flags.notify_address,

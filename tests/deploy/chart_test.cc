@@ -91,6 +91,31 @@ TEST_F(OurChart, GivesTheSameObjectsByHelmAndByInstall) {
   }
 }
 
+// They are for tests and demonstrations.
+TEST_F(OurChart, OffersNoSwitchThatLetsGitOrGatesReachThisMachine) {
+  for (const Case& one : cases()) {
+    for (const Json& object : by_us(one)) {
+      EXPECT_EQ(print_yaml(object).find("--allow-local-git"), std::string::npos) << one.name;
+    }
+  }
+}
+
+// The header of a repository is a file of its own, and no other repository's.
+TEST_F(OurChart, NamesEachRepositoryWithItsOwnCredential) {
+  const auto objects = by_name(
+      by_us({"git", "lockstep", "a", "-f '" + (values / "everything.yaml").string() + "'"}));
+  const auto at = objects.find("Deployment a/lockstep-controller");
+  ASSERT_NE(at, objects.end());
+  const std::string text = print_yaml(at->second);
+  for (const char* part :
+       {"--git-repository=https://git.example.com/fleet/matrix.git,header-file=/etc/lockstep/git/"
+        "matrix",
+        "--git-repository=https://git.example.com:8443/team/,header-file=/etc/lockstep/git/team"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+  EXPECT_EQ(text.find("GIT_CONFIG"), std::string::npos) << "a header that goes to every server";
+}
+
 // What is in braces is for Prometheus, and survives Helm.
 TEST_F(OurChart, BringsTheAlertsOfDeployMonitoringOnRequest) {
   const Case asked{"rules", "lockstep", "a", "--set metrics.prometheusRule.enabled=true"};
@@ -181,6 +206,12 @@ TEST_F(OurChart, RefusesWrongValues) {
        "controller.gpuDraDrivers must have 1 entries or more", "/controller/gpuDraDrivers"},
       {"--set metrics.serviceMonitor.interval=5", "metrics.serviceMonitor.interval must be a text",
        "/metrics/serviceMonitor/interval"},
+      {R"(--set-json 'controller.git.repositories=[{"name": "a", "url": "http://git.example.com/x", )"
+       R"("secretName": "s", "secretKey": "k"}]')",
+       "controller.git.repositories[0].url must be like", "/controller/git/repositories/0/url"},
+      {R"(--set-json 'controller.git.repositories=[{"name": "a", "url": "https://u:p@git/x", )"
+       R"("secretName": "s", "secretKey": "k"}]')",
+       "controller.git.repositories[0].url must be like", "/controller/git/repositories/0/url"},
       {R"(--set-json 'controller.nodeSelector={"a":null}')",
        "controller.nodeSelector.a must be a text", "/controller/nodeSelector/a"},
       {"--set controller=null", "controller is missing", "controller"},
