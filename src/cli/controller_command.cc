@@ -48,11 +48,11 @@ struct Notices {
   std::unique_ptr<controller::NoticeSource> source;
 
   static Result<Notices> open(ClusterSession& session, const ControllerFlags& flags,
-                              controller::FleetWatch& watch) {
+                              const kube::AddressGuard& guard, controller::FleetWatch& watch) {
     Notices notices;
     if (flags.notify_address.empty()) return notices;
     auto sender =
-        notify::HttpSender::create(flags.notify_address, system_environment(), session.loop);
+        notify::HttpSender::create(flags.notify_address, system_environment(), guard, session.loop);
     if (!sender) return fail(sender.error().at("--notify-url"));
     notices.sender = std::move(*sender);
     notify::NotifierOptions options;
@@ -88,9 +88,9 @@ struct Controllers {
   Notices notices;
 
   Controllers(ClusterSession& session, const ControllerFlags& flags,
-              git::AllowedRepositories allowed)
+              git::AllowedRepositories allowed, const kube::AddressGuard& guard)
       : git(session.loop, git_options(std::move(allowed))),
-        asker(system_environment(), session.loop),
+        asker(system_environment(), guard, session.loop),
         upgrade(flags.conducts() ? nullptr
                                  : std::make_unique<controller::UpgradeController>(
                                        *session.api, session.loop, session.random, *session.log,
@@ -226,14 +226,16 @@ int run_controller(const ControllerFlags& flags) {
   auto allowed = git::AllowedRepositories::read(
       flags.git_repositories, flags.allow_local_git ? git::Local::accepted : git::Local::refused);
   if (!allowed) return report(allowed.error().at("--git-repository"));
+  auto guard = kube::AddressGuard::read(flags.allow_gate_addresses);
+  if (!guard) return report(guard.error().at("--allow-gate-addresses"));
   block_signals();
   auto opened = ClusterSession::open(flags.cluster, LogLevel::info);
   if (!opened) return report(opened.error());
   ClusterSession& session = **opened;
   if (auto made = ensure_namespace(session, flags.ns); !made) return report(made.error());
 
-  Controllers controllers(session, flags, *allowed);
-  auto notices = Notices::open(session, flags, controllers.watch);
+  Controllers controllers(session, flags, *allowed, *guard);
+  auto notices = Notices::open(session, flags, *guard, controllers.watch);
   if (!notices) return report(notices.error());
   controllers.notices = std::move(*notices);
   const std::string identity = flags.identity.empty()
