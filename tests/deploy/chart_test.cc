@@ -100,6 +100,44 @@ TEST_F(OurChart, OffersNoSwitchThatLetsGitOrGatesReachThisMachine) {
   }
 }
 
+std::string rules_of(const std::map<std::string, Json>& objects, const std::string& name) {
+  const auto at = objects.find("NetworkPolicy " + name);
+  if (at == objects.end()) return "no policy";
+  const Json* egress = find(at->second, "spec", "egress");
+  return egress == nullptr ? "no rules" : print_json(*egress);
+}
+
+TEST_F(OurChart, LetsPodsOutOnlyWhereTheValuesSay) {
+  const std::string tcp = R"("protocol":"TCP"})";
+  auto usual = by_name(by_us({"defaults"}));
+  EXPECT_EQ(rules_of(usual, "lockstep-system/lockstep-controller"),
+            R"([{"ports":[{"port":443,)" + tcp + R"(,{"port":6443,)" + tcp + "]}]");
+  EXPECT_EQ(rules_of(usual, "lockstep-system/lockstep-gates"),
+            R"([{"ports":[{"port":53,"protocol":"UDP"},{"port":53,)" + tcp + "]}]");
+  auto narrow = by_name(by_us(
+      {"narrow", "lockstep", "lockstep-system",
+       R"(--set draPlugin.enabled=true --set-json 'networkPolicy.apiServerPorts=[443]' )"
+       R"(--set-json 'networkPolicy.apiServerCIDRs=["10.96.0.1/32"]' )"
+       R"(--set-json 'networkPolicy.gitPorts=[443]' --set-json 'networkPolicy.gitCIDRs=["192.0.2.7/32"]')"}));
+  const std::string api =
+      R"({"ports":[{"port":443,)" + tcp + R"(],"to":[{"ipBlock":{"cidr":"10.96.0.1/32"}}]})";
+  EXPECT_EQ(rules_of(narrow, "lockstep-system/lockstep-dra-plugin"), "[" + api + "]");
+  EXPECT_EQ(rules_of(narrow, "lockstep-system/lockstep-controller"),
+            "[" + api + R"(,{"ports":[{"port":53,"protocol":"UDP"},{"port":53,)" + tcp + "]}" +
+                R"(,{"ports":[{"port":443,)" + tcp +
+                R"(],"to":[{"ipBlock":{"cidr":"192.0.2.7/32"}}]}])");
+  // They select their own pods: what labels of the templates say.
+  const Json* selected =
+      find(narrow.at("NetworkPolicy lockstep-system/lockstep-dra-plugin"), "spec", "podSelector");
+  const Json* set =
+      find(narrow.at("DaemonSet lockstep-system/lockstep-dra-plugin"), "spec", "selector");
+  ASSERT_TRUE(selected != nullptr && set != nullptr);
+  EXPECT_TRUE(json_equal(*selected, *set));
+  EXPECT_NE(print_json(usual.at("NetworkPolicy lockstep-system/lockstep-gates"))
+                .find(R"({"key":"lockstep.dev/gate","operator":"Exists"})"),
+            std::string::npos);
+}
+
 // The header of a repository is a file of its own, and no other repository's.
 TEST_F(OurChart, NamesEachRepositoryWithItsOwnCredential) {
   const auto objects = by_name(
