@@ -1,5 +1,5 @@
 // IP addresses and networks as values, read strictly: a host name that merely looks like an address
-// ("127.example.com") is none. An IPv4 address inside an IPv6 one (::ffff:127.0.0.1) is the IPv4
+// ("127.example.com") is refused. An IPv4 address inside an IPv6 one (::ffff:127.0.0.1) is the IPv4
 // address.
 #pragma once
 

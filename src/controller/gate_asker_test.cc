@@ -46,7 +46,7 @@ TEST_F(HttpGateAskerTest, PostsTheQuestionAndBringsTheAnswerWhateverItsCode) {
 }
 
 // A rollout names it, and the controller's network is not the rollout's.
-TEST_F(HttpGateAskerTest, AsksNobodyAtAnAddressThatIsRefused) {
+TEST_F(HttpGateAskerTest, DoesNotConnectToAnAddressThatIsRefused) {
   ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
     connection.answer(200, "secret");
   });

@@ -219,7 +219,7 @@ TEST(GitAccess, CredentialsOfTheAccountAreNotSent) {
                 {"GIT_CONFIG_VALUE_0", "Authorization: Basic SECRET"}};
   const auto server =
       scene.serve(true, [](const ReceivedRequest& request, ServerConnection& connection) {
-        // Asks for a password where there is none.
+        // Asks for a password where none was sent.
         if (!request.header("authorization").empty()) return false;
         connection.answer(401, "", "WWW-Authenticate: Basic realm=\"x\"\r\n");
         return true;

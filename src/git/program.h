@@ -57,7 +57,7 @@ class Program {
   std::string protocols_ = "file:git:http:https:ssh";  // not "ext": that runs a program
 };
 
-// What git gets of `ours` where nobody has set it up for themselves: how to find programs, proxies
+// What git gets of `ours` where no user has set it up: how to find programs, proxies
 // and certificates. No settings of the account or the machine, no home, and none of our secrets.
 Environment own_environment(const Environment& ours);
 // What git gets of a user's own environment: all but what is Lockstep's.

@@ -1,4 +1,4 @@
-// Which addresses may be connected to where somebody else names the host: a rollout's gates, the
+// Which addresses may be connected to where others name the host: a rollout's gates, the
 // webhook of notifications. It is asked with the address of each connection, after the name was
 // looked up: a name that means another address a moment later gains nothing.
 #pragma once

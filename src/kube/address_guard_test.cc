@@ -72,7 +72,7 @@ struct GuardedTransport : ::testing::Test {
     exchange.target = "/";
     transport.start(route, std::move(exchange), std::move(handlers));
     loop.run_until([&] { return result.has_value(); }, testing::patience);
-    return result ? std::move(*result) : fail(ErrorKind::internal, "nobody called back");
+    return result ? std::move(*result) : fail(ErrorKind::internal, "there was no answer");
   }
   std::string with_host(const std::string& host) const {
     return fmt::format("http://{}:{}", host, server.port());

@@ -15,7 +15,7 @@ namespace lockstep::notify {
 class HttpSender final : public Sender {
  public:
   // `environment`: where a proxy may be named. An address that the guard refuses is an error here
-  // if it stands in the address itself, and later if its name means it.
+  // if the host is that address, and later if its name means it.
   static Result<std::unique_ptr<HttpSender>> create(const std::string& address,
                                                     const kube::Environment& environment,
                                                     const kube::AddressGuard& guard,

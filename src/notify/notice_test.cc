@@ -49,7 +49,7 @@ TEST(Notice, AsTeamsTakesIt) {
             "restarted 11 times <oom> & co");
 }
 
-// Whoever may name a node, a rollout or a pod, or make a driver say something, writes these.
+// A user who may name a node, a rollout or a pod, or make a driver say something, writes these.
 Notice make_forged() {
   Notice notice = make_notice();
   notice.subject = "Node `x` <!channel> [all is well](https://evil.example.com)";

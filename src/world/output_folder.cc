@@ -32,7 +32,7 @@ bool is_link(int directory, const std::string& name) {
   return fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
 }
 
-// Under a name that nobody else has; rename then replaces whatever is there, a link itself too.
+// Under a name of its own; rename then replaces whatever is there, a link itself too.
 int replace_in(int directory, const std::string& name, std::string_view content, int mode) {
   std::string temporary;
   Descriptor file;
