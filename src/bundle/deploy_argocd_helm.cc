@@ -65,6 +65,7 @@ std::string values_file_of_chart(const BundleModel& model) {
 // fit into one Secret.
 constexpr std::string_view ignored =
     R"(# What Helm leaves out of this chart: Argo CD reads it from Git.
+/.git
 /README.md
 /recipe.yaml
 /checksums.txt

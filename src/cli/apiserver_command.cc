@@ -5,22 +5,15 @@
 #include <fmt/format.h>
 
 #include "apiserver/embedded_server.h"
+#include "base/ip_address.h"
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
 #include "world/files.h"
 
 namespace lockstep::cli {
 
-namespace {
-
-bool is_loopback(const std::string& address) {
-  return address.rfind("127.", 0) == 0 || address == "::1" || address == "localhost";
-}
-
-}  // namespace
-
 int run_apiserver(const ApiserverFlags& flags) {
-  if (!flags.tls && !is_loopback(flags.address)) {
+  if (!flags.tls && !is_loopback_host(flags.address)) {
     return report(Error{
         ErrorKind::invalid,
         "plain HTTP lets everybody in and is for loopback only: add --tls, or listen on 127.0.0.1",

@@ -168,7 +168,7 @@ int run_bundle(const BundleFlags& flags) {
 }
 
 int run_verify(const VerifyFlags& flags) {
-  auto files = read_tree_with_modes(flags.folder);
+  auto files = read_tree_with_modes(flags.folder, {}, PassOverGit::at_the_top);
   if (!files) return report(files.error());
   auto listed = files->find("checksums.txt");
   if (listed == files->end()) {

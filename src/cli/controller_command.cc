@@ -73,11 +73,11 @@ struct Notices {
   std::unique_ptr<controller::NoticeSource> source;
 
   static Result<Notices> open(ClusterSession& session, const ControllerFlags& flags,
-                              controller::FleetWatch& watch) {
+                              const kube::AddressGuard& guard, controller::FleetWatch& watch) {
     Notices notices;
     if (flags.notify_address.empty()) return notices;
     auto sender =
-        notify::HttpSender::create(flags.notify_address, system_environment(), session.loop);
+        notify::HttpSender::create(flags.notify_address, system_environment(), guard, session.loop);
     if (!sender) return fail(sender.error().at("--notify-url"));
     notices.sender = std::move(*sender);
     notify::NotifierOptions options;
@@ -112,9 +112,10 @@ struct Controllers {
   controller::FailureController failures;
   Notices notices;
 
-  Controllers(ClusterSession& session, const ControllerFlags& flags)
-      : git(session.loop, git_options()),
-        asker(system_environment(), session.loop),
+  Controllers(ClusterSession& session, const ControllerFlags& flags,
+              git::AllowedRepositories allowed, const kube::AddressGuard& guard)
+      : git(session.loop, git_options(std::move(allowed))),
+        asker(system_environment(), guard, session.loop),
         upgrade(flags.conducts() ? nullptr
                                  : std::make_unique<controller::UpgradeController>(
                                        *session.api, session.loop, session.random, *session.log,
@@ -165,8 +166,9 @@ struct Controllers {
     options.stopwatch = [&session] { return session.loop.uptime(); };
     return options;
   }
-  static controller::GitMatrixOptions git_options() {
+  static controller::GitMatrixOptions git_options(git::AllowedRepositories allowed) {
     controller::GitMatrixOptions options;
+    options.allowed = std::move(allowed);
     options.environment = system_environment();
     return options;
   }
@@ -250,6 +252,11 @@ int run_controller(const ControllerFlags& flags) {
                         "controller reads no others. Leave out --key-domain, or use --mode drive",
                         ""});
   }
+  auto allowed = git::AllowedRepositories::read(
+      flags.git_repositories, flags.allow_local_git ? git::Local::accepted : git::Local::refused);
+  if (!allowed) return report(allowed.error().at("--git-repository"));
+  auto guard = kube::AddressGuard::read(flags.allow_gate_addresses);
+  if (!guard) return report(guard.error().at("--allow-gate-addresses"));
   block_signals();
   auto opened = ClusterSession::open(flags.cluster, LogLevel::info);
   if (!opened) return report(opened.error());
@@ -257,8 +264,8 @@ int run_controller(const ControllerFlags& flags) {
   if (auto made = ensure_namespace(session, flags.ns); !made) return report(made.error());
   ensure_gate_place(session, flags.gate_namespace);
 
-  Controllers controllers(session, flags);
-  auto notices = Notices::open(session, flags, controllers.watch);
+  Controllers controllers(session, flags, *allowed, *guard);
+  auto notices = Notices::open(session, flags, *guard, controllers.watch);
   if (!notices) return report(notices.error());
   controllers.notices = std::move(*notices);
   const std::string identity = flags.identity.empty()
@@ -285,7 +292,7 @@ int run_controller(const ControllerFlags& flags) {
   if (!flags.dashboard_address.empty()) {
     DashboardPlace place;
     place.address = flags.dashboard_address;
-    place.asks_rollouts_matrices = true;
+    place.rollouts_repositories = std::move(*allowed);
     auto started = DashboardHost::start(session, flags.cluster, controllers.watch, place);
     if (!started) return report(started.error().at("--dashboard-address"));
     dashboard = std::move(*started);

@@ -24,7 +24,10 @@ struct ControllerFlags {
   bool conducts() const { return mode == "coordinate" || mode == "conduct"; }
   std::string on_bad_config = "leave";  // what becomes of pods whose request is wrong
   std::vector<std::string> bad_config_words;
-  std::string notify_address;  // a webhook; empty: nobody is told
+  std::vector<std::string> git_repositories;      // that rollouts may name, with their credentials
+  bool allow_local_git = false;                   // for tests and demonstrations
+  std::vector<std::string> allow_gate_addresses;  // besides those that are never refused
+  std::string notify_address;                     // a webhook; empty: nobody is told
   std::string notify_form = "json";
   std::string notify_cluster;  // which cluster, for people with several
 };

@@ -67,6 +67,22 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
       ->add_flag("--job-gates,!--no-job-gates", flags.job_gates,
                  "Let rollouts run gates with a pod template of their own")
       ->capture_default_str();
+      ->add_option("--git-repository", flags.git_repositories,
+                   "A repository that rollouts may name in spec.matrix, as https://... or "
+                   "ssh://...; with / at its end all below it; behind it ,header-file=FILE or "
+                   ",ssh-key=FILE,known-hosts=FILE; repeatable. Without any, none may be named")
+      ->allow_extra_args(false);
+  command->add_flag("--allow-local-git", flags.allow_local_git,
+                    "For tests and demonstrations: --git-repository may be a local directory, or "
+                    "plain HTTP to this machine");
+  command
+      ->add_option(
+          "--allow-gate-addresses", flags.allow_gate_addresses,
+          "Networks (127.0.0.0/8) or host names that gates and notifications may connect "
+          "to although they are this machine, link-local, multicast or a cloud's metadata; "
+          "repeatable")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_dashboard_address(command, flags.dashboard_address);
   command
       ->add_option("--notify-url", flags.notify_address,

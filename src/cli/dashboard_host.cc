@@ -44,9 +44,9 @@ std::vector<dashboard::ShownMatrix> matrices_of(const controller::FleetWatch& wa
   for (const auto& [name, known] : watch.rollouts.all()) {
     if (!known.spec.matrix) continue;
     // Who names a directory in which they have the repository means that one.
-    const bool stands_for = !place.matrix.repository.empty() && !place.asks_rollouts_matrices;
-    auto& matrix =
-        stands_for ? shown.front() : add(*known.spec.matrix, place.asks_rollouts_matrices);
+    const bool stands_for = !place.matrix.repository.empty() && !place.rollouts_repositories;
+    auto& matrix = stands_for ? shown.front()
+                              : add(*known.spec.matrix, place.rollouts_repositories.has_value());
     matrix.rollouts.push_back(name);
   }
   return shown;
@@ -88,7 +88,9 @@ Result<std::unique_ptr<DashboardHost>> DashboardHost::start(ClusterSession& sess
 void DashboardHost::follow_matrices(ClusterSession& session, controller::FleetWatch& watch,
                                     const DashboardPlace& place) {
   controller::MatrixLogOptions log;
-  log.environment = system_environment();
+  log.allowed = place.rollouts_repositories;
+  log.environment = log.allowed ? git::own_environment(system_environment())
+                                : git::users_environment(system_environment());
   matrix_log_ = std::make_unique<controller::MatrixLog>(session.loop, std::move(log));
   dashboard::MatrixFeedParts parts;
   parts.matrices = [&watch, place] { return matrices_of(watch, place); };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -14,6 +15,7 @@
 #include "dashboard/fleet_model.h"
 #include "dashboard/fleet_source.h"
 #include "dashboard/matrix_feed.h"
+#include "git/allowed.h"
 
 namespace lockstep::cli {
 
@@ -23,9 +25,10 @@ struct DashboardPlace {
   std::string rack_label = "topology.kubernetes.io/rack";
   // A version matrix to show; an empty repository: none.
   rollout::MatrixPlace matrix = {"", "", "gpu-version-matrix.yaml"};
-  // Whether the repositories that rollouts name are asked: by who commits to them anyway. On a
-  // person's machine an object of the cluster must not say whom git calls there.
-  bool asks_rollouts_matrices = false;
+  // Which of the repositories that rollouts name are read: by the controller, which commits to them
+  // anyway. Nothing: none. On a user's machine an object of the cluster must not say whom git
+  // calls.
+  std::optional<git::AllowedRepositories> rollouts_repositories = {};
   Duration matrix_interval = minutes(1);
 };
 

@@ -104,12 +104,16 @@ class Demo {
         *session_->api, session_->loop, session_->random, *session_->log, cluster.fleet());
     LOCKSTEP_CHECK(open_dashboard(cluster));
     LOCKSTEP_CHECK(wait_for_fleet(*session_, *watch_, minutes(1)));
-    controller_ = std::make_unique<ChildProcess>(
-        session_->loop,
-        std::vector<std::string>{own_program(), "controller", "--kubeconfig", kubeconfig_.path(),
-                                 "--key-domain", cluster.fleet().key_domain, "--identity", "demo",
-                                 "--status-address", ""},
-        log_file_.path());
+    std::vector<std::string> words{own_program(),      "controller",
+                                   "--kubeconfig",     kubeconfig_.path(),
+                                   "--key-domain",     cluster.fleet().key_domain,
+                                   "--identity",       "demo",
+                                   "--status-address", ""};
+    if (git_ != nullptr) {
+      words.insert(words.end(), {"--allow-local-git", "--git-repository", git_->address()});
+    }
+    controller_ =
+        std::make_unique<ChildProcess>(session_->loop, std::move(words), log_file_.path());
     if (!controller_->start()) return fail(ErrorKind::internal, "the controller does not start");
     // The rollout knows the way back before anything changes.
     bool up = run_until(
@@ -257,7 +261,10 @@ class Demo {
     DashboardPlace place;
     place.address = flags_.dashboard_address;
     place.cluster = "demo";
-    place.asks_rollouts_matrices = true;
+    const std::vector<std::string> own =
+        git_ == nullptr ? std::vector<std::string>{} : std::vector<std::string>{git_->address()};
+    LOCKSTEP_TRY(place.rollouts_repositories,
+                 git::AllowedRepositories::read(own, git::Local::accepted));
     place.matrix_interval = seconds(5);
     auto started = DashboardHost::start(*session_, cluster, *watch_, place);
     bool usual = place.address == DashboardPlace().address;

@@ -51,7 +51,7 @@ void calm_git() {
 DemoGit::DemoGit(sim::Parts parts, std::string directory)
     : directory_(std::move(directory)),
       address_(directory_ + "/gpu-versions.git"),
-      program_(processes_, system_environment()) {
+      program_(processes_, git::users_environment(system_environment())) {
   program_.add_config({{"user.name", "Lockstep demo"}, {"user.email", "demo@localhost"}});
   checkout_ = std::make_unique<sim::GitCheckout>(parts.loop, program_, address_, "main");
   sim::GitOpsOptions options;

@@ -40,6 +40,11 @@ void add_looking(CLI::App& app, LookingFlags& flags, int& result) {
   plan->add_option("--node-minutes", flags.node_minutes, "How long one node takes, in minutes")
       ->check(CLI::Range(0.01, 10000.0))
       ->capture_default_str();
+  plan->add_option(
+          "--git-repository", flags.plan.git_repositories,
+          "A repository that rollouts name in spec.matrix and that is read from here, with "
+          "your own git; with / at its end all below it; repeatable")
+      ->allow_extra_args(false);
   plan->callback([&, plan] {
     flags.plan.node_time = seconds(static_cast<int64_t>(flags.node_minutes * 60));
     flags.plan.node_time_given = plan->count("--node-minutes") > 0;

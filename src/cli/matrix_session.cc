@@ -11,7 +11,8 @@
 
 namespace lockstep::cli {
 
-MatrixSession::MatrixSession() : program_(processes_, system_environment()) {}
+MatrixSession::MatrixSession()
+    : program_(processes_, git::users_environment(system_environment())) {}
 
 Result<std::unique_ptr<MatrixSession>> MatrixSession::open(const MatrixPlace& place, bool changes) {
   LOCKSTEP_CHECK(git::check_path(place.path));

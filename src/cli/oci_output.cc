@@ -9,6 +9,7 @@
 #include "registry/registry_client.h"
 #include "world/event_loop.h"
 #include "world/files.h"
+#include "world/output_folder.h"
 #include "world/process.h"
 #include "world/random.h"
 
@@ -48,7 +49,7 @@ Result<void> write_oci(const BundleFlags& flags, const bundle::BundleFiles& file
   }
   fmt::print("{}: {} files as {}\n", flags.output, files.size(), where);
   if (flags.image_refs.empty()) return {};
-  return SystemFiles().write(flags.image_refs, where + "\n");
+  return write_output(flags.image_refs, where + "\n");
 }
 
 }  // namespace lockstep::cli

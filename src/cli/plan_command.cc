@@ -68,6 +68,8 @@ PlanAnswer make_plan(controller::FleetWatch& watch, Time now, const PlanFlags& f
 }
 
 int run_plan(const PlanFlags& flags) {
+  auto allowed = git::AllowedRepositories::read(flags.git_repositories, git::Local::accepted);
+  if (!allowed) return report(allowed.error().at("--git-repository"));
   ClusterFlags cluster = flags.cluster;
   auto session = open_in_key_domain(cluster, KeyUse::read, flags.output != "table");
   if (!session) return report(session.error());
@@ -75,7 +77,8 @@ int run_plan(const PlanFlags& flags) {
                                *(*session)->log, cluster.fleet());
   if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
   controller::MatrixLogOptions git;
-  git.environment = system_environment();
+  git.environment = git::users_environment(system_environment());
+  git.allowed = std::move(*allowed);
   git.entries = 1;
   controller::MatrixLog log((*session)->loop, std::move(git));
   auto read = [&](const rollout::MatrixPlace& place) -> Result<rollout::Matrix> {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/cluster_session.h"
 #include "cli/plan_text.h"
@@ -15,6 +16,8 @@ struct PlanFlags {
   bool assume_change = false;  // as if a new driver version came
   Duration node_time = minutes(5);
   bool node_time_given = false;  // or as long as in a rollout's waves before
+  // Of the repositories that rollouts name, those that may be read from here.
+  std::vector<std::string> git_repositories;
   std::string output = "table";
 };
 int run_plan(const PlanFlags& flags);

@@ -16,7 +16,7 @@
 #include "data/json.h"
 #include "data/yaml.h"
 #include "world/directories.h"
-#include "world/files.h"
+#include "world/output_folder.h"
 
 namespace lockstep::cli {
 
@@ -158,7 +158,7 @@ int run_recipe(const RecipeFlags& flags) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return ExitCode::ok;
   }
-  auto written = SystemFiles().write(file, text);
+  auto written = write_output(file, text);
   return written ? ExitCode::ok : report(written.error().at("-o"));
 }
 

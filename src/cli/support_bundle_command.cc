@@ -14,6 +14,7 @@
 #include "doctor/examine.h"
 #include "doctor/redact.h"
 #include "kube/sync_api.h"
+#include "world/output_folder.h"
 
 namespace lockstep::cli {
 
@@ -163,7 +164,7 @@ int run_support_bundle(const SupportBundleFlags& asked) {
   std::string archive = collection.archive();
   // Names of machines and people are in it: it is for its owner to hand on.
   constexpr int for_the_owner = 0600;
-  if (auto written = session.files.write(file, archive, for_the_owner); !written) {
+  if (auto written = write_output(file, archive, for_the_owner); !written) {
     return report(written.error().at(file));
   }
   fmt::print(

@@ -37,6 +37,7 @@ void HttpGateAsker::ask(rollout::Question question, std::function<void(Result<Ga
         scope_.bind([done = std::move(done), error = target.error()] { done(fail(error)); }));
     return;
   }
+  target->route.guard = guard_;
   kube::Exchange exchange;
   exchange.method = "POST";
   exchange.target = target->path;
@@ -60,7 +61,10 @@ void HttpGateAsker::ask(rollout::Question question, std::function<void(Result<Ga
   std::string host = target->route.endpoint.host;
   kube::HttpTransport::Handlers handlers;
   handlers.on_done = scope_.bind([finish, host](Result<kube::HttpAnswer> answer) {
-    if (!answer) return finish(fail(answer.error().at(host)));
+    if (!answer) {
+      const bool is_named = answer.error().place == host;
+      return finish(fail(is_named ? answer.error() : answer.error().at(host)));
+    }
     finish(GateAnswer{answer->code, std::move(answer->body)});
   });
   kube::HttpTransport::Id id =

@@ -25,16 +25,23 @@ class GateAsker {
   virtual void ask(rollout::Question question, std::function<void(Result<GateAnswer>)> done) = 0;
 };
 
-// By a POST, within a limit of time and size. Follows no redirection and sends no credentials.
+// By a POST, within a limit of time and size. Follows no redirection, sends no credentials, and
+// connects to no address that the guard refuses: whom it asks is what a rollout says.
 class HttpGateAsker final : public GateAsker {
  public:
   // `environment`: where a proxy may be named.
-  HttpGateAsker(kube::Environment environment, EventLoop& loop, Duration limit = seconds(20))
-      : environment_(std::move(environment)), loop_(loop), limit_(limit), transport_(loop) {}
+  HttpGateAsker(kube::Environment environment, kube::AddressGuard guard, EventLoop& loop,
+                Duration limit = seconds(20))
+      : environment_(std::move(environment)),
+        guard_(std::make_shared<const kube::AddressGuard>(std::move(guard))),
+        loop_(loop),
+        limit_(limit),
+        transport_(loop) {}
   void ask(rollout::Question question, std::function<void(Result<GateAnswer>)> done) override;
 
  private:
   kube::Environment environment_;
+  std::shared_ptr<const kube::AddressGuard> guard_;
   EventLoop& loop_;
   Duration limit_;
   kube::HttpTransport transport_;

@@ -13,8 +13,9 @@ using kube::testing::ScriptedServer;
 using kube::testing::ServerConnection;
 
 struct HttpGateAskerTest : ::testing::Test {
-  Result<GateAnswer> ask(const std::string& address, Duration limit = test_patience) {
-    HttpGateAsker asker({}, loop, limit);
+  Result<GateAnswer> ask(const std::string& address, Duration limit = test_patience,
+                         const std::vector<std::string>& allowed = {"127.0.0.0/8"}) {
+    HttpGateAsker asker({}, kube::AddressGuard::read(allowed).value(), loop, limit);
     std::optional<Result<GateAnswer>> result;
     asker.ask({address, "text/plain", "how is it?"},
               [&](Result<GateAnswer> answer) { result = std::move(answer); });
@@ -42,6 +43,34 @@ TEST_F(HttpGateAskerTest, PostsTheQuestionAndBringsTheAnswerWhateverItsCode) {
   auto bad = ask(server.url() + "/bad");
   ASSERT_TRUE(bad);
   EXPECT_EQ(bad->code, 400);
+}
+
+// A rollout names it, and the controller's network is not the rollout's.
+TEST_F(HttpGateAskerTest, DoesNotConnectToAnAddressThatIsRefused) {
+  ScriptedServer server([](const ReceivedRequest&, ServerConnection& connection) {
+    connection.answer(200, "secret");
+  });
+  for (const char* host : {"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"}) {
+    auto answer = ask(fmt::format("http://{}:{}/metrics", host, server.port()), test_patience, {});
+    ASSERT_FALSE(answer) << host;
+    EXPECT_EQ(answer.error().kind, ErrorKind::forbidden) << answer.error().text();
+    EXPECT_NE(answer.error().text().find("--allow-gate-addresses"), std::string::npos);
+  }
+  EXPECT_EQ(server.connections(), 0U);
+}
+
+// The one who is asked does not say who is asked next.
+TEST_F(HttpGateAskerTest, FollowsNoRedirection) {
+  ScriptedServer other([](const ReceivedRequest&, ServerConnection& connection) {
+    connection.answer(200, "secret");
+  });
+  ScriptedServer server([&](const ReceivedRequest&, ServerConnection& connection) {
+    connection.answer(307, "", "Location: " + other.url() + "/\r\n");
+  });
+  auto answer = ask(server.url());
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(answer->code, 307);
+  EXPECT_EQ(other.connections(), 0U);
 }
 
 TEST_F(HttpGateAskerTest, SaysWhyThereIsNoAnswer) {

@@ -8,7 +8,6 @@
 #include "git/clone.h"
 #include "git/names.h"
 #include "git/publish.h"
-#include "git/source.h"
 #include "rollout/matrix_edit.h"
 #include "rollout/rollout_matrix.h"
 
@@ -76,15 +75,16 @@ Result<std::string> find_done(git::Clone& clone, const MatrixCommit& commit) {
   return found ? found->commit.id : std::string(no_commit);
 }
 
-// A commit of the controller has a name, also where nobody has told git one.
-void name_committer(git::Program& program, const GitMatrixOptions& options) {
-  git::Config missing;
-  for (const auto& [key, value] :
-       {std::pair{"user.name", options.name}, std::pair{"user.email", options.email}}) {
-    auto known = program.output("/", {"config", "--get", key});
-    if (!known || known->empty()) missing.emplace_back(key, value);
-  }
-  program.add_config(missing);
+// A program that knows this repository's address and credential, and no other's.
+git::Program program_for(Processes& processes, const GitMatrixOptions& options,
+                         const git::Access& access) {
+  git::Environment environment = git::own_environment(options.environment);
+  environment.insert(access.environment.begin(), access.environment.end());
+  git::Program program(processes, std::move(environment), options.limits);
+  program.set_protocols(access.protocol);
+  program.add_config(access.config);
+  program.add_config({{"user.name", options.name}, {"user.email", options.email}});
+  return program;
 }
 
 }  // namespace
@@ -126,11 +126,14 @@ GitMatrix::~GitMatrix() {
   }
 }
 
+std::string GitMatrix::refusal(const rollout::RolloutSpec& spec) const {
+  if (!spec.matrix) return {};
+  auto allowed = options_.allowed.check(spec.matrix->repository);
+  return allowed ? std::string() : allowed.error().text();
+}
+
 std::string GitMatrix::obstacle(const rollout::RolloutSpec& spec) const {
   if (!spec.matrix) return {};
-  if (auto good = git::check_repository(spec.matrix->repository); !good) {
-    return good.error().text();
-  }
   if (!looked_) {
     looked_ = true;
     SystemProcesses processes;
@@ -144,11 +147,11 @@ std::string GitMatrix::obstacle(const rollout::RolloutSpec& spec) const {
 
 Result<std::string> GitMatrix::commit_now(Processes& processes, const GitMatrixOptions& options,
                                           const MatrixCommit& commit) {
-  git::Program program(processes, options.environment, options.limits);
   LOCKSTEP_CHECK(git::check_path(commit.place.path));
-  LOCKSTEP_TRY(const git::Source source, git::find_source(program, commit.place.repository));
-  name_committer(program, options);
-  LOCKSTEP_TRY(const auto clone, git::Clone::open(program, source, commit.place.branch));
+  LOCKSTEP_TRY(const git::Access access, options.allowed.open(commit.place.repository));
+  git::Program program = program_for(processes, options, access);
+  LOCKSTEP_TRY(const auto clone,
+               git::Clone::open(program, {access.address, {}, {}}, commit.place.branch));
   if (commit.step == rollout::GitStep::check) return check(*clone, commit);
   auto stage = [&](git::Clone& there) {
     return commit.step == rollout::GitStep::promote ? stage_promotion(there, commit)

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "controller/matrix_store.h"
+#include "git/allowed.h"
 #include "git/program.h"
 #include "world/event_loop.h"
 #include "world/process.h"
@@ -15,9 +16,10 @@
 namespace lockstep::controller {
 
 struct GitMatrixOptions {
-  git::Environment environment;  // what git inherits
+  git::AllowedRepositories allowed;  // that rollouts may name
+  git::Environment environment;      // ours: git gets what own_environment() leaves of it
   git::Limits limits;
-  // Who commits, where git's own settings name nobody.
+  // Who commits, unless GIT_AUTHOR_NAME and its like name another.
   std::string name = "Lockstep";
   std::string email = "lockstep@localhost";
   int tries = 10;  // when others push meanwhile
@@ -32,6 +34,7 @@ class GitMatrix final : public MatrixStore {
   GitMatrix(const GitMatrix&) = delete;
   GitMatrix& operator=(const GitMatrix&) = delete;
 
+  std::string refusal(const rollout::RolloutSpec& spec) const override;
   std::string obstacle(const rollout::RolloutSpec& spec) const override;
   void commit(MatrixCommit commit, std::function<void(Result<std::string>)> done) override;
   // The same at once, on this thread.

@@ -1,5 +1,6 @@
 #include "controller/git_matrix.h"
 
+#include <filesystem>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -25,6 +26,8 @@ struct Place : git::Repositories {
   GitMatrixOptions options() const {
     GitMatrixOptions options;
     options.environment = environment();
+    options.allowed =
+        git::AllowedRepositories::read({*this / "remote.git"}, git::Local::accepted).value();
     return options;
   }
   MatrixCommit order(rollout::GitStep step, const std::string& version = "570") const {
@@ -90,11 +93,49 @@ TEST(GitMatrix, AConflictIsAnErrorThatDoesNotPassAndNothingIsPushed) {
   EXPECT_TRUE(may_pass({ErrorKind::unreachable, "the host does not answer", ""}));
 }
 
-TEST(GitMatrix, ACommitOfTheControllerHasANameWhereNobodyToldGitOne) {
+TEST(GitMatrix, ACommitOfTheControllerHasItsNameAndNotTheAccounts) {
   const Place place;
-  place.write("home/.gitconfig", "");
   ASSERT_TRUE(place.now(place.order(rollout::GitStep::promote)));
   EXPECT_EQ(place.sh("git -C remote.git log -1 --format=%an main"), "Lockstep");
+}
+
+// A hook or a setting of the account could be anything, and would run with what git knows.
+TEST(GitMatrix, SettingsAndHooksOfTheAccountAreNotUsed) {
+  const Place place;
+  place.sh("mkdir hooks; printf '#!/bin/sh\ntouch " + (place / "ran") +
+           "\n' > hooks/pre-commit; chmod +x hooks/pre-commit; "
+           "git config --file home/.gitconfig core.hooksPath " +
+           (place / "hooks"));
+  ASSERT_TRUE(place.now(place.order(rollout::GitStep::promote)));
+  EXPECT_FALSE(std::filesystem::exists(place / "ran"));
+}
+
+TEST(GitMatrix, ARepositoryThatIsNotAllowedIsRefusedAndNotAskedFor) {
+  const Place place;
+  EventLoop loop;
+  GitMatrixOptions options = place.options();
+  options.allowed = git::AllowedRepositories::read({"https://git.example.com/team/"}).value();
+  const GitMatrix store(loop, options);
+  rollout::RolloutSpec spec;
+  EXPECT_EQ(store.refusal(spec), "") << "without a matrix";
+  MatrixCommit commit = place.order(rollout::GitStep::promote);
+  for (const std::string& repository :
+       {place / "remote.git", std::string("https://evil.example.com/team/matrix"),
+        std::string("https://git.example.com/teams/matrix"),
+        std::string("https://git.example.com/team/../other/matrix"),
+        std::string("http://git.example.com/team/matrix"), std::string("--upload-pack=evil")}) {
+    spec.matrix = commit.place;
+    spec.matrix->repository = repository;
+    EXPECT_NE(store.refusal(spec), "") << repository;
+    commit.place.repository = repository;
+    SystemProcesses processes;
+    const auto made = GitMatrix::commit_now(processes, options, commit);
+    ASSERT_FALSE(made) << repository;
+    EXPECT_FALSE(may_pass(made.error())) << repository;
+  }
+  spec.matrix->repository = "https://git.example.com/team/matrix";
+  EXPECT_EQ(store.refusal(spec), "");
+  EXPECT_TRUE(place.left_nothing());
 }
 
 TEST(GitMatrix, AnswersOnTheLoopAndEndsWhatRunsWhenItGoes) {
@@ -106,8 +147,6 @@ TEST(GitMatrix, AnswersOnTheLoopAndEndsWhatRunsWhenItGoes) {
     rollout::RolloutSpec spec;
     spec.matrix = place.order(rollout::GitStep::promote).place;
     EXPECT_EQ(store.obstacle(spec), "");
-    spec.matrix->repository = "--upload-pack=evil";
-    EXPECT_NE(store.obstacle(spec), "");
     store.commit(place.order(rollout::GitStep::promote),
                  [&](Result<std::string> made) { answer = std::move(made); });
     EXPECT_FALSE(answer.has_value());

@@ -40,13 +40,26 @@ MatrixLog::~MatrixLog() {
   thread_.join();
 }
 
+Result<git::Source> MatrixLog::start_git(const std::string& address, Repository& repository) {
+  auto start = [&](const git::Environment& environment) -> git::Program& {
+    repository.program = std::make_unique<git::Program>(processes_, environment, options_.limits);
+    return *repository.program;
+  };
+  if (!options_.allowed) return git::find_source(start(options_.environment), address);
+  LOCKSTEP_TRY(const git::Access access, options_.allowed->open(address));
+  git::Environment environment = options_.environment;
+  for (const auto& [name, value] : access.environment) environment[name] = value;
+  git::Program& program = start(environment);
+  program.set_protocols(access.protocol);
+  program.add_config(access.config);
+  return git::Source{access.address, {}, {}};
+}
+
 Result<void> MatrixLog::open(const rollout::MatrixPlace& place, Repository& repository) {
   if (repository.clone) return repository.clone->catch_up();
   LOCKSTEP_CHECK(git::check_path(place.path));
   LOCKSTEP_CHECK(git::check_repository(place.repository));
-  repository.program =
-      std::make_unique<git::Program>(processes_, options_.environment, options_.limits);
-  LOCKSTEP_TRY(const git::Source source, git::find_source(*repository.program, place.repository));
+  LOCKSTEP_TRY(const git::Source source, start_git(place.repository, repository));
   LOCKSTEP_TRY(repository.clone, git::Clone::open(*repository.program, source, place.branch));
   repository.address = git::redact(source.address);
   return {};

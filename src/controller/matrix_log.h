@@ -6,10 +6,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "base/result.h"
+#include "git/allowed.h"
 #include "git/clone.h"
 #include "git/program.h"
 #include "rollout/matrix_report.h"
@@ -20,8 +22,10 @@
 namespace lockstep::controller {
 
 struct MatrixLogOptions {
-  git::Environment environment;  // what git inherits
+  git::Environment environment;  // what git gets
   git::Limits limits;
+  // Those that may be read. Nothing: whichever is asked for, as a user has named it.
+  std::optional<git::AllowedRepositories> allowed;
   int entries = 50;  // of the history
 };
 
@@ -49,6 +53,7 @@ class MatrixLog {
     std::map<std::string, rollout::MatrixEntry> known;
   };
   Result<void> open(const rollout::MatrixPlace& place, Repository& repository);
+  Result<git::Source> start_git(const std::string& address, Repository& repository);
   Result<rollout::MatrixReport> report(const rollout::MatrixPlace& place, Repository& repository);
 
   EventLoop& loop_;

@@ -23,6 +23,8 @@ struct MatrixCommit {
 class MatrixStore {
  public:
   virtual ~MatrixStore() = default;
+  // Why this rollout's repository may not be used at all; empty: it may.
+  virtual std::string refusal(const rollout::RolloutSpec&) const { return {}; }
   // Why it cannot be done for this rollout; empty: it can, as far as is known without trying.
   virtual std::string obstacle(const rollout::RolloutSpec& spec) const = 0;
   // The id of the commit that did it. May be asked again: for what is done already the commit that

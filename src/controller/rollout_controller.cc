@@ -499,6 +499,7 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) {
   if (governing != nullptr && governing->name() != view.name) view.other = governing->name();
   auto total = static_cast<int64_t>(view.nodes.size());
   view.max_failures = upgrade::limits_of(watch_.policy(pool), total).failures;
+  if (options_.git != nullptr) view.refused_repository = options_.git->refusal(known.spec);
   view.no_rollback = obstacle_of(known.spec);
   for (size_t i = 0; i < view.spec.waves.size(); ++i) {
     auto kept =

@@ -2,6 +2,7 @@
 // own: nothing of the account that runs the test is read or written.
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -29,7 +30,9 @@ class Repositories : public lockstep::testing::TemporaryDirectory {
   }
 
   Environment environment() const {
-    return {{"HOME", *this / "home"},
+    const char* programs = std::getenv("PATH");
+    return {{"PATH", programs == nullptr ? "/usr/bin:/bin" : programs},
+            {"HOME", *this / "home"},
             {"XDG_CONFIG_HOME", *this / "home"},
             {"GIT_CONFIG_NOSYSTEM", "1"},
             {"TMPDIR", *this / "temporary"}};

@@ -47,8 +47,6 @@ Environment never_asking(const Environment& ours) {
       {"GIT_TERMINAL_PROMPT", "0"},
       // ssh asks on the terminal behind our back; with this it asks a program, and that says no.
       {"SSH_ASKPASS_REQUIRE", "force"},
-      // "ext::" in a remote's configuration would run a program.
-      {"GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh"},
       {"GIT_EDITOR", "false"},
       {"GIT_SEQUENCE_EDITOR", "false"},
       {"GIT_PAGER", "cat"},
@@ -68,7 +66,7 @@ struct Meaning {
 };
 
 // The first that git said wins.
-constexpr std::array<Meaning, 26> meanings = {{
+constexpr std::array<Meaning, 28> meanings = {{
     {"Please tell me who you are", ErrorKind::invalid,
      "git does not know who commits: git config --global user.name and user.email"},
     {"empty ident name", ErrorKind::invalid,
@@ -102,6 +100,9 @@ constexpr std::array<Meaning, 26> meanings = {{
     {"Host key verification failed", ErrorKind::unauthorized,
      "the host's key is not known to ssh, and nobody is asked: add it to known_hosts"},
     {"The requested URL returned error: 403", ErrorKind::forbidden, "access is not allowed"},
+    {"The requested URL returned error: 30", ErrorKind::forbidden,
+     "the server answers with a redirection, which is not followed: name the new address"},
+    {"' not allowed", ErrorKind::forbidden, "this transport is not allowed here"},
     {"insufficient permission", ErrorKind::forbidden, "the repository may not be written"},
     {"Remote branch", ErrorKind::not_found, "there is no such branch: --branch names another"},
     {"does not appear to be a git repository", ErrorKind::not_found,
@@ -162,7 +163,8 @@ Result<ProcessOutput> Program::run(Call call) {
   spec.environment = environment_;
   for (const std::string& name : repository_variables()) spec.environment.erase(name);
   for (auto& [name, value] : never_asking(environment_)) spec.environment[name] = value;
-  spec.unset = repository_variables();
+  spec.environment["GIT_ALLOW_PROTOCOL"] = protocols_;
+  spec.inherits = false;
   spec.directory = std::move(call.directory);
   spec.input = std::move(call.input);
   spec.limit = call.limit;
@@ -196,6 +198,37 @@ Result<std::string> Program::output(Call call) {
 Result<std::string> Program::output(const std::string& directory,
                                     std::vector<std::string> arguments) {
   return output(Call{directory, std::move(arguments), {}, limits_.local});
+}
+
+Environment own_environment(const Environment& ours) {
+  static constexpr std::array<std::string_view, 16> names = {
+      "PATH",          "TMPDIR",       "TZ",
+      "LANG",          "HTTP_PROXY",   "http_proxy",
+      "HTTPS_PROXY",   "https_proxy",  "ALL_PROXY",
+      "all_proxy",     "NO_PROXY",     "no_proxy",
+      "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO",
+      "GIT_SSL_CAPATH"};
+  static constexpr std::array<std::string_view, 3> beginnings = {"LC_", "GIT_AUTHOR_",
+                                                                 "GIT_COMMITTER_"};
+  Environment kept;
+  for (const auto& [name, value] : ours) {
+    const bool is_kept =
+        std::find(names.begin(), names.end(), name) != names.end() ||
+        std::any_of(beginnings.begin(), beginnings.end(),
+                    [&](std::string_view begin) { return name.starts_with(begin); });
+    if (is_kept) kept.emplace(name, value);
+  }
+  // Not even a .netrc is found there.
+  kept["HOME"] = "/nonexistent";
+  kept["GIT_CONFIG_NOSYSTEM"] = "1";
+  kept["GIT_CONFIG_GLOBAL"] = "/dev/null";
+  kept["GIT_ATTR_NOSYSTEM"] = "1";
+  return kept;
+}
+
+Environment users_environment(Environment ours) {
+  std::erase_if(ours, [](const auto& entry) { return entry.first.starts_with("LOCKSTEP_"); });
+  return ours;
 }
 
 }  // namespace lockstep::git

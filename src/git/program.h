@@ -25,12 +25,14 @@ struct Limits {
 
 class Program {
  public:
-  // `environment` is ours, as a value: what git would inherit.
+  // `environment` is all that git gets, but for what keeps it from asking a user.
   Program(Processes& processes, Environment environment, Limits limits = {});
 
   // Settings that lie over the user's own, for every command from now on. By environment and not by
   // command line: they may be passwords.
   void add_config(const Config& config);
+  // The only transports that git may use, separated by colons.
+  void set_protocols(std::string protocols) { protocols_ = std::move(protocols); }
 
   struct Call {
     std::string directory;
@@ -52,7 +54,14 @@ class Program {
   Environment environment_;
   Limits limits_;
   Config config_;
+  std::string protocols_ = "file:git:http:https:ssh";  // not "ext": that runs a program
 };
+
+// What git gets of `ours` where no user has set it up: how to find programs, proxies
+// and certificates. No settings of the account or the machine, no home, and none of our secrets.
+Environment own_environment(const Environment& ours);
+// What git gets of a user's own environment: all but what is Lockstep's.
+Environment users_environment(Environment ours);
 
 // What git's standard error means: which kind, and in one or two lines what to do.
 Error explain(std::string_view command, const ProcessOutput& output);

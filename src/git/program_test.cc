@@ -1,5 +1,7 @@
 #include "git/program.h"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "git/git_test_util.h"
@@ -65,6 +67,62 @@ TEST(Program, NobodyIsAsked) {
       "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS $GIT_EDITOR'");
   Session session(places);
   EXPECT_EQ(session.program.output(places / "x", {"ask"}).value(), "0 force /bin/false false\n");
+}
+
+TEST(Program, GetsNothingOfOurEnvironmentThatItWasNotGiven) {
+  const Repositories places;
+  places.sh("git init -q seen; git -C seen config alias.show-environment '!env'");
+  ASSERT_EQ(setenv("LOCKSTEP_NOTIFY_URL", "https://hooks.example.com/SECRET", 1), 0);
+  Session session(places);
+  const std::string seen = session.program.output(places / "seen", {"show-environment"}).value();
+  unsetenv("LOCKSTEP_NOTIFY_URL");
+  EXPECT_EQ(seen.find("SECRET"), std::string::npos) << seen;
+  EXPECT_NE(seen.find("GIT_TERMINAL_PROMPT=0"), std::string::npos) << seen;
+}
+
+TEST(Program, UsesOnlyTheTransportsThatItMay) {
+  const Repositories places;
+  places.make_remote();
+  Session session(places);
+  session.program.set_protocols("https");
+  const auto result = session.program.output(
+      places.path, {"ls-remote", "file://" + (places / "remote.git"), "HEAD"});
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message.find("'file' not allowed"), std::string::npos)
+      << result.error().message;
+}
+
+TEST(OwnEnvironment, HasWhatGitNeedsAndNoSecretsAndNoSettings) {
+  const Environment own = own_environment({{"PATH", "/usr/bin"},
+                                           {"HOME", "/root"},
+                                           {"LC_TIME", "C"},
+                                           {"https_proxy", "http://proxy:3128"},
+                                           {"SSL_CERT_FILE", "/ca.pem"},
+                                           {"LOCKSTEP_NOTIFY_URL", "https://secret"},
+                                           {"AWS_SECRET_ACCESS_KEY", "secret"},
+                                           {"GIT_CONFIG_COUNT", "1"},
+                                           {"GIT_CONFIG_KEY_0", "http.extraHeader"},
+                                           {"GIT_CONFIG_VALUE_0", "Authorization: secret"},
+                                           {"GIT_SSL_NO_VERIFY", "1"},
+                                           {"GIT_SSH_COMMAND", "evil"},
+                                           {"GIT_PROXY_COMMAND", "evil"},
+                                           {"GIT_EXEC_PATH", "/evil"},
+                                           {"GIT_ALLOW_PROTOCOL", "ext"},
+                                           {"LD_PRELOAD", "/evil.so"},
+                                           {"XDG_CONFIG_HOME", "/root/.config"}});
+  EXPECT_EQ(own, (Environment{{"PATH", "/usr/bin"},
+                              {"LC_TIME", "C"},
+                              {"https_proxy", "http://proxy:3128"},
+                              {"SSL_CERT_FILE", "/ca.pem"},
+                              {"HOME", "/nonexistent"},
+                              {"GIT_CONFIG_NOSYSTEM", "1"},
+                              {"GIT_CONFIG_GLOBAL", "/dev/null"},
+                              {"GIT_ATTR_NOSYSTEM", "1"}}));
+}
+
+TEST(UsersEnvironment, IsTheirsWithoutWhatIsLocksteps) {
+  EXPECT_EQ(users_environment({{"SSH_AUTH_SOCK", "/agent"}, {"LOCKSTEP_NOTIFY_URL", "secret"}}),
+            (Environment{{"SSH_AUTH_SOCK", "/agent"}}));
 }
 
 TEST(Explanation, TellsKindsApartAndHidesPasswords) {

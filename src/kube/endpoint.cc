@@ -1,14 +1,11 @@
 #include "kube/endpoint.h"
 
-#include <arpa/inet.h>
-#include <array>
-#include <cstring>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include <curl/curl.h>
 
+#include "base/ip_address.h"
 #include "base/strings.h"
 
 namespace lockstep::kube {
@@ -27,47 +24,15 @@ std::string part_of(CURLU* url, CURLUPart part) {
   return result;
 }
 
-struct Address {
-  int family = AF_UNSPEC;
-  std::array<unsigned char, 16> bytes{};
-};
-
-std::optional<Address> parse_address(const std::string& text) {
-  for (int family : {AF_INET, AF_INET6}) {
-    Address address;
-    address.family = family;
-    if (inet_pton(family, text.c_str(), address.bytes.data()) == 1) return address;
-  }
-  return std::nullopt;
-}
-
-bool is_loopback(const std::string& host) {
-  if (host == "localhost") return true;
-  const auto address = parse_address(host);
-  if (!address) return false;
-  if (address->family == AF_INET) return address->bytes[0] == 127;
-  return std::memcmp(address->bytes.data(), &in6addr_loopback, 16) == 0;
-}
-
-bool in_network(const Address& address, std::string_view network) {
-  const size_t slash = network.find('/');
-  const auto base = parse_address(std::string(network.substr(0, slash)));
-  const auto bits = parse_unsigned(network.substr(slash + 1));
-  if (!base || !bits || base->family != address.family) return false;
-  if (*bits > (base->family == AF_INET ? 32U : 128U)) return false;
-  for (uint64_t bit = 0; bit < *bits; ++bit) {
-    const unsigned mask = 0x80U >> (bit % 8);
-    if (((base->bytes[bit / 8] ^ address.bytes[bit / 8]) & mask) != 0) return false;
-  }
-  return true;
-}
-
 // One entry of NO_PROXY.
 bool excludes(std::string_view entry, const Endpoint& endpoint) {
   if (entry.empty()) return false;
   if (entry == "*") return true;
-  const auto address = parse_address(endpoint.host);
-  if (address && entry.find('/') != std::string_view::npos) return in_network(*address, entry);
+  const auto address = IpAddress::parse(endpoint.host);
+  if (address && entry.find('/') != std::string_view::npos) {
+    const auto network = IpNetwork::parse(entry);
+    return network && network->contains(*address);
+  }
   // "host:port", but not the colons of an IPv6 address.
   const size_t colon = entry.rfind(':');
   if (colon != std::string_view::npos && (entry.find(':') == colon || entry[colon - 1] == ']')) {
@@ -149,7 +114,7 @@ Result<std::string> parse_proxy(const std::string& url) {
 }
 
 std::string proxy_from_environment(const Endpoint& endpoint, const Environment& environment) {
-  if (is_loopback(lower(endpoint.host))) return {};
+  if (is_loopback_host(endpoint.host)) return {};
   std::string proxy = either_case(environment, endpoint.tls ? "HTTPS_PROXY" : "HTTP_PROXY");
   if (proxy.empty()) return {};
   const std::string exclusions = either_case(environment, "NO_PROXY");

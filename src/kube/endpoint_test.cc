@@ -68,6 +68,14 @@ TEST(ProxyTest, ThisMachineIsNeverProxied) {
   }
 }
 
+TEST(ProxyTest, ANameThatLooksLikeThisMachineIsProxied) {
+  for (const char* host : {"127.example.com", "localhost.example.com", "127.0.0.1.example.com"}) {
+    EXPECT_EQ(proxy_from_environment({true, host, 443, ""}, {{"HTTPS_PROXY", "http://p"}}),
+              "http://p")
+        << host;
+  }
+}
+
 TEST(ProxyTest, SchemesAndDefaults) {
   EXPECT_EQ(proxy_from_environment({true, "a", 443, ""}, {{"https_proxy", "p:1"}}), "http://p:1");
   EXPECT_EQ(proxy_from_environment({false, "a", 80, ""}, {{"HTTP_PROXY", "socks5://p:1"}}),

@@ -1,10 +1,13 @@
 #include "kube/http_transfer.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <sys/socket.h>
 #include <utility>
@@ -49,6 +52,20 @@ int set_dead_peer_limit(void*, curl_socket_t descriptor, curlsocktype) {
   return CURL_SOCKOPT_OK;
 }
 
+std::optional<IpAddress> address_of(const sockaddr& address) {
+  if (address.sa_family == AF_INET) {
+    std::array<uint8_t, 4> bytes{};
+    std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in&>(address).sin_addr,
+                bytes.size());
+    return IpAddress::v4(bytes);
+  }
+  if (address.sa_family != AF_INET6) return std::nullopt;
+  std::array<uint8_t, 16> bytes{};
+  std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr,
+              bytes.size());
+  return IpAddress::v6(bytes);
+}
+
 // The endpoint under the name that its certificate must have.
 Endpoint named_endpoint(const Route& route) {
   Endpoint named = route.endpoint;
@@ -88,6 +105,10 @@ void HttpTransfer::configure_connection() {
   set(easy, CURLOPT_TCP_KEEPIDLE, 20L);
   set(easy, CURLOPT_TCP_KEEPINTVL, 10L);
   set(easy, CURLOPT_SOCKOPTFUNCTION, set_dead_peer_limit);
+  if (route.guard) {
+    set(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    set(easy, CURLOPT_OPENSOCKETDATA, this);
+  }
   set(easy, CURLOPT_BUFFERSIZE, 64L << 10);
 }
 
@@ -132,6 +153,28 @@ void HttpTransfer::configure_tls() {
   append(connect_to, named_endpoint(route).authority() + ":" + route.endpoint.authority());
   set(easy, CURLOPT_CONNECT_TO, connect_to.get());
   append(headers, "Host: " + route.endpoint.authority());
+}
+
+// A proxy looks names up itself: there only a host that is an address can be judged.
+std::string HttpTransfer::refusal_of(const curl_sockaddr& address) const {
+  const std::string& host = route.endpoint.host;
+  if (!route.proxy.empty()) return route.guard->refusal(host);
+  const auto found = address_of(address.addr);
+  return found ? route.guard->refusal(host, *found) : "its address is of an unknown kind";
+}
+
+// The last moment before a connection, with the very address that it goes to.
+curl_socket_t HttpTransfer::open_socket(void* context, curlsocktype, curl_sockaddr* address) {
+  auto& transfer = *static_cast<HttpTransfer*>(context);
+  try {
+    if (std::string why = transfer.refusal_of(*address); !why.empty()) {
+      transfer.refused = std::move(why);
+      return CURL_SOCKET_BAD;
+    }
+  } catch (const std::exception&) {
+    return CURL_SOCKET_BAD;  // an exception must not pass through curl's frames
+  }
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 bool HttpTransfer::streams() const {
@@ -189,6 +232,16 @@ void HttpTransfer::finish(CURLcode code) {
   if (too_large) {
     result = failf(ErrorKind::too_large, "the answer of {} is larger than {} bytes",
                    route.endpoint.authority(), exchange.answer_limit);
+    return;
+  }
+  // On a machine without IPv6 curl does not even come to the connection.
+  std::string literal = route.guard ? route.guard->refusal(route.endpoint.host) : std::string();
+  if (!literal.empty())
+    refused = std::move(literal);
+  else if (code != CURLE_COULDNT_CONNECT)
+    refused.clear();
+  if (!refused.empty()) {
+    result = fail(ErrorKind::forbidden, refused, route.endpoint.host);
     return;
   }
   CurlFailure failure;

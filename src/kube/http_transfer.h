@@ -42,6 +42,7 @@ struct HttpTransfer : std::enable_shared_from_this<HttpTransfer> {
   HttpAnswer answer;
   std::string arrived;  // streamed bytes that were not handed on yet
   bool too_large = false;
+  std::string refused;  // why the last address was not connected to
   std::optional<Result<HttpAnswer>> result;
   bool over = false;    // cancelled, or the last handler was called
   bool queued = false;  // waits in the queue
@@ -58,7 +59,9 @@ struct HttpTransfer : std::enable_shared_from_this<HttpTransfer> {
   void configure_request();
   void configure_tls();
   bool streams() const;
+  std::string refusal_of(const curl_sockaddr& address) const;
 
+  static curl_socket_t open_socket(void* context, curlsocktype purpose, curl_sockaddr* address);
   static size_t on_header(char* data, size_t one, size_t size, void* context);
   static size_t on_data(char* data, size_t one, size_t size, void* context);
 };

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "kube/address_guard.h"
 #include "kube/endpoint.h"
 #include "world/event_loop.h"
 
@@ -27,6 +28,9 @@ struct Route {
   bool http2 = true;
   Duration connect_limit = seconds(10);
   bool from_kubeconfig = true;  // for the advice in errors
+  // Null: every address may be connected to. The same for all exchanges of a transport, whose
+  // connections are shared.
+  std::shared_ptr<const AddressGuard> guard = nullptr;
 };
 
 struct Exchange {

@@ -18,6 +18,7 @@ Result<void> judge_answer(int code, const std::string& host) {
 
 Result<std::unique_ptr<HttpSender>> HttpSender::create(const std::string& address,
                                                        const kube::Environment& environment,
+                                                       const kube::AddressGuard& guard,
                                                        EventLoop& loop, Duration limit) {
   bool is_http = address.starts_with("https://") || address.starts_with("http://");
   // Not with the address in it: it is a secret.
@@ -25,6 +26,9 @@ Result<std::unique_ptr<HttpSender>> HttpSender::create(const std::string& addres
   size_t question = address.find('?');
   auto endpoint = kube::parse_endpoint(address.substr(0, question), true);
   if (!endpoint) return fail(ErrorKind::invalid, "is no address of a webhook");
+  if (std::string why = guard.refusal(endpoint->host); !why.empty()) {
+    return fail(ErrorKind::invalid, std::move(why));
+  }
   std::string target = endpoint->path.empty() ? "/" : endpoint->path;
   if (question != std::string::npos) target += address.substr(question);
   kube::Route route;
@@ -32,6 +36,7 @@ Result<std::unique_ptr<HttpSender>> HttpSender::create(const std::string& addres
   endpoint->path.clear();  // the transport would put it before the target
   route.endpoint = std::move(*endpoint);
   route.from_kubeconfig = false;
+  route.guard = std::make_shared<const kube::AddressGuard>(guard);
   return std::unique_ptr<HttpSender>(
       new HttpSender(std::move(route), std::move(target), loop, limit));
 }
@@ -60,6 +65,8 @@ void HttpSender::send(std::string body, std::function<void(Result<void>)> done) 
   kube::HttpTransport::Handlers handlers;
   handlers.on_done = scope_.bind([this, finish](Result<kube::HttpAnswer> answer) {
     const std::string& host = route_.endpoint.host;
+    const bool is_refused = !answer && answer.error().kind == ErrorKind::forbidden;
+    if (is_refused) return finish(fail(answer.error()));
     if (!answer) return finish(fail(ErrorKind::unreachable, "there was no answer", host));
     finish(judge_answer(answer->code, host));
   });

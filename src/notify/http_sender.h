@@ -14,9 +14,11 @@ namespace lockstep::notify {
 // The address is a secret: whoever knows it can write to the channel. Errors name its host alone.
 class HttpSender final : public Sender {
  public:
-  // `environment`: where a proxy may be named.
+  // `environment`: where a proxy may be named. An address that the guard refuses is an error here
+  // if the host is that address, and later if its name means it.
   static Result<std::unique_ptr<HttpSender>> create(const std::string& address,
                                                     const kube::Environment& environment,
+                                                    const kube::AddressGuard& guard,
                                                     EventLoop& loop, Duration limit = seconds(15));
   void send(std::string body, std::function<void(Result<void>)> done) override;
 

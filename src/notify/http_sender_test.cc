@@ -13,8 +13,10 @@ using kube::testing::ScriptedServer;
 using kube::testing::ServerConnection;
 
 struct HttpSenderTest : ::testing::Test {
+  static kube::AddressGuard here() { return kube::AddressGuard::read({"127.0.0.0/8"}).value(); }
+
   Result<void> send(const std::string& address, Duration limit = test_patience) {
-    auto sender = HttpSender::create(address, {}, loop, limit);
+    auto sender = HttpSender::create(address, {}, here(), loop, limit);
     if (!sender) return fail(sender.error());
     std::optional<Result<void>> result;
     (*sender)->send(R"({"a":1})", [&](Result<void> sent) { result = std::move(sent); });
@@ -64,10 +66,22 @@ TEST_F(HttpSenderTest, NobodyThereAndNoAnswerInTime) {
 
 TEST_F(HttpSenderTest, WhatIsNoAddressIsRefusedWithoutRepeatingIt) {
   for (const char* address : {"", "hooks.example.com/HIDDEN", "ftp://HIDDEN", "https://"}) {
-    auto sender = HttpSender::create(address, {}, loop);
+    auto sender = HttpSender::create(address, {}, here(), loop);
     ASSERT_FALSE(sender.has_value()) << address;
     EXPECT_EQ(sender.error().text().find("HIDDEN"), std::string::npos);
   }
+}
+
+TEST_F(HttpSenderTest, ARefusedAddressIsAnErrorAtOnceAndIsNotConnectedTo) {
+  ScriptedServer server(
+      [](const ReceivedRequest&, ServerConnection& connection) { connection.answer(200, "ok"); });
+  for (const char* host : {"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"}) {
+    auto sender = HttpSender::create(fmt::format("http://{}:{}/HIDDEN", host, server.port()), {},
+                                     kube::AddressGuard(), loop);
+    ASSERT_FALSE(sender) << host;
+    EXPECT_EQ(sender.error().text().find("HIDDEN"), std::string::npos);
+  }
+  EXPECT_EQ(server.connections(), 0U);
 }
 
 TEST(JudgeAnswer, WhatMayBeBetterLater) {

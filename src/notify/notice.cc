@@ -11,21 +11,35 @@ std::string title_of(const Notice& notice, const std::string& cluster) {
                      notice.state.empty() ? "" : " is " + notice.state, notice.reason);
 }
 
-// Slack's own three: https://api.slack.com/reference/surfaces/formatting
-std::string escape_for_slack(std::string_view text) {
-  std::string escaped;
-  for (char c : text) {
+// What a cluster says as it is: between backticks neither Slack nor Mattermost looks for links,
+// mentions or formatting. Slack's own three besides:
+// https://api.slack.com/reference/surfaces/formatting
+std::string verbatim_for_slack(std::string_view text, std::string_view fence) {
+  std::string quoted(fence);
+  for (const char c : text) {
+    const bool is_break = c == '\n' && fence.size() > 1;
     if (c == '&') {
-      escaped += "&amp;";
+      quoted += "&amp;";
     } else if (c == '<') {
-      escaped += "&lt;";
+      quoted += "&lt;";
     } else if (c == '>') {
-      escaped += "&gt;";
+      quoted += "&gt;";
+    } else if (c == '`') {
+      quoted += '\'';
+    } else if (static_cast<unsigned char>(c) < 0x20 && !is_break) {
+      quoted += ' ';
     } else {
-      escaped += c;
+      quoted += c;
     }
   }
-  return escaped;
+  return quoted.append(fence);
+}
+
+// A text block of Teams reads Markdown, links included; a run of text is shown as it is.
+Json teams_text(const std::string& text, JsonObject style = {}) {
+  style["type"] = "TextRun";
+  style["text"] = text;
+  return JsonObject{{"type", "RichTextBlock"}, {"inlines", JsonArray{std::move(style)}}};
 }
 
 Json plain_message(const Notice& notice, const std::string& cluster) {
@@ -45,10 +59,15 @@ Json slack_message(const Notice& notice, const std::string& cluster) {
   const char* colour = notice.severity == Severity::info      ? "#2eb67d"
                        : notice.severity == Severity::warning ? "#ecb22e"
                                                               : "#e01e5a";
-  std::string text = escape_for_slack(notice.text);
-  if (!notice.remedy.empty()) text += "\nto change that: `" + escape_for_slack(notice.remedy) + "`";
-  JsonObject attachment{{"color", colour}, {"text", text}, {"ts", notice.at.unix_seconds()}};
-  return JsonObject{{"text", "*" + escape_for_slack(title_of(notice, cluster)) + "*"},
+  std::string text = verbatim_for_slack(notice.text, "```");
+  if (!notice.remedy.empty()) {
+    text += "\nto change that: " + verbatim_for_slack(notice.remedy, "`");
+  }
+  JsonObject attachment{{"color", colour},
+                        {"text", std::move(text)},
+                        {"mrkdwn_in", JsonArray{"text"}},
+                        {"ts", notice.at.unix_seconds()}};
+  return JsonObject{{"text", verbatim_for_slack(title_of(notice, cluster), "`")},
                     {"attachments", JsonArray{std::move(attachment)}}};
 }
 
@@ -56,16 +75,9 @@ Json teams_message(const Notice& notice, const std::string& cluster) {
   const char* colour = notice.severity == Severity::info      ? "Good"
                        : notice.severity == Severity::warning ? "Warning"
                                                               : "Attention";
-  JsonArray body{JsonObject{{"type", "TextBlock"},
-                            {"text", title_of(notice, cluster)},
-                            {"weight", "Bolder"},
-                            {"color", colour},
-                            {"wrap", true}},
-                 JsonObject{{"type", "TextBlock"}, {"text", notice.text}, {"wrap", true}}};
-  if (!notice.remedy.empty()) {
-    body.push_back(JsonObject{
-        {"type", "TextBlock"}, {"text", "to change that: " + notice.remedy}, {"wrap", true}});
-  }
+  JsonArray body{teams_text(title_of(notice, cluster), {{"weight", "Bolder"}, {"color", colour}}),
+                 teams_text(notice.text)};
+  if (!notice.remedy.empty()) body.push_back(teams_text("to change that: " + notice.remedy));
   JsonObject card{{"type", "AdaptiveCard"}, {"version", "1.4"}, {"body", std::move(body)}};
   JsonObject attachment{{"contentType", "application/vnd.microsoft.card.adaptive"},
                         {"content", std::move(card)}};

@@ -26,10 +26,11 @@ TEST(Notice, AsPlainJson) {
 
 TEST(Notice, AsSlackTakesIt) {
   Json message = message_of(make_notice(), Form::slack, "prod");
-  EXPECT_EQ(text_at(message, "text"), "*prod: Node gpu-7 is upgrade-failed: DriverCrashLoop*");
+  EXPECT_EQ(text_at(message, "text"), "`prod: Node gpu-7 is upgrade-failed: DriverCrashLoop`");
   const Json& attachment = find(message, "attachments")->as_array()[0];
-  EXPECT_EQ(text_at(attachment, "text"),
-            "restarted 11 times &lt;oom&gt; &amp; co\nto change that: `lockstep retry gpu-7`");
+  EXPECT_EQ(
+      text_at(attachment, "text"),
+      "```restarted 11 times &lt;oom&gt; &amp; co```\nto change that: `lockstep retry gpu-7`");
   EXPECT_EQ(text_at(attachment, "color"), "#e01e5a");
   EXPECT_EQ(as_integer(find(attachment, "ts")), 1'800'000'000);
 }
@@ -41,9 +42,52 @@ TEST(Notice, AsTeamsTakesIt) {
   EXPECT_EQ(text_at(attachment, "contentType"), "application/vnd.microsoft.card.adaptive");
   const JsonArray& body = find(attachment, "content", "body")->as_array();
   ASSERT_EQ(body.size(), 3U);
-  EXPECT_EQ(text_at(body[0], "text"), "Node gpu-7 is upgrade-failed: DriverCrashLoop");
-  EXPECT_EQ(text_at(body[0], "color"), "Attention");
-  EXPECT_EQ(text_at(body[1], "text"), "restarted 11 times <oom> & co");
+  const Json& title = find(body[0], "inlines")->as_array().at(0);
+  EXPECT_EQ(text_at(title, "text"), "Node gpu-7 is upgrade-failed: DriverCrashLoop");
+  EXPECT_EQ(text_at(title, "color"), "Attention");
+  EXPECT_EQ(text_at(find(body[1], "inlines")->as_array().at(0), "text"),
+            "restarted 11 times <oom> & co");
+}
+
+// A user who may name a node, a rollout or a pod, or make a driver say something, writes these.
+Notice make_forged() {
+  Notice notice = make_notice();
+  notice.subject = "Node `x` <!channel> [all is well](https://evil.example.com)";
+  notice.state = "*bold* @here";
+  notice.reason = "~gone~ <at>everyone</at>\n# heading";
+  notice.text = "```\n<https://evil.example.com|docs> <@U1> [docs](https://evil.example.com) `y`";
+  notice.remedy = "run `z`\n@channel <https://evil.example.com>";
+  return notice;
+}
+
+// All that came from the cluster is between backticks, and contains none.
+TEST(Notice, TextOfTheClusterMakesNoLinksMentionsOrFormattingInSlack) {
+  const Json message = message_of(make_forged(), Form::slack, "prod");
+  const Json& attachment = find(message, "attachments")->as_array()[0];
+  const std::string title(text_at(message, "text"));
+  ASSERT_GT(title.size(), 2U);
+  EXPECT_TRUE(title.starts_with('`') && title.ends_with('`')) << title;
+  const std::string inside = title.substr(1, title.size() - 2);
+  EXPECT_EQ(inside.find_first_of("`<>\n"), std::string::npos) << title;
+  EXPECT_EQ(text_at(attachment, "text"),
+            "```'''\n&lt;https://evil.example.com|docs&gt; &lt;@U1&gt; "
+            "[docs](https://evil.example.com) 'y'```\n"
+            "to change that: `run 'z' @channel &lt;https://evil.example.com&gt;`");
+}
+
+// What a TextBlock shows is Markdown; a TextRun shows its text.
+TEST(Notice, TextOfTheClusterMakesNoLinksMentionsOrFormattingInTeams) {
+  const Json message = message_of(make_forged(), Form::teams, "prod");
+  const Json& attachment = find(message, "attachments")->as_array()[0];
+  EXPECT_EQ(find(attachment, "content", "msteams"), nullptr) << "where mentions would be";
+  const JsonArray& body = find(attachment, "content", "body")->as_array();
+  ASSERT_EQ(body.size(), 3U);
+  for (const Json& block : body) {
+    EXPECT_EQ(text_at(block, "type"), "RichTextBlock");
+    for (const Json& inline_text : find(block, "inlines")->as_array()) {
+      EXPECT_EQ(text_at(inline_text, "type"), "TextRun");
+    }
+  }
 }
 
 TEST(Notice, TheSameNewsHasTheSameKeyWhateverItsNumbers) {

@@ -70,6 +70,29 @@ TEST(ImageLayout, ADamagedBlobIsWrittenAgain) {
   EXPECT_EQ(SystemFiles().read(directory / path).value(), artifact.manifest.content);
 }
 
+TEST(ImageLayout, NothingIsWrittenThroughALink) {
+  const bundle::Artifact artifact = bundle::make_artifact(files);
+  const TemporaryDirectory outside;
+  outside.write("victim", R"({"schemaVersion":2,"manifests":[]})");
+  const TreeTexts before = read_tree(outside.path).value();
+  for (const char* link : {"index.json", "oci-layout", "blobs", "blobs/sha256"}) {
+    const TemporaryDirectory directory;
+    directory.write("oci-layout", "{}");
+    const bool is_folder = std::string(link).starts_with("blobs");
+    if (std::string(link) == "blobs/sha256") std::filesystem::create_directory(directory / "blobs");
+    std::filesystem::remove(directory / link);
+    std::filesystem::create_symlink(is_folder ? outside.path : outside / "victim",
+                                    directory / link);
+    if (std::string(link) == "oci-layout") directory.write("index.json", before.at("victim"));
+    const auto written = write_layout(artifact, directory.path, "v1");
+    ASSERT_FALSE(written) << link;
+    EXPECT_NE(written.error().text().find(std::string(link) + ": it is a symbolic link"),
+              std::string::npos)
+        << written.error().text();
+    EXPECT_EQ(read_tree(outside.path).value(), before) << link;
+  }
+}
+
 TEST(ImageLayout, WhatIsNoneIsRefused) {
   const TemporaryDirectory directory;
   const bundle::Artifact artifact = bundle::make_artifact(files);

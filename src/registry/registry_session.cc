@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ip_address.h"
 #include "base/strings.h"
 #include "data/json.h"
 
@@ -13,15 +14,11 @@ namespace {
 const std::vector<std::string> wanted_headers = {"location", "www-authenticate",
                                                  "docker-content-digest"};
 
-bool is_this_machine(const std::string& host) {
-  return host == "localhost" || host.starts_with("127.") || host == "::1";
-}
-
 Result<kube::Endpoint> endpoint_of(const Reference& reference, const RegistryFlags& flags) {
   // Docker Hub's name is not where its registry is.
   const std::string host = reference.host == "docker.io" ? "registry-1.docker.io" : reference.host;
   LOCKSTEP_TRY(kube::Endpoint endpoint, kube::parse_endpoint("https://" + host, true));
-  if (flags.plain_http || (is_this_machine(endpoint.host) && !flags.insecure_tls)) {
+  if (flags.plain_http || (is_loopback_host(endpoint.host) && !flags.insecure_tls)) {
     LOCKSTEP_TRY(endpoint, kube::parse_endpoint("http://" + host, false));
   }
   return endpoint;

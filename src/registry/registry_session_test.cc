@@ -184,6 +184,23 @@ TEST(RegistryTls, ThisMachineIsPlainUnlessSaidOtherwise) {
   EXPECT_FALSE(server.requests().empty());
 }
 
+// A name is a name, whatever it begins with. The proxy sees how the registry is spoken to.
+TEST(RegistryTls, AHostThatMerelyBeginsLikeThisMachineIsNotSpokenToInPlainText) {
+  ScriptedServer proxy(
+      [](const ReceivedRequest&, ServerConnection& connection) { connection.answer(403, ""); });
+  for (const char* host : {"127.example.com", "127.0.0.1.example.com", "localhost.example.com"}) {
+    Pusher pusher;
+    pusher.flags.attempts = 1;
+    pusher.environment["HTTP_PROXY"] = proxy.url();
+    pusher.environment["HTTPS_PROXY"] = proxy.url();
+    EXPECT_FALSE(pusher.push(host).has_value());
+  }
+  EXPECT_FALSE(proxy.requests().empty());
+  for (const ReceivedRequest& request : proxy.requests()) {
+    EXPECT_EQ(request.method, "CONNECT") << request.target;
+  }
+}
+
 TEST(Follow, AddressesOfAllKinds) {
   const kube::Endpoint registry{true, "r.test", 443, ""};
   const Address from{registry, "/v2/a/blobs/uploads/?x=1"};

@@ -265,6 +265,10 @@ RolloutDecision Look::decide_idle() {
     next_.open_waves = next_.waves_to_return = 0;
     return enter_held(rejection_reason(*rejected, next_, view_.name));
   }
+  if (!view_.refused_repository.empty()) {
+    return rest({"RepositoryNotAllowed", view_.refused_repository,
+                 "name it in the chart's controller.git.repositories (--git-repository)"});
+  }
   if (view_.spec.on_failure == OnFailure::roll_back) {
     if (auto obstacle = obstacle_to_start(view_, next_)) return rest(std::move(*obstacle));
   }

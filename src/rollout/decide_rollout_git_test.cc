@@ -136,6 +136,20 @@ TEST(DecideRolloutInGit, AStepThatNothingLeadsBackFromIsNotBegun) {
   EXPECT_EQ(rollout.checks, 2);
 }
 
+// Also where there is nothing to roll back: a promotion would be a commit there.
+TEST(DecideRolloutInGit, ARepositoryThatIsNotAllowedIsNotBegunWith) {
+  for (const char* failure : {"  onFailure: RollBack\n", "  onFailure: Hold\n"}) {
+    TestRollout rollout(4, std::string(with_matrix) + failure);
+    rollout.view.refused_repository = "the repository https://evil/x is not on the list";
+    EXPECT_EQ(rollout.begin(), "Pending") << failure;
+    EXPECT_EQ(rollout.view.status.reason, "RepositoryNotAllowed");
+    EXPECT_NE(rollout.view.status.message.find("https://evil/x"), std::string::npos);
+    EXPECT_EQ(rollout.checks, 0) << "git is not asked";
+    rollout.view.refused_repository.clear();
+    EXPECT_EQ(rollout.settle(), "Upgrading");
+  }
+}
+
 TEST(DecideRolloutInGit, TheAnswerForAnotherVersionIsNone) {
   TestRollout rollout(4, with_matrix);
   rollout.settle();

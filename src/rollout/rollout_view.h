@@ -126,6 +126,8 @@ struct RolloutView {
   std::string gate_refusal = {};
   std::optional<BakeView> bake;
   std::optional<GitOutcome> git;
+  // Why the controller may not use the repository of spec.matrix; empty: it may.
+  std::string refused_repository = {};
   // Why there is no rollback by Git or by the object; empty: there is.
   std::string no_rollback;
 };

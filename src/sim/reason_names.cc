@@ -124,6 +124,7 @@ constexpr auto names = std::to_array<std::string_view>({
     "RestartOnly",
     "RestartsClients",
     "RestartsDriver",
+    "RepositoryNotAllowed",
     "Resumed",
     "Retry",
     "ReturnOpen",

@@ -33,8 +33,8 @@ bool is_below(const std::string& path, const std::string& root) {
 
 class TreeReader {
  public:
-  TreeReader(std::string root, std::string shown, const TreeLimits& limits)
-      : root_(std::move(root)), shown_(std::move(shown)), limits_(limits) {}
+  TreeReader(std::string root, std::string shown, const TreeLimits& limits, PassOverGit git)
+      : root_(std::move(root)), shown_(std::move(shown)), limits_(limits), git_(git) {}
 
   Result<Tree> read() {
     LOCKSTEP_CHECK(read_directory(root_, ""));
@@ -65,7 +65,8 @@ class TreeReader {
     above_.push_back(self);
     LOCKSTEP_TRY(const std::vector<std::string> names, list_directory(path));
     for (const std::string& name : names) {
-      if (name == ".git") continue;
+      const bool may_pass = prefix.empty() || git_ == PassOverGit::everywhere;
+      if (may_pass && name == ".git") continue;
       const std::string relative = prefix.empty() ? name : prefix + "/" + name;
       LOCKSTEP_CHECK(read_entry(directory.get(), path + "/" + name, name, relative));
     }
@@ -144,6 +145,7 @@ class TreeReader {
   const std::string root_;   // without links
   const std::string shown_;  // as it was given
   const TreeLimits limits_;
+  const PassOverGit git_;
   Tree tree_;
   size_t total_ = 0;
   std::vector<Identity> above_;
@@ -193,11 +195,12 @@ Result<std::vector<std::string>> make_directories(const std::string& path) {
   return made;
 }
 
-Result<Tree> read_tree_with_modes(const std::string& path, const TreeLimits& limits) {
+Result<Tree> read_tree_with_modes(const std::string& path, const TreeLimits& limits,
+                                  PassOverGit git) {
   LOCKSTEP_TRY(std::string root, resolve(path));
   std::string shown = path;
   while (shown.size() > 1 && shown.ends_with('/')) shown.pop_back();
-  return TreeReader(std::move(root), std::move(shown), limits).read();
+  return TreeReader(std::move(root), std::move(shown), limits, git).read();
 }
 
 Result<TreeTexts> read_tree(const std::string& path, const TreeLimits& limits) {

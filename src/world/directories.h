@@ -31,10 +31,15 @@ struct TreeLimits {
   size_t depth = 64;
 };
 
-// All regular files below `path`. What is called ".git" is passed over. A symbolic link is followed
+// Where what is called ".git" is passed over. A repository has it at its top, but a chart below may
+// bring one that Helm reads like any other folder.
+enum class PassOverGit { everywhere, at_the_top };
+
+// All regular files below `path`, but for ".git". A symbolic link is followed
 // when it stays inside; one that leads out, a device, a socket, or more than the limits: an error
 // that says which.
-Result<Tree> read_tree_with_modes(const std::string& path, const TreeLimits& limits = {});
+Result<Tree> read_tree_with_modes(const std::string& path, const TreeLimits& limits = {},
+                                  PassOverGit git = PassOverGit::everywhere);
 Result<TreeTexts> read_tree(const std::string& path, const TreeLimits& limits = {});
 
 // False also when there is nothing.

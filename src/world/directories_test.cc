@@ -48,6 +48,15 @@ TEST(ReadTree, PassesOverGit) {
   EXPECT_EQ(read_tree(directory.path).value(), (TreeTexts{{".github/x", "x"}}));
 }
 
+TEST(ReadTree, GitBelowTheTopIsReadWhereItIsAskedFor) {
+  const TemporaryDirectory directory;
+  directory.write(".git/config", "x");
+  directory.write("charts/x/.git/templates/evil.yaml", "x");
+  const Tree tree = read_tree_with_modes(directory.path, {}, PassOverGit::at_the_top).value();
+  ASSERT_EQ(tree.size(), 1U);
+  EXPECT_EQ(tree.begin()->first, "charts/x/.git/templates/evil.yaml");
+}
+
 TEST(ReadTree, FollowsLinksThatStayInside) {
   const TemporaryDirectory directory;
   directory.write("a/file", "x");

@@ -107,7 +107,7 @@ Result<std::string> find_program(const std::string& name) {
 
 std::vector<std::string> merged_environment(const ProcessSpec& spec) {
   std::vector<std::string> entries;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
+  for (char** entry = environ; spec.inherits && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string name(text.substr(0, text.find('=')));
     const bool taken_away =

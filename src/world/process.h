@@ -18,6 +18,7 @@ namespace lockstep {
 struct ProcessSpec {
   std::vector<std::string> command;                // command[0] is looked up in our PATH
   std::map<std::string, std::string> environment;  // added to our own
+  bool inherits = true;                            // false: it gets `environment` and nothing else
   std::vector<std::string> unset;                  // names of our own that it does not get
   std::string directory;                           // empty: ours
   std::string input;                               // standard input; then closed

@@ -83,6 +83,17 @@ TEST(Process, WhatIsUnsetOfOursIsNotInherited) {
   unsetenv("LOCKSTEP_TEST_TAKEN");
 }
 
+TEST(Process, InheritsNothingWhereItIsToldTo) {
+  setenv("LOCKSTEP_TEST_TAKEN", "ours", 1);
+  SystemProcesses processes;
+  ProcessSpec spec;
+  spec.command = {"env"};
+  spec.inherits = false;
+  spec.environment = {{"ONLY", "this"}};
+  EXPECT_EQ(processes.run(spec).value().output, "ONLY=this\n");
+  unsetenv("LOCKSTEP_TEST_TAKEN");
+}
+
 TEST(Process, RunsInTheGivenDirectory) {
   const Folder folder;
   SystemProcesses processes;

@@ -68,7 +68,7 @@ class Staging {
         if (errno == EEXIST) continue;
         return system_failure("make a directory in", directory, errno);
       }
-      Descriptor opened(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      Descriptor opened(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!opened) {
         const int error = errno;
         rmdir(path.c_str());

@@ -226,6 +226,23 @@ TEST(ReplaceTree, AGitRepositoryKeepsItsHistory) {
   EXPECT_EQ(names_in(directory / "out").size(), 3U);
 }
 
+// Whether it is exchanged or filled in place: links in the old one go, and lead nothing astray.
+TEST(ReplaceTree, NothingIsWrittenThroughALinkInside) {
+  const TemporaryDirectory outside;
+  outside.write("victim", "precious");
+  for (const bool in_place : {false, true}) {
+    const TemporaryDirectory directory;
+    if (in_place) directory.write("out/.git/HEAD", "ref");
+    directory.write("out/checksums.txt", "old");
+    std::filesystem::remove(directory / "out/checksums.txt");
+    std::filesystem::create_symlink(outside / "victim", directory / "out/checksums.txt");
+    std::filesystem::create_symlink(outside.path, directory / "out/001-a");
+    ASSERT_TRUE(replace(directory / "out", first).has_value());
+    EXPECT_EQ(read_tree_with_modes(directory / "out").value(), first);
+    EXPECT_EQ(read_tree(outside.path).value(), (TreeTexts{{"victim", "precious"}}));
+  }
+}
+
 TEST(ReplaceTree, TheWorkingDirectoryIsFilledInPlace) {
   const TemporaryDirectory directory;
   ASSERT_TRUE(replace(directory / "out", first).has_value());

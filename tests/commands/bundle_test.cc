@@ -117,6 +117,14 @@ TEST(BundleCommand, VerifyNamesWhatWasChangedRemovedAndAdded) {
     ProcessOutput run = folder.lockstep({"verify", "out"});
     EXPECT_EQ(run.exit_code, 1) << deployer;
     EXPECT_EQ(run.output, "missing  recipe.yaml\nadded    extra/file.yaml\n");
+    // Helm reads a folder of this name like any other; only the repository's own is passed over.
+    folder.write("out/.git/config", "of the repository");
+    folder.write("out/charts/x/.git/templates/evil.yaml", "");
+    run = folder.lockstep({"verify", "out"});
+    EXPECT_EQ(run.output,
+              "missing  recipe.yaml\nadded    charts/x/.git/templates/evil.yaml\n"
+              "added    extra/file.yaml\n");
+    std::filesystem::remove_all(folder / "out/charts");
     auto json = parse_json(folder.lockstep({"verify", "out", "-o", "json"}).output);
     ASSERT_TRUE(json.has_value());
     EXPECT_EQ(json->at("intact"), Json(false));

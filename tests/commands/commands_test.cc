@@ -50,7 +50,8 @@ TEST(Commands, ABadCommandLineExitsWithTwoAndSaysWhatIsWrong) {
         Row{"retry", "nodes"}, Row{"simulate", "scenario"}, Row{"demo --nodes 0", "--nodes"},
         Row{"demo --speed fast", "--speed"}, Row{"fleet --nodes many", "--nodes"},
         Row{"statsu", "did you mean status?"}, Row{"bogus", "there is no such command"},
-        Row{"controller --mode fly", "--mode"}, Row{"apiserver --address 0.0.0.0", "--tls"}}) {
+        Row{"controller --mode fly", "--mode"}, Row{"apiserver --address 0.0.0.0", "--tls"},
+        Row{"apiserver --address 127.example.com", "--tls"}}) {
     ProcessOutput run = run_lockstep(words_of(row.line));
     EXPECT_EQ(run.exit_code, 2) << row.line;
     EXPECT_NE(run.error.find(row.said), std::string::npos) << row.line << ": " << run.error;

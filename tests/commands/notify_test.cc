@@ -23,7 +23,7 @@ TEST(Notifications, AWebhookIsToldOfAnUpgradeAndTriedAgain) {
   cluster.add_fleet(2, 200);
   Child& controller = cluster.start_controller(
       "controller", {"--notify-url", webhook.url() + "/hooks/HIDDEN?sig=HIDDEN", "--notify-form",
-                     "json", "--notify-cluster", "test"});
+                     "json", "--notify-cluster", "test", "--allow-gate-addresses", "127.0.0.0/8"});
   cluster.require("the fleet at rest", [&] { return cluster.is_everyone("upgrade-done"); });
   cluster.set_version("580.126.20");
 
@@ -55,6 +55,10 @@ TEST(Notifications, AnAddressThatIsNoneIsRefusedAtOnce) {
   ProcessOutput run = cluster.lockstep({"controller", "--notify-url", "hooks.example.com/HIDDEN"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_NE(run.error.find("--notify-url"), std::string::npos) << run.error;
+  EXPECT_EQ(run.error.find("HIDDEN"), std::string::npos) << run.error;
+  run = cluster.lockstep({"controller", "--notify-url", "http://169.254.169.254/HIDDEN"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_NE(run.error.find("--allow-gate-addresses"), std::string::npos) << run.error;
   EXPECT_EQ(run.error.find("HIDDEN"), std::string::npos) << run.error;
 }
 

@@ -131,7 +131,8 @@ TEST_F(PrometheusGates, AllFourOutcomesOfAGenuinePrometheusAndAWebhook) {
   ProcessOutput created =
       cluster.lockstep({"rollout", "create", "-f", cluster.directory() + "/rollout.yaml"});
   ASSERT_EQ(created.exit_code, 0) << created.error;
-  cluster.start_controller("controller", {"--no-leader-election"});
+  cluster.start_controller("controller",
+                           {"--no-leader-election", "--allow-gate-addresses", "127.0.0.0/8"});
   cluster.require("a rollout that waits",
                   [&] { return text_at(status(), "reason") == "NothingToDo"; });
   cluster.set_version("580.126.20");

@@ -149,13 +149,17 @@ TEST_F(Rollouts, PlanSaysThatFirmwareLeadsOnlyForward) {
                  "git -c user.name=Ada -c user.email=ada@example.com commit -qm first");
   ASSERT_EQ(made.exit_code, 0) << made.error;
   std::string text = rollout_file;
-  text += "  matrix: {repo: \"file://" + cluster.directory() + "/matrix\"}\n";
+  const std::string repository = "file://" + cluster.directory() + "/matrix";
+  text += "  matrix: {repo: \"" + repository + "\"}\n";
   ASSERT_TRUE(says(lockstep("rollout create -f " + file("rollout.yaml", text)), "created"));
-  auto look = [&] { return flat(lockstep("plan --assume-change")); };
+  auto look = [&] { return flat(lockstep("plan --assume-change --git-repository " + repository)); };
   ASSERT_TRUE(
       cluster.wait([&] { return look().output.find("WHAT HAPPENS") != std::string::npos; }));
   ProcessOutput plan = look();
   EXPECT_TRUE(says(plan, "rollback: the commit in file://"));
+  // An object of the cluster does not say whom git calls from a user's machine.
+  EXPECT_TRUE(says(flat(lockstep("plan --assume-change")),
+                   "not on the list of allowed repositories (--git-repository)"));
   EXPECT_TRUE(
       says(plan,
            "WOULD NOT START: RollbackUnavailable: firmware 28.45 comes with driver 580.126.20, "

@@ -91,6 +91,69 @@ TEST_F(OurChart, GivesTheSameObjectsByHelmAndByInstall) {
   }
 }
 
+// They are for tests and demonstrations.
+TEST_F(OurChart, OffersNoSwitchThatLetsGitOrGatesReachThisMachine) {
+  for (const Case& one : cases()) {
+    for (const Json& object : by_us(one)) {
+      EXPECT_EQ(print_yaml(object).find("--allow-local-git"), std::string::npos) << one.name;
+    }
+  }
+}
+
+std::string rules_of(const std::map<std::string, Json>& objects, const std::string& name) {
+  const auto at = objects.find("NetworkPolicy " + name);
+  if (at == objects.end()) return "no policy";
+  const Json* egress = find(at->second, "spec", "egress");
+  return egress == nullptr ? "no rules" : print_json(*egress);
+}
+
+TEST_F(OurChart, LetsPodsOutOnlyWhereTheValuesSay) {
+  const std::string tcp = R"("protocol":"TCP"})";
+  auto usual = by_name(by_us({"defaults"}));
+  EXPECT_EQ(rules_of(usual, "lockstep-system/lockstep-controller"),
+            R"([{"ports":[{"port":443,)" + tcp + R"(,{"port":6443,)" + tcp + "]}]");
+  EXPECT_EQ(rules_of(usual, "lockstep-system/lockstep-gates"),
+            R"([{"ports":[{"port":53,"protocol":"UDP"},{"port":53,)" + tcp + "]}]");
+  auto narrow = by_name(by_us(
+      {"narrow", "lockstep", "lockstep-system",
+       R"(--set draPlugin.enabled=true --set-json 'networkPolicy.apiServerPorts=[443]' )"
+       R"(--set-json 'networkPolicy.apiServerCIDRs=["10.96.0.1/32"]' )"
+       R"(--set-json 'networkPolicy.gitPorts=[443]' --set-json 'networkPolicy.gitCIDRs=["192.0.2.7/32"]')"}));
+  const std::string api =
+      R"({"ports":[{"port":443,)" + tcp + R"(],"to":[{"ipBlock":{"cidr":"10.96.0.1/32"}}]})";
+  EXPECT_EQ(rules_of(narrow, "lockstep-system/lockstep-dra-plugin"), "[" + api + "]");
+  EXPECT_EQ(rules_of(narrow, "lockstep-system/lockstep-controller"),
+            "[" + api + R"(,{"ports":[{"port":53,"protocol":"UDP"},{"port":53,)" + tcp + "]}" +
+                R"(,{"ports":[{"port":443,)" + tcp +
+                R"(],"to":[{"ipBlock":{"cidr":"192.0.2.7/32"}}]}])");
+  // They select their own pods: what labels of the templates say.
+  const Json* selected =
+      find(narrow.at("NetworkPolicy lockstep-system/lockstep-dra-plugin"), "spec", "podSelector");
+  const Json* set =
+      find(narrow.at("DaemonSet lockstep-system/lockstep-dra-plugin"), "spec", "selector");
+  ASSERT_TRUE(selected != nullptr && set != nullptr);
+  EXPECT_TRUE(json_equal(*selected, *set));
+  EXPECT_NE(print_json(usual.at("NetworkPolicy lockstep-system/lockstep-gates"))
+                .find(R"({"key":"lockstep.dev/gate","operator":"Exists"})"),
+            std::string::npos);
+}
+
+// The header of a repository is a file of its own, and no other repository's.
+TEST_F(OurChart, NamesEachRepositoryWithItsOwnCredential) {
+  const auto objects = by_name(
+      by_us({"git", "lockstep", "a", "-f '" + (values / "everything.yaml").string() + "'"}));
+  const auto at = objects.find("Deployment a/lockstep-controller");
+  ASSERT_NE(at, objects.end());
+  const std::string text = print_yaml(at->second);
+  for (const char* part :
+       {"--git-repository=https://git.example.com/fleet/matrix.git,header-file=/etc/lockstep/git/"
+        "matrix",
+        "--git-repository=https://git.example.com:8443/team/,header-file=/etc/lockstep/git/team"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+  EXPECT_EQ(text.find("GIT_CONFIG"), std::string::npos) << "a header that goes to every server";
+}
+
 // What is in braces is for Prometheus, and survives Helm.
 TEST_F(OurChart, BringsTheAlertsOfDeployMonitoringOnRequest) {
   const Case asked{"rules", "lockstep", "a", "--set metrics.prometheusRule.enabled=true"};
@@ -185,6 +248,12 @@ TEST_F(OurChart, RefusesWrongValues) {
        "controller.gpuDraDrivers must have 1 entries or more", "/controller/gpuDraDrivers"},
       {"--set metrics.serviceMonitor.interval=5", "metrics.serviceMonitor.interval must be a text",
        "/metrics/serviceMonitor/interval"},
+      {R"(--set-json 'controller.git.repositories=[{"name": "a", "url": "http://git.example.com/x", )"
+       R"("secretName": "s", "secretKey": "k"}]')",
+       "controller.git.repositories[0].url must be like", "/controller/git/repositories/0/url"},
+      {R"(--set-json 'controller.git.repositories=[{"name": "a", "url": "https://u:p@git/x", )"
+       R"("secretName": "s", "secretKey": "k"}]')",
+       "controller.git.repositories[0].url must be like", "/controller/git/repositories/0/url"},
       {R"(--set-json 'controller.nodeSelector={"a":null}')",
        "controller.nodeSelector.a must be a text", "/controller/nodeSelector/a"},
       {"--set controller=null", "controller is missing", "controller"},

@@ -103,7 +103,8 @@ struct RealRollout : ::testing::Test {
     ASSERT_TRUE(
         SystemFiles().write(cluster->directory() + "/rollout.yaml", rollout_object(repository)));
     must("kubectl create -f rollout.yaml");
-    cluster->start_real_controller("controller", {"--job-gates"});
+    cluster->start_real_controller(
+        "controller", {"--job-gates", "--allow-local-git", "--git-repository", repository});
     cluster->require("a known fleet", [&] { return cluster->all_are("upgrade-done"); });
     cluster->require("work", [&] { return cluster->running_work() == 4; });
     cluster->require("a rollout that waits", [&] { return reason() == "NothingToDo"; });
