@@ -19,6 +19,7 @@ const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 const folder = mkdtempSync(path.join(tmpdir(), "lockstep-feed-bench-"));
 const kubeconfig = path.join(folder, "kubeconfig");
 const servers = [];
+let token = "";
 const start = (...words) => {
   const server = new Server(program, words);
   servers.push(server);
@@ -32,7 +33,7 @@ const cpuOf = (pid) => {
 function patch(api, node) {
   const body = JSON.stringify({ metadata: { labels: { "nvidia.com/gpu-driver-upgrade-state": "upgrade-failed" } } });
   return new Promise((resolve, reject) => {
-    const request = http.request(`${api}/api/v1/nodes/${node}`, { method: "PATCH", headers: { "Content-Type": "application/merge-patch+json" } }, (answer) => {
+    const request = http.request(`${api}/api/v1/nodes/${node}`, { method: "PATCH", headers: { "Content-Type": "application/merge-patch+json", Authorization: `Bearer ${token}` } }, (answer) => {
       answer.resume();
       answer.on("end", () => (answer.statusCode === 200 ? resolve() : reject(new Error(`patch: ${answer.statusCode}`))));
     });
@@ -42,9 +43,11 @@ function patch(api, node) {
 }
 
 try {
-  await start("apiserver", "--kubeconfig-out", kubeconfig).hear(/Kubernetes API at/);
+  await start("apiserver", "--no-tls", "--kubeconfig-out", kubeconfig).hear(/Kubernetes API at/);
   await start("fleet", "--kubeconfig", kubeconfig, "--nodes", String(nodes), "--speed", "1000").hear(/nodes run/);
-  const api = /server: (\S+)/.exec(readFileSync(kubeconfig, "utf8"))[1];
+  const config = readFileSync(kubeconfig, "utf8");
+  const api = /server: (\S+)/.exec(config)[1];
+  token = /token: (\S+)/.exec(config)[1];
   const dashboard = start("dashboard", "--kubeconfig", kubeconfig, "--address", "127.0.0.1:0");
   const url = (await dashboard.hear(/The dashboard is at (http:\S+)/))[1];
   let seen = () => {};

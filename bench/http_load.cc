@@ -98,13 +98,13 @@ size_t Connection::read_lines() {
   return lines;
 }
 
-std::string get_request(const std::string& target) {
-  return "GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n";
+std::string get_request(uint16_t port, const std::string& target) {
+  return "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) + "\r\n\r\n";
 }
 
-std::string patch_request(const std::string& target, const std::string& body) {
-  return "PATCH " + target +
-         " HTTP/1.1\r\nHost: x\r\nContent-Type: application/merge-patch+json\r\nContent-Length: " +
+std::string patch_request(uint16_t port, const std::string& target, const std::string& body) {
+  return "PATCH " + target + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) +
+         "\r\nContent-Type: application/merge-patch+json\r\nContent-Length: " +
          std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 

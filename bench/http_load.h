@@ -35,8 +35,8 @@ class Connection {
   char last_ = 0;
 };
 
-std::string get_request(const std::string& target);
-std::string patch_request(const std::string& target, const std::string& body);
+std::string get_request(uint16_t port, const std::string& target);
+std::string patch_request(uint16_t port, const std::string& target, const std::string& body);
 
 // Keeps `connections` busy with requests from `next` until `count` were answered. Seconds it took.
 double run_load(uint16_t port, size_t connections, size_t count,

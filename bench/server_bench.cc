@@ -50,12 +50,13 @@ void load_nodes(EmbeddedServer& server, size_t count) {
 void measure_requests(EmbeddedServer& server) {
   constexpr size_t gets = 60'000;
   auto target = [](size_t i) { return "/api/v1/nodes/" + node_name(i % 1000); };
-  double took = run_load(server.port(), 8, gets, [&](size_t i) { return get_request(target(i)); });
+  double took = run_load(server.port(), 8, gets,
+                         [&](size_t i) { return get_request(server.port(), target(i)); });
   report_at_least("single GETs of a 10 KB node, 8 connections", gets / took, "per second", 10'000);
   constexpr size_t patches = 15'000;
   took = run_load(server.port(), 8, patches, [&](size_t i) {
     return patch_request(
-        target(i),
+        server.port(), target(i),
         fmt::format(
             R"({{"metadata":{{"labels":{{"nvidia.com/gpu-driver-upgrade-state":"s{}"}}}}}})", i));
   });
@@ -69,7 +70,7 @@ void measure_list(EmbeddedServer& server) {
   for (int i = 0; i < 3; ++i) {
     Connection connection(server.port());
     double begin = now();
-    connection.send(get_request("/api/v1/nodes"));
+    connection.send(get_request(server.port(), "/api/v1/nodes"));
     bytes = connection.wait_for_answer();
     double took = now() - begin;
     fmt::print("  list of 10,000 nodes, run {}: {:.2f} s, {:.0f} MB\n", i + 1, took,
@@ -100,7 +101,7 @@ void measure_watchers(EmbeddedServer& server) {
   open.reserve(watchers);
   for (size_t i = 0; i < watchers; ++i) {
     open.emplace_back(server.port());
-    open.back().send(get_request("/apis/coordination.k8s.io/v1/leases?watch=true"));
+    open.back().send(get_request(server.port(), "/apis/coordination.k8s.io/v1/leases?watch=true"));
     epoll_event interest{};
     interest.events = EPOLLIN;
     interest.data.u64 = i;
@@ -133,6 +134,7 @@ void measure_watchers(EmbeddedServer& server) {
       // On schedule, whatever the server's speed.
       while (now() < begin + static_cast<double>(i) / rate) usleep(200);
       connection.send(patch_request(
+          server.port(),
           fmt::format("/apis/coordination.k8s.io/v1/namespaces/default/leases/node-{}", i % 100),
           fmt::format(R"({{"spec":{{"leaseTransitions":{}}}}})", i + 1)));
       connection.wait_for_answer();
@@ -159,7 +161,9 @@ void measure_watchers(EmbeddedServer& server) {
 }
 
 int run() {
-  auto server = EmbeddedServer::start({});
+  EmbeddedOptions options;
+  options.open = true;
+  auto server = EmbeddedServer::start(std::move(options));
   if (!server) {
     fmt::print("{}\n", server.error().text());
     return 1;

@@ -48,16 +48,19 @@ Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::start(EmbeddedOptions op
   HttpOptions http = impl->options.http;
   http.address = impl->options.address;
   http.port = impl->options.port;
-  Authenticator authenticator = Authenticator::open();
+  Authenticator authenticator =
+      impl->options.open ? Authenticator::open() : Authenticator::closed();
+  if (!impl->options.open && impl->options.token.empty()) {
+    LOCKSTEP_TRY(impl->options.token, make_token());
+  }
+  if (!impl->options.token.empty()) {
+    authenticator.add_token(impl->options.token, administrator());
+  }
   if (impl->options.tls) {
     LOCKSTEP_TRY(impl->identity,
                  make_tls_identity({"127.0.0.1", "::1", "localhost", impl->options.address},
                                    impl->loop.now()));
     http.tls = impl->identity;
-    authenticator = Authenticator::closed();
-    if (!impl->options.token.empty()) {
-      authenticator.add_token(impl->options.token, administrator());
-    }
   }
   impl->housekeeping.make_namespaces();
   LOCKSTEP_TRY(impl->http, HttpServer::listen(impl->loop, impl->backend, impl->front,
@@ -78,6 +81,8 @@ std::string EmbeddedServer::url() const {
 }
 
 uint16_t EmbeddedServer::port() const { return impl_->http->port(); }
+
+const std::string& EmbeddedServer::token() const { return impl_->options.token; }
 
 std::string EmbeddedServer::kubeconfig() const {
   return make_kubeconfig(url(), impl_->identity ? &*impl_->identity : nullptr,

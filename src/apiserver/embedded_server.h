@@ -17,8 +17,12 @@ struct EmbeddedOptions {
   std::string address = "127.0.0.1";
   uint16_t port = 0;
   bool tls = false;
-  std::string token;  // with TLS: also lets in whoever shows it
-  HttpOptions http;   // limits and intervals; address, port and tls above win
+  // Who shows it is let in, besides the holder of the certificate of TLS. Empty: one is made.
+  // kubectl and client-go send no token over plain HTTP.
+  std::string token;
+  // Any process of this machine is let in without one: for tests.
+  bool open = false;
+  HttpOptions http;  // names, limits and intervals; address, port and tls above win
   Options backend;
 };
 
@@ -32,6 +36,8 @@ class EmbeddedServer {
 
   std::string url() const;
   uint16_t port() const;
+  // Empty: the server is open.
+  const std::string& token() const;
   // For kubectl, as its administrator.
   std::string kubeconfig() const;
 
@@ -39,7 +45,7 @@ class EmbeddedServer {
   void with_backend(const std::function<void(Backend&)>& task);
   void drop_connections();
   void disturb(Disturbance disturbance);
-  // Only this token is let in from now on (with TLS).
+  // Only this token is let in from now on.
   void replace_token(const std::string& token);
   RequestCounts counts();
 

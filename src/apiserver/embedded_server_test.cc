@@ -36,6 +36,17 @@ TEST(EmbeddedServer, TheKubeconfigCarriesWhatTlsNeeds) {
   EXPECT_FALSE(text_at(cluster, "cluster", "certificate-authority-data").empty());
 }
 
+TEST(EmbeddedServer, WithoutTlsATokenIsMadeAndIsInTheKubeconfig) {
+  auto first = EmbeddedServer::start({});
+  auto second = EmbeddedServer::start({});
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ((*first)->token().size(), 48U);
+  EXPECT_NE((*first)->token(), (*second)->token());
+  auto config = parse_yaml((*first)->kubeconfig());
+  ASSERT_TRUE(config);
+  EXPECT_EQ(text_at(find(*config, "users")->as_array()[0], "user", "token"), (*first)->token());
+}
+
 TEST(EmbeddedServer, ABadAddressIsAClearError) {
   EmbeddedOptions options;
   options.address = "not-an-address";

@@ -15,7 +15,11 @@ namespace {
 
 constexpr size_t piece_size = 256 << 10;
 constexpr size_t most_events_at_once = 4096;
-constexpr size_t kept_batches = 16;
+// Of one piece of a watch: what a client that does not read holds of our memory.
+constexpr size_t watch_piece_size = 64 << 10;
+constexpr size_t kept_batches = 64;
+// Groups and versions that documents are kept of.
+constexpr size_t most_documents = 256;
 
 std::string written(const Json& value, const Wanted& wanted) {
   if (wanted.yaml) return print_yaml(value);
@@ -119,7 +123,10 @@ const Json& Front::cached(const std::string& key, const std::function<Json()>& m
     documents_generation_ = backend_.table.generation();
   }
   auto found = documents_.find(key);
-  if (found == documents_.end()) found = documents_.emplace(key, make()).first;
+  if (found == documents_.end()) {
+    if (documents_.size() >= most_documents) documents_.clear();
+    found = documents_.emplace(key, make()).first;
+  }
   return found->second;
 }
 
@@ -153,7 +160,8 @@ std::optional<HttpAnswer> Front::answer_about(const HttpRequest& request, const 
     answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return answer;
   }
-  std::string key = request.target.substr(0, request.target.find('?'));
+  // As it was understood: "//" and "%6f" would be other keys for the same document.
+  const std::string key = join(path, "/");
   if (path[0] == "openapi") {
     if (openapi_v2_wanted) {
       const Json& json = cached(key, [&] { return openapi_v2(table, backend_.schemas); });
@@ -374,14 +382,19 @@ std::shared_ptr<const std::string> Front::next_events(WatchStream& stream) {
   if (sharable) {
     for (const Batch& batch : batches_) {
       if (batch.from == from && batch.fingerprint == feed.fingerprint() &&
-          batch.to == backend_.store.shelf(stream.storage()).end_position()) {
+          batch.to <= backend_.store.shelf(stream.storage()).end_position()) {
         feed.skip_to(batch.to);
         return batch.text;
       }
     }
   }
   std::string text;
-  for (const FeedEvent& event : feed.next(most_events_at_once)) write_event(stream, event, text);
+  size_t events = 0;
+  while (events < most_events_at_once && text.size() < watch_piece_size && feed.ready()) {
+    // One at a time: how long the text is going to be is not known before.
+    for (const FeedEvent& event : feed.next(1)) write_event(stream, event, text);
+    ++events;
+  }
   auto shared = text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text));
   if (sharable && !feed.ended()) {
     if (batches_.size() >= kept_batches) batches_.erase(batches_.begin());

@@ -34,6 +34,8 @@ class WatchStream {
 
   bool ready() const { return feed_.ready(); }
   bool ended() const { return feed_.ended(); }
+  // What is to be sent before the log: objects that a watch began with.
+  size_t initial_objects() const { return feed_.initial_objects(); }
   Duration limit() const { return limit_; }
   const std::string& storage() const { return feed_.info().storage; }
   bool wants_bookmarks() const { return feed_.wants_bookmarks(); }
@@ -76,6 +78,8 @@ class Front {
   std::shared_ptr<const std::string> bookmark(WatchStream& stream);
 
   const RequestCounts& counts() const { return counts_; }
+  // How many documents of discovery and OpenAPI are kept.
+  size_t documents() const { return documents_.size(); }
 
  private:
   HttpAnswer answer_resource(const HttpRequest& request, const Target& target);

@@ -52,6 +52,38 @@ TEST_F(FrontTest, AboutPages) {
   EXPECT_EQ(ask("POST", "/version").code, 405);
 }
 
+TEST_F(FrontTest, ADocumentIsKeptOnceHoweverItsPathIsWritten) {
+  ask("GET", "/openapi/v2");
+  const size_t kept = front.documents();
+  for (const char* target : {"/%6fpenapi/v2", "//openapi/v2", "/openapi//v2", "/openapi/v%32",
+                             "/openapi/v2/", "/openapi/v2?x=1", "/openapi/v2#a"}) {
+    ask("GET", target);
+    EXPECT_EQ(front.documents(), kept) << target;
+  }
+}
+
+// What a client that does not read keeps of our memory is one piece, however much there is.
+TEST_F(FrontTest, EventsOfAWatchComeInPieces) {
+  for (int i = 0; i < 30; ++i) {
+    ask("POST", "/api/v1/namespaces/default/configmaps",
+        R"({"metadata":{"name":"c)" + std::to_string(i) + R"("},"data":{"k":")" +
+            std::string(20'000, 'x') + R"("}})",
+        "application/json");
+  }
+  HttpAnswer answer = front.answer(
+      {"GET", "/api/v1/namespaces/default/configmaps?watch=true", "", "", "", Caller{}});
+  ASSERT_TRUE(answer.watch);
+  EXPECT_GE(answer.watch->initial_objects(), 30U);
+  size_t all = 0;
+  while (answer.watch->ready()) {
+    auto piece = front.next_events(*answer.watch);
+    ASSERT_TRUE(piece);
+    EXPECT_LE(piece->size(), 128U << 10);
+    all += piece->size();
+  }
+  EXPECT_GT(all, 600'000U);
+}
+
 TEST_F(FrontTest, AggregatedDiscoveryWhenAskedFor) {
   auto answer =
       ask("GET", "/apis", "", "",

@@ -2,7 +2,6 @@
 #include "apiserver/http_server.h"
 
 #include <array>
-#include <ctime>
 #include <map>
 #include <set>
 #include <type_traits>
@@ -19,6 +18,9 @@
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "apiserver/http_details.h"
+#include "apiserver/request_guard.h"
+#include "apiserver/watch_backlog.h"
 #include "base/strings.h"
 #include "data/gzip.h"
 
@@ -35,16 +37,6 @@ constexpr size_t gzip_threshold = 128 << 10;
 constexpr size_t header_limit = 64 << 10;
 
 class Server;
-
-// "Sun, 06 Nov 1994 08:49:37 GMT".
-std::string http_date(int64_t unix_seconds) {
-  const std::time_t time = unix_seconds;
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  std::array<char, 64> text{};
-  return {text.data(),
-          std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts)};
-}
 
 // What the server knows of a connection, with or without TLS.
 class Connection {
@@ -86,7 +78,7 @@ class Server final : public HttpServer {
   Result<void> begin() {
     if (options_.tls) {
       try {
-        load_tls();
+        context_.emplace(make_tls_context(*options_.tls));
       } catch (const std::exception& problem) {
         return failf(ErrorKind::invalid, "the TLS certificate or key cannot be used: {}",
                      problem.what());
@@ -107,6 +99,10 @@ class Server final : public HttpServer {
           options_.address, options_.port, error.message());
     }
     port_ = acceptor_.local_endpoint().port();
+    guard_.hosts = options_.hosts;
+    guard_.hosts.push_back(options_.address);
+    guard_.port = port_;
+    guard_.any_host = options_.tls.has_value();
     accept();
     return {};
   }
@@ -117,6 +113,7 @@ class Server final : public HttpServer {
     auto open = std::move(connections_);
     connections_.clear();
     watchers_.clear();
+    backlog_ = {};
     for (auto& [number, connection] : open) connection->close();
   }
 
@@ -134,6 +131,7 @@ class Server final : public HttpServer {
   // For connections.
   Front& front() { return front_; }
   const HttpOptions& options() const { return options_; }
+  const RequestGuard& guard() const { return guard_; }
   void add_watcher(const std::string& storage, uint64_t number) {
     watchers_[storage].insert(number);
   }
@@ -141,18 +139,21 @@ class Server final : public HttpServer {
     watchers_[storage].erase(number);
   }
   void forget(uint64_t number) { connections_.erase(number); }
-
- private:
-  void load_tls() {
-    context_.emplace(asio::ssl::context::tls_server);
-    context_->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1);
-    context_->use_certificate_chain(asio::buffer(options_.tls->server.certificate));
-    context_->use_private_key(asio::buffer(options_.tls->server.key), asio::ssl::context::pem);
-    context_->add_certificate_authority(asio::buffer(options_.tls->authority.certificate));
-    // A client may show a certificate; one that shows none can still have a token.
-    context_->set_verify_mode(asio::ssl::verify_peer);
+  // A watch has `bytes` on their way, in the place of what it had; 0: nothing.
+  void account(uint64_t number, size_t bytes) { backlog_.set(number, bytes); }
+  size_t watch_bytes() const { return backlog_.bytes(); }
+  // Ends those that do not read until the rest has room; never the one that asks.
+  void make_room(uint64_t number) {
+    while (backlog_.bytes() > options_.watch_memory) {
+      const auto slowest = backlog_.slowest_but(number);
+      const auto found = slowest ? connections_.find(*slowest) : connections_.end();
+      if (found == connections_.end()) return;
+      const std::shared_ptr<Connection> connection = found->second;
+      connection->close();
+    }
   }
 
+ private:
   void accept();
   void start(tcp::socket socket);
 
@@ -198,39 +199,18 @@ class Server final : public HttpServer {
   asio::steady_timer flush_timer_;
   uint64_t listener_;
   uint16_t port_ = 0;
+  RequestGuard guard_;
   uint64_t next_number_ = 1;
   int64_t date_second_ = -1;
   std::string date_;
   std::map<uint64_t, std::shared_ptr<Connection>> connections_;
   std::map<std::string, std::set<uint64_t>> watchers_;
+  WatchBacklog backlog_;
   std::set<std::string> dirty_;
   bool flush_scheduled_ = false;
   Duration flush_end_{0};
   Duration flush_pause_{0};
 };
-
-std::string subject_of(SSL* ssl, std::vector<std::string>& groups) {
-  X509* certificate = SSL_get1_peer_certificate(ssl);
-  if (certificate == nullptr) return {};
-  std::string user;
-  X509_NAME* name = X509_get_subject_name(certificate);
-  for (int i = 0; i < X509_NAME_entry_count(name); ++i) {
-    X509_NAME_ENTRY* entry = X509_NAME_get_entry(name, i);
-    int field = OBJ_obj2nid(X509_NAME_ENTRY_get_object(entry));
-    unsigned char* utf8 = nullptr;
-    int size = ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(entry));
-    if (size < 0) continue;
-    std::string text(reinterpret_cast<char*>(utf8), static_cast<size_t>(size));
-    OPENSSL_free(utf8);
-    if (field == NID_commonName)
-      user = std::move(text);
-    else if (field == NID_organizationName)
-      groups.push_back(std::move(text));
-  }
-  X509_free(certificate);
-  if (!user.empty()) groups.emplace_back("system:authenticated");
-  return user;
-}
 
 template <typename Stream>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
@@ -270,7 +250,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     socket().shutdown(tcp::socket::shutdown_both, ignored);
     socket().close(ignored);
     if (server_ == nullptr) return;
-    if (watch_) server_->remove_watcher(watch_->storage(), number_);
+    if (watch_) {
+      server_->remove_watcher(watch_->storage(), number_);
+      server_->account(number_, 0);
+    }
     server_->forget(number_);
   }
 
@@ -349,6 +332,13 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     std::string authorization(message[http::field::authorization]);
     std::string agent(message[http::field::user_agent]);
     request.body = std::move(message.body());
+    const RequestSource source{std::string_view(message[http::field::host]),
+                               std::string_view(message[http::field::origin]),
+                               std::string_view(message["Sec-Fetch-Site"]), request.content_type,
+                               !request.body.empty()};
+    if (auto checked = check_source(server_->guard(), source); !checked) {
+      return send(Front::refuse(checked.error()));
+    }
     if (!Authenticator::is_public(request.target)) {
       auto caller = server_->authenticator().authenticate(authorization, certificate_user_,
                                                           certificate_groups_);
@@ -449,11 +439,18 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     }));
   }
 
+  // What a watch holds before anything is sent.
+  size_t initial_bytes() const { return watch_->initial_objects() * sizeof(StoredPtr); }
+
   void begin_watch(HttpAnswer answer) {
+    if (server_->watch_bytes() > server_->options().watch_memory) {
+      return send(Front::refuse(too_many_requests("too many events wait for watches", 5)));
+    }
     keep_alive_ = false;
     watch_ = std::move(answer.watch);
     out_ = head(answer, true, 0, false);
     server_->add_watcher(watch_->storage(), number_);
+    server_->account(number_, initial_bytes());
     watch_timer_.expires_after(watch_->limit());
     watch_timer_.async_wait(guard([this](const ErrorCode& error) {
       if (error) return;
@@ -512,6 +509,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       buffers = {asio::buffer(out_), asio::const_buffer(), asio::const_buffer()};
     }
     writing_ = true;
+    server_->account(number_, initial_bytes() + (chunk_ ? chunk_->size() : 0));
+    server_->make_room(number_);
     arm(server_->options().write_limit);
     asio::async_write(stream_, buffers, guard([this, over](const ErrorCode& error, size_t) {
                         if (error || over) return close();
@@ -530,6 +529,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     deadline_.cancel();
     writing_ = false;
     chunk_.reset();
+    server_->account(number_, initial_bytes());
     pump();
   }
 

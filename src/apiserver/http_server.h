@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apiserver/asio_loop.h"
 #include "apiserver/front.h"
@@ -16,11 +17,16 @@ namespace lockstep::apiserver {
 struct HttpOptions {
   std::string address = "127.0.0.1";
   uint16_t port = 0;  // 0: a free one
+  // Names and addresses, besides loopback's and the one above, under which clients may ask for it.
+  std::vector<std::string> hosts;
   std::optional<TlsIdentity> tls;
   // Compresses long answers for clients that take it. Off: on loopback it only costs time.
   bool gzip = false;
   size_t body_limit = 3 << 20;  // as the real server
   size_t connection_limit = 10'000;
+  // Bytes on their way to watches, all together: beyond it, the one that has not read for longest
+  // is ended, and new ones are told to come back later.
+  size_t watch_memory = 256 << 20;
   Duration request_limit = seconds(30);  // to send a whole request
   Duration idle_limit = minutes(5);      // between two
   Duration write_limit = seconds(60);    // for a client to take a piece

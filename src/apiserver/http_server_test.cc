@@ -1,6 +1,7 @@
 // Raw sockets against the server: what a broken or hostile client does.
 #include "apiserver/http_server.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -17,7 +18,7 @@ namespace {
 // A client that sends exactly the bytes it is told to. Every wait is bounded.
 class RawClient {
  public:
-  explicit RawClient(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit RawClient(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)), port_(port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -29,7 +30,17 @@ class RawClient {
   RawClient& operator=(const RawClient&) = delete;
 
   bool connected() const { return connected_; }
-  void send_text(std::string_view text) {
+  // "Host: x" is sent as the server's own address.
+  void send_text(std::string_view request) {
+    std::string whole(request);
+    const std::string host = "Host: 127.0.0.1:" + std::to_string(port_) + "\r";
+    for (size_t at = whole.find("Host: x\r"); at != std::string::npos;
+         at = whole.find("Host: x\r")) {
+      whole.replace(at, 8, host);
+    }
+    send_bytes(whole);
+  }
+  void send_bytes(std::string_view text) {
     while (!text.empty()) {
       ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
       if (sent <= 0) return;
@@ -51,6 +62,15 @@ class RawClient {
     }
     return std::exchange(received_, {});
   }
+  // What is there now; true when the other side has closed.
+  bool drain() {
+    char buffer[65536];
+    pollfd ready{socket_, POLLIN, 0};
+    while (!closed_ && poll(&ready, 1, 10) > 0) {
+      if (recv(socket_, buffer, sizeof buffer, 0) <= 0) closed_ = true;
+    }
+    return closed_;
+  }
   bool closed() const { return closed_; }
   void hang_up() {
     if (socket_ >= 0) close(socket_);
@@ -59,6 +79,7 @@ class RawClient {
 
  private:
   int socket_;
+  uint16_t port_;
   bool connected_ = false;
   bool closed_ = false;
   std::string received_;
@@ -67,6 +88,7 @@ class RawClient {
 struct HttpServerTest : ::testing::Test {
   void SetUp() override { start({}); }
   void start(EmbeddedOptions options) {
+    options.open = options.token.empty() && !options.tls;
     auto started = EmbeddedServer::start(std::move(options));
     ASSERT_TRUE(started) << started.error().text();
     server = std::move(*started);
@@ -198,6 +220,40 @@ TEST_F(HttpServerTest, ASlowWatcherHoldsNobodyUp) {
       << "it is told that it fell behind";
 }
 
+// Many watches that nobody reads: each holds a piece, together no more than the limit.
+TEST_F(HttpServerTest, WatchesThatDoNotReadAreEndedBeyondTheTotal) {
+  EmbeddedOptions options;
+  options.http.watch_memory = 300 << 10;
+  start(std::move(options));
+  std::vector<std::unique_ptr<RawClient>> idle;
+  for (int i = 0; i < 12; ++i) {
+    idle.push_back(std::make_unique<RawClient>(server->port()));
+    idle.back()->send_text("GET /api/v1/configmaps?watch=true HTTP/1.1\r\nHost: x\r\n\r\n");
+    idle.back()->read_until("\r\n\r\n");
+  }
+  // More than the sockets buffer.
+  for (int round = 0; round < 200; ++round) {
+    server->with_backend([&](Backend& backend) {
+      for (int i = 0; i < 5; ++i) {
+        (void)handle(
+            backend,
+            kube::create(resource::config_maps, "default",
+                         JsonObject{{"metadata", JsonObject{{"generateName", "c-"}}},
+                                    {"data", JsonObject{{"k", std::string(60'000, 'x')}}}}),
+            Caller{});
+      }
+    });
+  }
+  auto ended = [&] {
+    return std::count_if(idle.begin(), idle.end(),
+                         [](const auto& client) { return client->drain(); });
+  };
+  int rounds = 0;
+  while (ended() < 6 && rounds < 1000) ++rounds;
+  EXPECT_GE(ended(), 6) << "300 KiB hold at most four pieces";
+  expect_alive();
+}
+
 TEST_F(HttpServerTest, OverTlsAnonymousIsRefusedAndHealthIsOpen) {
   EmbeddedOptions options;
   options.tls = true;
@@ -207,6 +263,41 @@ TEST_F(HttpServerTest, OverTlsAnonymousIsRefusedAndHealthIsOpen) {
   plain.send_text("GET / HTTP/1.1\r\n\r\n");
   plain.read_until("never");
   EXPECT_TRUE(plain.closed()) << "plain text on a TLS port";
+}
+
+TEST_F(HttpServerTest, WithoutItsTokenNothingIsAnswered) {
+  EmbeddedOptions options;
+  options.token = "right";
+  start(std::move(options));
+  RawClient client(server->port());
+  client.send_text("GET /api/v1/nodes HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(client.read_until("\"code\":401").find(" 401 "), std::string::npos);
+  client.send_text("GET /api/v1/nodes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n\r\n");
+  EXPECT_NE(client.read_until("\"code\":401").find(" 401 "), std::string::npos);
+  client.send_text("GET /api/v1/nodes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer right\r\n\r\n");
+  EXPECT_NE(client.read_until("NodeList").find(" 200 "), std::string::npos);
+  expect_alive();
+}
+
+// What a page in a browser can make: the name of its own site (rebound to this machine), its
+// origin, and the types of bodies that need no preflight.
+TEST_F(HttpServerTest, APageOfAnotherSiteReachesNothing) {
+  const std::string body = R"({"metadata":{"name":"n"}})";
+  auto answer_to = [&](const std::string& headers) {
+    RawClient client(server->port());
+    client.send_text("POST /api/v1/nodes HTTP/1.1\r\n" + headers +
+                     "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    return client.read_until("}").substr(0, 12);
+  };
+  const std::string json = "Content-Type: application/json\r\n";
+  EXPECT_EQ(answer_to("Host: evil.example:" + std::to_string(server->port()) + "\r\n" + json),
+            "HTTP/1.1 421");
+  EXPECT_EQ(answer_to("Host: x\r\nOrigin: http://evil.example\r\n" + json), "HTTP/1.1 403");
+  EXPECT_EQ(answer_to("Host: x\r\nContent-Type: text/plain\r\n"), "HTTP/1.1 415");
+  EXPECT_EQ(answer_to("Host: x\r\n"), "HTTP/1.1 415");
+  server->with_backend(
+      [](Backend& backend) { EXPECT_TRUE(backend.store.shelf("nodes").objects().empty()); });
+  EXPECT_EQ(answer_to("Host: x\r\n" + json), "HTTP/1.1 201");
 }
 
 TEST_F(HttpServerTest, ATakenPortIsAClearError) {

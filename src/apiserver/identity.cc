@@ -1,8 +1,10 @@
 #include "apiserver/identity.h"
 
 #include <arpa/inet.h>
+#include <array>
 #include <memory>
 
+#include <fmt/format.h>
 #include <openssl/bio.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
@@ -168,6 +170,16 @@ Result<KeyPair> make_client_certificate(const KeyPair& authority, const std::str
   request.client = true;
   LOCKSTEP_TRY(auto made, make_certificate(request, &issuer, now));
   return made.pem();
+}
+
+Result<std::string> make_token() {
+  std::array<unsigned char, 24> bytes{};
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+    return openssl_failed("make a token");
+  }
+  std::string token;
+  for (unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
+  return token;
 }
 
 Authenticator Authenticator::open() {

@@ -32,11 +32,14 @@ Result<TlsIdentity> make_tls_identity(const std::vector<std::string>& hosts, Tim
 Result<KeyPair> make_client_certificate(const KeyPair& authority, const std::string& user,
                                         const std::vector<std::string>& groups, Time now);
 
+// A bearer token that cannot be guessed.
+Result<std::string> make_token();
+
 // Names the caller: by bearer token, by client certificate, or (where that is allowed) as
 // anonymous.
 class Authenticator {
  public:
-  // Everybody is let in, as the administrator: plain HTTP on loopback.
+  // Everyone is let in, as the administrator: for tests.
   static Authenticator open();
   // Only tokens and certificates.
   static Authenticator closed();

@@ -214,26 +214,44 @@ class Reader {
 
 // ---- walking ----
 
-// False: the document has another shape than the path expects, and there is no result at all.
-bool walk(const Steps& steps, Values& values);
+// How many values may still be looked at.
+class Budget {
+ public:
+  explicit Budget(size_t left) : left_(left) {}
+  bool take() { return left_ > 0 && left_-- > 0; }
+  bool is_spent() const { return left_ == 0; }
 
-void add_children(const Json& value, Values& into) {
+ private:
+  size_t left_;
+};
+
+// False: the document has another shape than the path expects, or the budget is spent, and there is
+// no result at all.
+bool walk(const Steps& steps, Values& values, Budget& budget);
+
+void add_children(const Json& value, Values& into, Budget& budget) {
   if (value.is_object()) {
-    for (const auto& member : value.get_object()) into.push_back(&member.value());
+    for (const auto& member : value.get_object()) {
+      if (!budget.take()) return;
+      into.push_back(&member.value());
+    }
   } else if (value.is_array()) {
-    for (const Json& item : value.get_array()) into.push_back(&item);
+    for (const Json& item : value.get_array()) {
+      if (!budget.take()) return;
+      into.push_back(&item);
+    }
   }
 }
 
-void add_descendants(const Json& value, Values& into) {
+void add_descendants(const Json& value, Values& into, Budget& budget) {
   Values children;
-  add_children(value, children);
-  if (children.empty()) return;
+  add_children(value, children, budget);
+  if (children.empty() || !budget.take()) return;
   into.push_back(&value);
-  for (const Json* child : children) add_descendants(*child, into);
+  for (const Json* child : children) add_descendants(*child, into, budget);
 }
 
-bool take_slice(const Step& step, const Json& value, Values& into) {
+bool take_slice(const Step& step, const Json& value, Values& into, Budget& budget) {
   if (value.is_null()) return true;
   if (!value.is_array()) return false;
   const JsonArray& items = value.get_array();
@@ -245,6 +263,7 @@ bool take_slice(const Step& step, const Json& value, Values& into) {
   if (begin == end) return true;
   if (begin < 0 || begin >= size || end < 0 || end > size || begin > end) return false;
   for (int64_t i = begin; i < end; i += step.stride.value_or(1)) {
+    if (!budget.take()) return false;
     into.push_back(&items[static_cast<size_t>(i)]);
   }
   return true;
@@ -275,48 +294,48 @@ std::optional<bool> holds(std::string_view relation, const Json& left, const Jso
   return std::nullopt;
 }
 
-std::optional<bool> passes(const Step& step, const Json& item) {
+std::optional<bool> passes(const Step& step, const Json& item, Budget& budget) {
   Values left = {&item};
-  const bool walked = walk(step.left, left);
+  const bool walked = walk(step.left, left, budget);
   if (step.relation == "exists") return walked && !left.empty();
   if (!walked || left.size() > 1) return std::nullopt;
   if (left.empty()) return false;
   if (step.literal) return holds(step.relation, *left[0], *step.literal);
   Values right = {&item};
-  if (!walk(step.right, right) || right.size() > 1) return std::nullopt;
+  if (!walk(step.right, right, budget) || right.size() > 1) return std::nullopt;
   if (right.empty()) return false;
   return holds(step.relation, *left[0], *right[0]);
 }
 
-bool filter(const Step& step, const Json& value, Values& into) {
+bool filter(const Step& step, const Json& value, Values& into, Budget& budget) {
   if (!value.is_array()) return false;
   for (const Json& item : value.get_array()) {
-    const std::optional<bool> passed = passes(step, item);
+    const std::optional<bool> passed = passes(step, item, budget);
     if (!passed) return false;
     if (*passed) into.push_back(&item);
   }
   return true;
 }
 
-bool take(const Step& step, const Json& value, Values& into) {
+bool take(const Step& step, const Json& value, Values& into, Budget& budget) {
   switch (step.kind) {
     case Step::Kind::field:
       if (const Json* child = find(value, step.name)) into.push_back(child);
       return true;
     case Step::Kind::wildcard:
-      add_children(value, into);
+      add_children(value, into, budget);
       return true;
     case Step::Kind::recursive:
-      add_descendants(value, into);
+      add_descendants(value, into, budget);
       return true;
     case Step::Kind::slice:
-      return take_slice(step, value, into);
+      return take_slice(step, value, into, budget);
     case Step::Kind::filter:
-      return filter(step, value, into);
+      return filter(step, value, into, budget);
     case Step::Kind::alternatives:
       for (const Steps& branch : step.branches) {
         Values found = {&value};
-        if (!walk(branch, found)) return false;
+        if (!walk(branch, found, budget)) return false;
         into.insert(into.end(), found.begin(), found.end());
       }
       return true;
@@ -324,15 +343,15 @@ bool take(const Step& step, const Json& value, Values& into) {
   return false;
 }
 
-bool walk(const Steps& steps, Values& values) {
+bool walk(const Steps& steps, Values& values, Budget& budget) {
   for (const Step& step : steps) {
     Values next;
     for (const Json* value : values) {
-      if (!take(step, *value, next)) return false;
+      if (!budget.take() || !take(step, *value, next, budget)) return false;
     }
     values = std::move(next);
   }
-  return true;
+  return !budget.is_spent();
 }
 
 }  // namespace
@@ -350,7 +369,8 @@ Result<JsonPath> JsonPath::parse(std::string_view text) {
 
 std::vector<const Json*> JsonPath::find_all(const Json& document) const {
   Values values = {&document};
-  if (!walk(steps_, values)) return {};
+  Budget budget(most_values);
+  if (!walk(steps_, values, budget)) return {};
   return values;
 }
 

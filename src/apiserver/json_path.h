@@ -23,12 +23,14 @@ class JsonPath {
   JsonPath(const JsonPath&) = delete;
   ~JsonPath();
 
-  // What the path leads to, in order. Empty when there is nothing, or when the document is of
-  // another shape than the path expects.
+  // What the path leads to, in order. Empty when there is nothing, when the document is of another
+  // shape than the path expects, or when the way there is too long: each ".." and "[*]" multiplies
+  // what is looked at.
   std::vector<const Json*> find_all(const Json& document) const;
 
  private:
   JsonPath();
+  static constexpr size_t most_values = 50'000;
   std::vector<JsonPathStep> steps_;
 };
 

@@ -77,6 +77,24 @@ TEST(JsonPath, Finds) {
   for (const Case& one : cases) EXPECT_EQ(found(one.path), one.expected) << one.path;
 }
 
+// Each of these looks at more values than there are seconds, if nothing bounds it.
+TEST(JsonPath, APathThatMultipliesWhatItLooksAtFindsNothing) {
+  Json deep = 1;
+  for (int i = 0; i < 20; ++i) deep = JsonObject{{"a", deep}, {"b", deep}};
+  JsonArray list;
+  for (int i = 0; i < 1000; ++i) list.push_back(JsonArray{1, 2, 3});
+  const Json object = JsonObject{{"deep", deep}, {"list", std::move(list)}};
+  for (const char* text :
+       {"..[*]..[*]..[*]..[*]..[*]", "..*..*..*..*..*..*", ".deep..a..a..a..a..a..a",
+        ".list[*,*,*,*,*,*,*,*][*,*,*,*,*,*,*,*][*,*,*,*]", ".list[?(@..*..*..*)]..*..*"}) {
+    const Result<JsonPath> path = JsonPath::parse(text);
+    if (path) EXPECT_TRUE(path->find_all(object).empty()) << text;
+  }
+  const Result<JsonPath> plain = JsonPath::parse(".list[*]");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->find_all(object).size(), 1000U);
+}
+
 RC_GTEST_PROP(JsonPath, AnyTextIsReadOrRefused, (const std::string& text)) {
   if (const Result<JsonPath> path = JsonPath::parse(text)) path->find_all(document());
 }

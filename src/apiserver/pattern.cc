@@ -1,6 +1,11 @@
 #include "apiserver/pattern.h"
 
+// Of the matcher's steps: a pattern may backtrack without end, and a value is checked on every
+// write.
+#define BOOST_REGEX_MAX_STATE_COUNT 2000000
 #include <boost/regex.hpp>
+
+#include "apiserver/pattern_syntax.h"
 
 namespace lockstep::apiserver {
 
@@ -87,6 +92,7 @@ Pattern::~Pattern() = default;
 
 Result<std::shared_ptr<const Pattern>> Pattern::compile(std::string_view text) {
   if (text.size() > longest_pattern) return fail(ErrorKind::too_large, "the pattern is too long");
+  LOCKSTEP_CHECK(check_go_syntax(text));
   auto compiled = std::make_unique<Compiled>();
   try {
     compiled->regex = boost::regex(Translator(text).run(), boost::regex::perl);

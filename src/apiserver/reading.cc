@@ -61,7 +61,9 @@ std::string write_token(const Position& position) {
   return base64_encode(print_json(token));
 }
 
-Outcome<Position> read_token(const std::string& text) {
+// One that this server may have given out: of a version that there was, and of the namespace that
+// is asked for.
+Outcome<Position> read_token(const std::string& text, const std::string& ns, uint64_t current) {
   auto refuse = [] {
     return Refusal(bad_request("continue key is not valid: it was not given out by this server"));
   };
@@ -70,11 +72,12 @@ Outcome<Position> read_token(const std::string& text) {
   auto token = parse_json(*decoded, JsonLimits{4, 4096});
   if (!token || text_at(*token, "v") != "lockstep/v1") return refuse();
   const Json* version = find(*token, "rv");
-  if (version == nullptr || !version->is_number()) return refuse();
-  return Position{
-      static_cast<uint64_t>(as_integer(version)),
-      ObjectKey{std::string(text_at(*token, "ns")), std::string(text_at(*token, "name"))},
-      as_integer(find(*token, "left"), -1)};
+  const int64_t number = as_integer(version);
+  if (number <= 0 || static_cast<uint64_t>(number) > current) return refuse();
+  ObjectKey after{std::string(text_at(*token, "ns")), std::string(text_at(*token, "name"))};
+  if (after.name.empty() || (!ns.empty() && after.ns != ns)) return refuse();
+  return Position{static_cast<uint64_t>(number), std::move(after),
+                  std::max<int64_t>(as_integer(find(*token, "left"), -1), -1)};
 }
 
 Outcome<int64_t> read_limit(const kube::Request& request) {
@@ -210,7 +213,7 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
   uint64_t snapshot = backend.store.version();
   std::string token = query(request, "continue");
   if (!token.empty()) {
-    auto position = read_token(token);
+    auto position = read_token(token, request.ns, snapshot);
     if (!position) return Refusal(position.error());
     snapshot = position->version;
     after = position->after;

@@ -103,6 +103,30 @@ TEST(Reading, AContinueTokenFromBeforeACompactionIsExpired) {
   EXPECT_EQ(error.reason, "Expired");
 }
 
+// A version that is still to come would be taken for the list's, and a watch from there would miss
+// everything until then.
+TEST(Reading, AContinueTokenThatWasNotGivenOutIsRefused) {
+  TestCluster cluster;
+  add_configs(cluster, 3);
+  const std::string now = std::to_string(cluster.backend.store.version());
+  auto token = [](const std::string& version, const std::string& ns, const std::string& name) {
+    return base64_encode(R"({"v":"lockstep/v1","rv":)" + version + R"(,"ns":")" + ns +
+                         R"(","name":")" + name + R"(","left":1})");
+  };
+  auto ask = [&](const std::string& text) {
+    return kube::list(resource::config_maps, "default").with("continue", text);
+  };
+  EXPECT_EQ(names(list(cluster, ask(token(now, "default", "c0")))), "c1 c2 ");
+  for (const std::string& forged :
+       {token(now + "0", "default", "c0"), token("18446744073709551615", "default", "c0"),
+        token("0", "default", "c0"), token("-1", "default", "c0"), token("1.5", "default", "c0"),
+        token(now, "a", "c0"), token(now, "kube-system", "c0"), token(now, "default", "")}) {
+    auto error = cluster.refused(ask(forged));
+    EXPECT_EQ(error.code, 400) << forged;
+    EXPECT_NE(error.message.find("continue key is not valid"), std::string::npos);
+  }
+}
+
 TEST(Reading, ExactVersionsShowThePast) {
   TestCluster cluster;
   add_configs(cluster, 1);

@@ -50,7 +50,7 @@ Outcome<WatchFeed> WatchFeed::open(Backend& backend, const ResourceInfo& info,
   if (send_initial || (from_any && send_initial_text == nullptr)) {
     auto [at, end] = shelf.range(request.ns);
     for (; at != end; ++at) {
-      if (feed.selection_.matches(*at->second)) feed.initial_.push_back(present(info, at->second));
+      if (feed.selection_.matches(*at->second)) feed.initial_.push_back(at->second);
     }
     std::reverse(feed.initial_.begin(), feed.initial_.end());
     feed.initial_version_ = backend.store.version();
@@ -74,6 +74,10 @@ bool WatchFeed::ready() const {
   if (ended_) return false;
   return too_old_ != 0 || !initial_.empty() || announce_initial_end_ ||
          position_ < backend_->store.shelf(info_->storage).end_position();
+}
+
+bool WatchFeed::is_behind() const {
+  return position_ < backend_->store.shelf(info_->storage).first_position();
 }
 
 FeedEvent WatchFeed::gone(uint64_t version) const {
@@ -119,13 +123,21 @@ std::optional<FeedEvent> WatchFeed::translate(const Change& change) const {
 std::vector<FeedEvent> WatchFeed::next(size_t most) {
   std::vector<FeedEvent> events;
   if (ended_) return events;
+  if (too_old_ == 0 && !initial_.empty() && is_behind()) {
+    // Its first objects are of long ago: they would be kept only for it.
+    initial_.clear();
+    ended_ = true;
+    events.push_back(gone(initial_version_));
+    return events;
+  }
   if (too_old_ != 0) {
     ended_ = true;
     events.push_back(gone(too_old_));
     return events;
   }
   while (!initial_.empty() && events.size() < most) {
-    events.push_back(FeedEvent{kube::WatchEventType::added, std::move(initial_.back()), {}});
+    // Converted only now: a watch that is not read keeps what is stored anyway.
+    events.push_back(FeedEvent{kube::WatchEventType::added, present(*info_, initial_.back()), {}});
     initial_.pop_back();
   }
   if (initial_.empty() && announce_initial_end_ && events.size() < most) {
@@ -137,7 +149,7 @@ std::vector<FeedEvent> WatchFeed::next(size_t most) {
     announce_initial_end_ = false;
   }
   const Shelf& shelf = backend_->store.shelf(info_->storage);
-  if (position_ < shelf.first_position()) {
+  if (is_behind()) {
     // The log was cut off behind a watcher that was too slow.
     ended_ = true;
     events.push_back(gone(initial_version_));

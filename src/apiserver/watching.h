@@ -30,6 +30,7 @@ class WatchFeed {
   // Ended by an error event.
   bool ended() const { return ended_; }
   bool wants_bookmarks() const { return bookmarks_; }
+  size_t initial_objects() const { return initial_.size(); }
   // A bookmark of where it stands.
   FeedEvent bookmark() const;
 
@@ -47,6 +48,8 @@ class WatchFeed {
   WatchFeed() = default;
   std::optional<FeedEvent> translate(const Change& change) const;
   FeedEvent gone(uint64_t version) const;
+  // The log no longer has what comes next.
+  bool is_behind() const;
 
   Backend* backend_ = nullptr;
   const ResourceInfo* info_ = nullptr;

@@ -16,12 +16,9 @@ int run_apiserver(const ApiserverFlags& flags) {
   if (!flags.tls && !is_loopback_host(flags.address)) {
     return report(Error{
         ErrorKind::invalid,
-        "plain HTTP lets everybody in and is for loopback only: add --tls, or listen on 127.0.0.1",
+        "plain HTTP sends the token as it is and is for loopback only: leave out --no-tls, or "
+        "listen on 127.0.0.1",
         "--address " + flags.address});
-  }
-  if (!flags.token.empty() && !flags.tls) {
-    return report(Error{ErrorKind::invalid, "a token sent without TLS protects nothing: add --tls",
-                        "--token"});
   }
   block_signals();
   apiserver::EmbeddedOptions options;
@@ -29,6 +26,7 @@ int run_apiserver(const ApiserverFlags& flags) {
   options.port = flags.port;
   options.tls = flags.tls;
   options.token = flags.token;
+  options.http.hosts = flags.hosts;
   options.http.gzip = flags.gzip;
   options.backend.reap_pods = flags.reap_pods;
   auto server = apiserver::EmbeddedServer::start(std::move(options));
@@ -36,13 +34,19 @@ int run_apiserver(const ApiserverFlags& flags) {
 
   SystemFiles files;
   if (!flags.kubeconfig_out.empty()) {
-    // 0600: with TLS it holds a key.
+    // 0600: it holds a key or a token.
     auto written = files.write(flags.kubeconfig_out, (*server)->kubeconfig(), 0600);
     if (!written) return report(written.error().at("--kubeconfig-out"));
   }
   fmt::print("Kubernetes API at {}\n", (*server)->url());
   if (!flags.kubeconfig_out.empty())
     fmt::print("  kubectl --kubeconfig {} get nodes\n", flags.kubeconfig_out);
+  if (flags.kubeconfig_out.empty() && flags.token.empty()) {
+    fmt::print(
+        "  curl {}--header 'Authorization: Bearer {}' {}/api/v1/nodes\n"
+        "  --kubeconfig-out FILE writes a kubeconfig for kubectl\n",
+        flags.tls ? "--insecure " : "", (*server)->token(), (*server)->url());
+  }
   fmt::print(
       "Everything is kept in memory and is gone when this ends: for demos, simulations and tests. "
       "Ctrl-C ends it.\n");

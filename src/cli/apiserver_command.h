@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lockstep::cli {
 
@@ -10,8 +11,9 @@ struct ApiserverFlags {
   std::string address = "127.0.0.1";
   uint16_t port = 0;
   std::string kubeconfig_out;
-  bool tls = false;
+  bool tls = true;
   std::string token;
+  std::vector<std::string> hosts;
   bool gzip = false;
   bool reap_pods = true;
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/exit_codes.h"
+#include "cli/output.h"
 #include "cli/rollout_text.h"
 #include "cli/status_command.h"
 #include "cli/status_text.h"
@@ -88,7 +89,7 @@ int run_replay(const std::string& file, const std::string& output) {
   if (!record) return report(record.error());
   rollout::BakeVerdict verdict = record->judge();
   if (output == "table") {
-    fmt::print("{}", bake_text(*record));
+    print_text(bake_text(*record));
   } else {
     print_document(rollout::to_json(verdict), output);
   }

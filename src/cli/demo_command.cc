@@ -16,6 +16,7 @@
 #include "cli/demo_rollout.h"
 #include "cli/demo_screen.h"
 #include "cli/exit_codes.h"
+#include "cli/output.h"
 #include "cli/rollout_text.h"
 #include "cli/signals.h"
 #include "kube/sync_api.h"
@@ -85,6 +86,7 @@ class Demo {
 
   Result<void> begin() {
     apiserver::EmbeddedOptions options;
+    options.tls = true;
     LOCKSTEP_TRY(server_, apiserver::EmbeddedServer::start(std::move(options)));
     LOCKSTEP_CHECK(SystemFiles().write(kubeconfig_.path(), server_->kubeconfig(), 0600));
     ClusterFlags cluster;
@@ -182,11 +184,11 @@ class Demo {
                    pool.counts.total, pool.target, human_duration(took), flags_.to);
       }
     } else {
-      fmt::print("\n{}", demo_summary(status, took, Terminal::of_output()));
+      print_text("\n" + demo_summary(status, took, Terminal::of_output()));
     }
     if (const controller::KnownRollout* rollout = find_rollout(*watch_)) {
-      fmt::print("\n$ lockstep rollout history {}\n{}", demo_rollout_name,
-                 rollout_history(*rollout->object->document));
+      print_text(fmt::format("\n$ lockstep rollout history {}\n{}", demo_rollout_name,
+                             rollout_history(*rollout->object->document)));
       show_git(rollout->status);
     }
     if (controller_->restarts() > 0) {
@@ -275,8 +277,8 @@ class Demo {
     }
     if (!started) return fail(started.error().at("--dashboard-address"));
     dashboard_ = std::move(*started);
-    // Plain HTTP on loopback lets everybody in, so any token signs in here.
-    fmt::print("Dashboard: {}#token=demo\n", dashboard_->url());
+    // The API's own token signs in.
+    fmt::print("Dashboard: {}#token={}\n", dashboard_->url(), server_->token());
     std::fflush(stdout);
     return {};
   }

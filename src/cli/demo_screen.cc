@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/output.h"
 #include "cli/status_text.h"
+#include "world/terminal_text.h"
 
 namespace lockstep::cli {
 
@@ -73,7 +75,7 @@ void DemoScreen::draw(const FleetStatus& status, const std::string& rollout, Dur
   for (; shown < most_reasons; ++shown) text += "\n";
   std::string screen = drawn_lines_ > 0 ? fmt::format("\x1b[{}A", drawn_lines_) : "";
   // Each line is cleared as it is drawn: nothing flickers.
-  for (char c : text) {
+  for (char c : terminal_text(text)) {
     if (c == '\n') screen += "\x1b[K";
     screen += c;
   }
@@ -94,16 +96,16 @@ void DemoScreen::print_changes(const FleetStatus& status, const std::string& rol
   // Its counts change with every node; what it does, now and then.
   std::string headline = rollout.substr(0, rollout.find(':'));
   if (headline != last_rollout_)
-    fmt::print("{:>4}  rollout {}\n", human_duration(elapsed), rollout);
+    print_text(fmt::format("{:>4}  rollout {}\n", human_duration(elapsed), rollout));
   last_rollout_ = headline;
   std::string line = status_line(status);
   bool due = last_time_ < Duration::zero() || elapsed - last_time_ >= seconds(2);
   if (line != last_line_ && (due || status.at_rest())) {
-    fmt::print("{:>4}  {}\n", human_duration(elapsed), line);
+    print_text(fmt::format("{:>4}  {}\n", human_duration(elapsed), line));
     last_line_ = line;
     last_time_ = elapsed;
   }
-  if (failures != last_failures_) fmt::print("{}", failures);
+  if (failures != last_failures_) print_text(failures);
   last_failures_ = failures;
 }
 

@@ -5,9 +5,11 @@
 #include "cli/doctor_reading.h"
 #include "cli/exit_codes.h"
 #include "cli/key_domain.h"
+#include "cli/output.h"
 #include "cli/status_command.h"
 #include "cli/terminal.h"
 #include "doctor/examine.h"
+#include "world/terminal_text.h"
 
 namespace lockstep::cli {
 
@@ -47,16 +49,16 @@ std::string doctor_text(const std::vector<Check>& checks, const Terminal& termin
   for (const Check& check : checks) {
     std::string verdict = terminal.paint(fmt::format("{:<8}", doctor::to_string(check.verdict)),
                                          colour_of(check.verdict));
-    text += fmt::format("{}  {:<17} {}\n", verdict, check.name, check.text);
+    text += fmt::format("{}  {:<17} {}\n", verdict, check.name, one_line(check.text));
     if (check.verdict == Verdict::fine) continue;
     for (size_t i = 0; i < check.evidence.size() && i < most_evidence; ++i) {
-      text += fmt::format("{:27} - {}\n", "", check.evidence[i]);
+      text += fmt::format("{:27} - {}\n", "", one_line(check.evidence[i]));
     }
     if (check.evidence.size() > most_evidence) {
       text += fmt::format("{:27} - and {} more (-o json has all)\n", "",
                           check.evidence.size() - most_evidence);
     }
-    if (!check.fix.empty()) text += fmt::format("{:27} fix: {}\n", "", check.fix);
+    if (!check.fix.empty()) text += fmt::format("{:27} fix: {}\n", "", one_line(check.fix));
   }
   return text;
 }
@@ -65,7 +67,7 @@ int run_doctor(const DoctorFlags& flags) {
   auto checks = look(flags);
   if (!checks) return report(checks.error());
   if (flags.output == "table") {
-    fmt::print("{}", doctor_text(*checks, Terminal::of_output()));
+    print_text(doctor_text(*checks, Terminal::of_output()));
   } else {
     print_document(doctor::to_json(*checks), flags.output);
   }

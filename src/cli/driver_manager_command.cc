@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "cli/exit_codes.h"
+#include "cli/output.h"
 #include "cli/signals.h"
 #include "node/driver_manager.h"
 #include "node/system_host.h"
@@ -97,7 +98,7 @@ int run_driver_manager(const DriverManagerFlags& flags) {
   session.loop.run_until([&] { return manager.is_finished(); }, last_words);
   const node::ManagerOutcome& outcome = *manager.outcome();
   if (outcome.error) return report(*outcome.error);
-  fmt::print("{}\n", outcome.text);
+  print_text(outcome.text + "\n");
   return ExitCode::ok;
 }
 

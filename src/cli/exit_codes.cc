@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/output.h"
+
 namespace lockstep::cli {
 
 int exit_code_of(ErrorKind kind) {
@@ -33,7 +35,7 @@ int exit_code_of(ErrorKind kind) {
 }
 
 int report(const Error& error) {
-  fmt::print(stderr, "lockstep: {}\n", error.text());
+  print_text(fmt::format("lockstep: {}\n", error.text()), stderr);
   return exit_code_of(error.kind);
 }
 

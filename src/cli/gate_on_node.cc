@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "cli/exit_codes.h"
+#include "cli/output.h"
 #include "cli/status_command.h"
 #include "controller/gate_jobs.h"
 #include "gpu/gate.h"
@@ -157,8 +158,8 @@ int run_gate_on_node(const GateFlags& flags) {
     // Killed before it could leave its result, or another program.
     rollout::GateWord word = rollout::word_of(*waited->end);
     bool passed = waited->end->exit_code == 0;
-    fmt::print("{} on {}: {}\n", passed ? "Passed" : to_string(word.outcome), flags.node,
-               word.text);
+    print_text(fmt::format("{} on {}: {}\n", passed ? "Passed" : to_string(word.outcome),
+                           flags.node, word.text));
     return static_cast<int>(waited->end->exit_code);
   }
   print_gate_outcome(flags, *outcome, started);

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "bundle/settings.h"
 #include "cli/exit_codes.h"
+#include "cli/output.h"
 #include "data/yaml.h"
 #include "deploy/installer.h"
 #include "deploy/manifest_kinds.h"
@@ -80,7 +81,8 @@ Result<Release> release_of(const InstallFlags& flags) {
 }
 
 void print_changes(const std::vector<ObjectChange>& changes) {
-  for (const ObjectChange& change : changes) fmt::print("{} {}\n", change.what, change.object);
+  for (const ObjectChange& change : changes)
+    print_text(fmt::format("{} {}\n", change.what, change.object));
   // Whoever waits sees what is done already.
   std::fflush(stdout);
 }
@@ -105,7 +107,7 @@ Result<void> wait_for_deployments(ClusterSession& session, const std::vector<Man
                     deploy::describe(manifest.object));
       }
       if (missing != said) {
-        fmt::print("waiting for {}: {}\n", deploy::describe(manifest.object), missing);
+        print_text(fmt::format("waiting for {}: {}\n", deploy::describe(manifest.object), missing));
         std::fflush(stdout);
       }
       said = std::move(missing);

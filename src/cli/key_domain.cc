@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "cli/output.h"
 #include "fleet/key_domain.h"
 #include "fleet/keys.h"
 #include "kube/sync_api.h"
+#include "world/terminal_text.h"
 
 namespace lockstep::cli {
 
@@ -116,7 +118,7 @@ Result<std::unique_ptr<ClusterSession>> open_in_key_domain(ClusterFlags& flags, 
   flags.key_conflict = fmt::format("{}. Next: {}", chosen.conflict, chosen.remedy);
   if (use == KeyUse::write) return fail(ErrorKind::invalid, flags.key_conflict, "key domain");
   std::FILE* where = is_document ? stderr : stdout;
-  fmt::print(where, "key domain: {}\n", flags.key_conflict);
+  print_text(fmt::format("key domain: {}\n", one_line(flags.key_conflict)), where);
   std::fflush(where);
   return session;
 }

@@ -10,6 +10,7 @@
 #include "cli/matrix_apply.h"
 #include "cli/matrix_command.h"
 #include "cli/matrix_session.h"
+#include "cli/output.h"
 #include "cli/signals.h"
 #include "cli/status_command.h"
 #include "git/publish.h"
@@ -188,27 +189,30 @@ void print_outcome(const Job& job, const git::Published& published, const Matrix
     return;
   }
   for (const auto& finding : outcome.findings) {
-    fmt::print(stderr, "lockstep: {}: {}: {}\n",
-               finding.verdict == rollout::RuleOutcome::broken ? "warning" : "not known",
-               finding.rule, finding.message);
+    print_text(
+        fmt::format("lockstep: {}: {}: {}\n",
+                    finding.verdict == rollout::RuleOutcome::broken ? "warning" : "not known",
+                    finding.rule, finding.message),
+        stderr);
   }
-  if (job.flags.dry_run) fmt::print("{}", published.diff);
+  if (job.flags.dry_run) print_text(published.diff);
   if (published.diff.empty()) fmt::print("nothing to change\n");
   if (!published.commit.empty()) {
     for (const auto& change : outcome.changes) {
-      fmt::print("{} {}: {} -> {}\n", to_string(change.slot), change.key,
-                 change.before.empty() ? "-" : change.before,
-                 change.after.empty() ? "-" : change.after);
+      print_text(fmt::format("{} {}: {} -> {}\n", to_string(change.slot), change.key,
+                             change.before.empty() ? "-" : change.before,
+                             change.after.empty() ? "-" : change.after));
     }
-    fmt::print("commit {} pushed to {} of {}{}\n", published.commit.substr(0, short_id), branch,
-               session.address(),
-               outcome.reverted.empty()
-                   ? std::string()
-                   : fmt::format(", taking back {}", outcome.reverted.substr(0, short_id)));
+    print_text(
+        fmt::format("commit {} pushed to {} of {}{}\n", published.commit.substr(0, short_id),
+                    branch, session.address(),
+                    outcome.reverted.empty()
+                        ? std::string()
+                        : fmt::format(", taking back {}", outcome.reverted.substr(0, short_id))));
   }
   if (!applied.empty()) {
-    fmt::print("{} has the driver of the matrix{}\n", applied,
-               job.flags.dry_run ? " (dry run)" : "");
+    print_text(fmt::format("{} has the driver of the matrix{}\n", applied,
+                           job.flags.dry_run ? " (dry run)" : ""));
   }
 }
 

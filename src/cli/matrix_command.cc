@@ -7,6 +7,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/matrix_session.h"
+#include "cli/output.h"
 #include "cli/signals.h"
 #include "cli/status_command.h"
 
@@ -28,8 +29,9 @@ void print_matrix(const Matrix& matrix) {
   }
   fmt::print("{:<{}}  {:<{}}  {}\n", "VERSION", key_width, "CURRENT", value_width, "CANARY");
   for (const std::string& key : matrix.keys()) {
-    fmt::print("{:<{}}  {:<{}}  {}\n", key, key_width, shown(matrix.value(Slot::current, key)),
-               value_width, shown(matrix.value(Slot::canary, key)));
+    print_text(fmt::format("{:<{}}  {:<{}}  {}\n", key, key_width,
+                           shown(matrix.value(Slot::current, key)), value_width,
+                           shown(matrix.value(Slot::canary, key))));
   }
 }
 
@@ -58,8 +60,8 @@ int run_matrix_show(const MatrixShowFlags& flags) {
   }
   constexpr size_t short_id = 12;
   if (!text->commit.empty()) {
-    fmt::print("{} of {} ({}), commit {}\n", text->name, text->repository, text->branch,
-               text->commit.substr(0, short_id));
+    print_text(fmt::format("{} of {} ({}), commit {}\n", text->name, text->repository, text->branch,
+                           text->commit.substr(0, short_id)));
   }
   print_matrix(*matrix);
   return ExitCode::ok;
@@ -83,9 +85,9 @@ int run_matrix_check(const MatrixCheckFlags& flags) {
       (breaks ? is_broken : is_unknown) = true;
       findings.emplace_back(json_of(slot, finding));
       if (flags.output != "table") continue;
-      fmt::print("{} {} {}: {}\n", breaks ? "broken " : "unknown", to_string(slot), finding.rule,
-                 finding.message);
-      if (!finding.source.empty()) fmt::print("        {}\n", finding.source);
+      print_text(fmt::format("{} {} {}: {}\n", breaks ? "broken " : "unknown", to_string(slot),
+                             finding.rule, finding.message));
+      if (!finding.source.empty()) print_text(fmt::format("        {}\n", finding.source));
     }
   }
   const bool passes = !is_broken && !(flags.strict && is_unknown);
@@ -93,8 +95,8 @@ int run_matrix_check(const MatrixCheckFlags& flags) {
     print_document(JsonObject{{"compatible", passes}, {"findings", std::move(findings)}},
                    flags.output);
   } else if (passes) {
-    fmt::print("{}: nothing speaks against these versions{}\n", text->name,
-               is_unknown ? ", as far as they are known" : "");
+    print_text(fmt::format("{}: nothing speaks against these versions{}\n", text->name,
+                           is_unknown ? ", as far as they are known" : ""));
   }
   return passes ? ExitCode::ok : ExitCode::failed;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/key_domain.h"
+#include "cli/output.h"
 #include "cli/status_command.h"
 #include "controller/matrix_log.h"
 #include "rollout/pace.h"
@@ -87,7 +88,7 @@ int run_plan(const PlanFlags& flags) {
   };
   const PlanAnswer answer = make_plan(watch, (*session)->loop.now(), flags, read);
   if (flags.output == "table") {
-    fmt::print("{}", plan_text(answer));
+    print_text(plan_text(answer));
   } else {
     print_document(plan_to_json(answer), flags.output);
   }

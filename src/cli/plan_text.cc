@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "upgrade/pod_names.h"
+#include "world/terminal_text.h"
 
 namespace lockstep::cli {
 
@@ -47,7 +48,7 @@ std::string counted(int64_t count, std::string_view what) {
 }
 
 std::string text_of(const rollout::Reason& reason) {
-  return reason.text.empty() ? reason.name : reason.name + ": " + reason.text;
+  return reason.text.empty() ? reason.name : one_line(reason.name + ": " + reason.text);
 }
 
 std::string after(Duration from_now) {
@@ -63,7 +64,7 @@ void add_refusals(std::string& out, const std::vector<rollout::Reason>& refused,
   for (const rollout::Reason& reason : refused) {
     out += wrap(std::string(indent, ' ') + "WOULD NOT START: ", text_of(reason), indent + 4);
     if (reason.remedy.empty()) continue;
-    out += wrap(std::string(indent + 2, ' ') + "Next: ", reason.remedy, indent + 4);
+    out += wrap(std::string(indent + 2, ' ') + "Next: ", one_line(reason.remedy), indent + 4);
   }
 }
 
@@ -198,7 +199,8 @@ void add_waiting(std::string& out, const rollout::Plan& plan) {
                             is_one ? "does" : "do"),
                 upgrade::name_some(waiting.nodes, most_names), 2);
     out += wrap("  because: ", text_of(*waiting.reason), 4);
-    if (!waiting.reason->remedy.empty()) out += wrap("  Next: ", waiting.reason->remedy, 4);
+    if (!waiting.reason->remedy.empty())
+      out += wrap("  Next: ", one_line(waiting.reason->remedy), 4);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/exit_codes.h"
+#include "cli/output.h"
 #include "cli/status_command.h"
 #include "controller/reroller.h"
 #include "upgrade/pod_names.h"
@@ -114,7 +115,7 @@ int run_reroll(const RerollFlags& flags) {
   std::FILE* progress = flags.output == "table" ? stdout : stderr;
   controller::Reroller reroller(*(*session)->api, (*session)->loop, (*session)->random,
                                 *(*session)->log, *options, [&](const std::string& line) {
-                                  fmt::print(progress, "{}\n", line);
+                                  print_text(line + "\n", progress);
                                   // A pod's log is read while it runs.
                                   std::fflush(progress);
                                 });
@@ -128,7 +129,7 @@ int run_reroll(const RerollFlags& flags) {
     print_dry_run(outcome);
   } else {
     for (const auto& pod : reroller.restarted()) fmt::print("restarted {}\n", pod);
-    if (!outcome.error) fmt::print("{}\n", outcome.text);
+    if (!outcome.error) print_text(outcome.text + "\n");
   }
   return outcome.error ? report(*outcome.error) : ExitCode::ok;
 }

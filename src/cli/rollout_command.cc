@@ -9,6 +9,7 @@
 
 #include "base/strings.h"
 #include "cli/exit_codes.h"
+#include "cli/output.h"
 #include "cli/rollout_text.h"
 #include "cli/status_command.h"
 #include "cli/terminal.h"
@@ -174,7 +175,7 @@ int show_list(kube::SyncApi& api, const RolloutFlags& flags, Time now) {
   auto all = list_rollouts(api);
   if (!all) return report(all.error());
   if (flags.output == "table") {
-    fmt::print("{}", rollout_table(*all, now));
+    print_text(rollout_table(*all, now));
     return ExitCode::ok;
   }
   JsonArray list;
@@ -191,10 +192,10 @@ int show(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags)
       print_document(flags.verb == RolloutVerb::history ? rollout_history_json(**found) : **found,
                      flags.output);
     } else if (flags.verb == RolloutVerb::history) {
-      fmt::print("{}", rollout_history(**found));
+      print_text(rollout_history(**found));
     } else {
       if (flags.watch && Terminal::of_output().interactive) fmt::print("\x1b[H\x1b[2J");
-      fmt::print("{}", rollout_text(**found, session.loop.now()));
+      print_text(rollout_text(**found, session.loop.now()));
     }
     std::fflush(stdout);
     if (!flags.watch) return ExitCode::ok;

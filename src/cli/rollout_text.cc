@@ -7,6 +7,7 @@
 #include "rollout/headline.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
+#include "world/terminal_text.h"
 
 namespace lockstep::cli {
 
@@ -76,8 +77,11 @@ std::string rollout_text(const Json& rollout, Time now) {
     const rollout::Direction direction = rollout::direction_of(status);
     text += fmt::format("  {} -> {}\n", direction.from, direction.to);
   }
-  if (!status.reason.empty()) text += fmt::format("  {}: {}\n", status.reason, status.message);
-  for (const std::string& problem : spec.problems) text += fmt::format("  wrong: {}\n", problem);
+  if (!status.reason.empty()) {
+    text += fmt::format("  {}: {}\n", status.reason, one_line(status.message));
+  }
+  for (const std::string& problem : spec.problems)
+    text += fmt::format("  wrong: {}\n", one_line(problem));
   for (size_t i = 0; i < status.waves.size(); ++i) text += wave_text(spec, status, i);
   if (!status.by_reason.empty()) {
     text += "  waiting or failed:";
@@ -93,8 +97,8 @@ std::string rollout_history(const Json& rollout) {
   std::string text;
   for (const rollout::HistoryEntry& entry : rollout::read_rollout_status(rollout).history) {
     text += fmt::format("{}  {:<17} {:<12} {}: {}{}\n", format_rfc3339(entry.at),
-                        to_string(entry.phase), entry.wave, entry.reason, entry.text,
-                        entry.by.empty() ? "" : fmt::format(" (by {})", entry.by));
+                        to_string(entry.phase), entry.wave, entry.reason, one_line(entry.text),
+                        entry.by.empty() ? "" : fmt::format(" (by {})", one_line(entry.by)));
   }
   return text.empty() ? "nothing has been decided yet\n" : text;
 }

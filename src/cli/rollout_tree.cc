@@ -11,6 +11,7 @@
 #include "controller/live_status.h"
 #include "rollout/headline.h"
 #include "rollout/pace.h"
+#include "world/terminal_text.h"
 
 namespace lockstep::cli {
 
@@ -45,7 +46,7 @@ class Tree {
     // The waves below count the nodes themselves.
     const bool is_counted = status.reason == "Upgrading";
     if (!status.reason.empty() && !is_counted) {
-      line("  ", fmt::format("{}: {}", status.reason, status.message));
+      line("  ", fmt::format("{}: {}", status.reason, one_line(status.message)));
     }
     for (const std::string& problem : rollout_.spec.problems) line("  ", "wrong: " + problem);
     const size_t waves = std::max(status.waves.size(), rollout_.spec.waves.size());

@@ -31,10 +31,19 @@ void add_apiserver(CLI::App& app, ApiserverFlags& flags, int& result) {
   command->add_option("--port", flags.port, "Port; 0 takes a free one")->capture_default_str();
   command->add_option("--kubeconfig-out", flags.kubeconfig_out,
                       "File to write a kubeconfig to, once it serves; removed at the end");
-  command->add_flag(
-      "--tls", flags.tls,
-      "Serve HTTPS with a certificate made for this run, and ask for a token or certificate");
-  command->add_option("--token", flags.token, "A bearer token to let in (with --tls)");
+  command
+      ->add_flag("--tls,!--no-tls", flags.tls,
+                 "Serve HTTPS with a certificate made for this run. kubectl sends no token over "
+                 "plain HTTP")
+      ->capture_default_str();
+  command->add_option("--token", flags.token,
+                      "The bearer token that lets in; one is made by default");
+  command
+      ->add_option(
+          "--host", flags.hosts,
+          "With --no-tls: a name or address, besides loopback's, under which clients may ask "
+          "for it")
+      ->delimiter(',');
   command->add_flag("--gzip", flags.gzip, "Compress long answers for clients that take it");
   command
       ->add_flag("--reap-pods,!--no-reap-pods", flags.reap_pods,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/fleet_status.h"
 #include "cli/key_domain.h"
+#include "cli/output.h"
 #include "cli/rollout_tree.h"
 #include "cli/status_text.h"
 #include "data/yaml.h"
@@ -17,7 +19,11 @@
 namespace lockstep::cli {
 
 void print_document(const Json& document, const std::string& output) {
-  fmt::print("{}", output == "yaml" ? print_yaml(document) : print_json_pretty(document) + "\n");
+  const std::string text =
+      output == "yaml" ? print_yaml(document) : print_json_pretty(document) + "\n";
+  // A program gets every byte as it is; JSON means the same with escapes.
+  if (isatty(STDOUT_FILENO) != 0) return print_text(text);
+  fmt::print("{}", text);
 }
 
 namespace {
@@ -42,8 +48,7 @@ void show(const controller::FleetWatch& watch, const FleetStatus& status, const 
   } else {
     StatusTextOptions options;
     options.all_nodes = flags.all;
-    fmt::print("{}{}", rollouts_text(watch, status, terminal),
-               status_text(status, terminal, options));
+    print_text(rollouts_text(watch, status, terminal) + status_text(status, terminal, options));
   }
   std::fflush(stdout);
 }
@@ -76,9 +81,10 @@ int follow(ClusterSession& session, controller::FleetWatch& watch, const StatusF
       options.most_nodes = static_cast<size_t>(std::max(5, terminal.height - 16 - above));
       text += status_text(status, terminal, options);
       if (!lost.empty()) lost = terminal.paint(lost, "1;31") + "\n";
-      fmt::print("\x1b[H\x1b[2J{}{}", lost, text);
+      fmt::print("\x1b[H\x1b[2J");
+      print_text(lost + text);
     } else if (line != last) {
-      fmt::print("{} {}\n", format_rfc3339(status.at), line);
+      print_text(fmt::format("{} {}\n", format_rfc3339(status.at), line));
     }
     last = line;
     std::fflush(stdout);
@@ -114,7 +120,7 @@ int run_why(const WhyFlags& flags) {
       names.push_back(node.name);
       if (node.name != flags.node) continue;
       if (flags.output == "table") {
-        fmt::print("{}{}", incomplete_text(status, Terminal::of_output()),
+        print_text(incomplete_text(status, Terminal::of_output()) +
                    why_text(node, pool, Terminal::of_output()));
       } else {
         FleetStatus one{status.at, status.frozen, {pool}, status.incomplete};
@@ -127,7 +133,7 @@ int run_why(const WhyFlags& flags) {
   auto rollout = watch.rollouts.all().find(flags.node);
   if (rollout != watch.rollouts.all().end()) {
     if (flags.output == "table") {
-      fmt::print("{}", why_rollout_text(watch.rollouts, rollout->second, (*session)->loop.now()));
+      print_text(why_rollout_text(watch.rollouts, rollout->second, (*session)->loop.now()));
     } else {
       print_document(why_rollout_json(watch.rollouts, rollout->second), flags.output);
     }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "world/terminal_text.h"
 
 namespace lockstep::cli {
 
@@ -39,13 +40,13 @@ std::string head(const PoolStatus& pool, const Terminal& terminal) {
       pool.time_left ? fmt::format("   about {} left", human_duration(*pool.time_left)) : "",
       pool.source.empty() ? "none" : pool.source);
   for (const auto& warning : pool.warnings) {
-    text += terminal.paint(fmt::format("  warning: {}\n", warning), "33");
+    text += terminal.paint(fmt::format("  warning: {}\n", one_line(warning)), "33");
   }
   if (!pool.paused.empty()) {
-    text += terminal.paint(fmt::format("  paused: {}\n", pool.paused), "33");
+    text += terminal.paint(fmt::format("  paused: {}\n", one_line(pool.paused)), "33");
   }
   if (pool.held && pool.counts.waiting > 0 && pool.held->name != "Paused") {
-    text += fmt::format("  waiting nodes: {}: {}\n", pool.held->name, pool.held->text);
+    text += fmt::format("  waiting nodes: {}: {}\n", pool.held->name, one_line(pool.held->text));
   }
   return text;
 }
@@ -62,9 +63,10 @@ void add_nodes(std::string& text, const std::vector<const NodeStatus*>& nodes, S
   for (size_t i = 0; i < shown; ++i) name_width = std::max(name_width, nodes[i]->name.size());
   for (size_t i = 0; i < shown; ++i) {
     const NodeStatus& node = *nodes[i];
-    std::string line = fmt::format(
-        "{}  {} {:<{}}  {:>5}  {}: {}", last_group ? " " : "|", i + 1 == nodes.size() ? "`-" : "|-",
-        node.name, name_width, human_duration(node.in_state), node.reason.name, node.reason.text);
+    std::string line =
+        fmt::format("{}  {} {:<{}}  {:>5}  {}: {}", last_group ? " " : "|",
+                    i + 1 == nodes.size() ? "`-" : "|-", node.name, name_width,
+                    human_duration(node.in_state), node.reason.name, one_line(node.reason.text));
     size_t width = terminal.interactive ? static_cast<size_t>(terminal.width) : line.size();
     text += shorten(line, width) + "\n";
   }
@@ -150,8 +152,10 @@ std::string why_text(const NodeStatus& node, const PoolStatus& pool, const Termi
       terminal.paint(std::string(fleet::display_name(node.state)), colour_of(node.state)),
       human_duration(node.in_state), node.cordoned ? ", cordoned" : "",
       node.ready ? "" : ", not Ready");
-  text += fmt::format("  why:     {}: {}\n", node.reason.name, node.reason.text);
-  if (!node.reason.remedy.empty()) text += fmt::format("  change:  {}\n", node.reason.remedy);
+  text += fmt::format("  why:     {}: {}\n", node.reason.name, one_line(node.reason.text));
+  if (!node.reason.remedy.empty()) {
+    text += fmt::format("  change:  {}\n", one_line(node.reason.remedy));
+  }
   std::string target = pool.target.empty() ? "a newer one" : pool.target;
   text += fmt::format("  driver:  {}, {}{}\n", node.version.empty() ? "unknown" : node.version,
                       node.driver_ready ? "ready" : "not ready",

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "cli/exit_codes.h"
 #include "cli/key_domain.h"
+#include "cli/output.h"
 #include "fleet/node_view.h"
 #include "kube/sync_api.h"
 #include "objects/decode.h"
@@ -95,9 +96,10 @@ int run_pause(const PauseFlags& flags) {
                                                                user->name, flags.reason)}}}}}},
         flags.dry_run)));
     if (!reply) return report(reply.error().at(policy.type.kind + " " + policy.key.name));
-    fmt::print("{} {} {}{}\n", policy.type.kind, policy.key.name,
-               flags.resume ? "resumed" : "paused: no new node starts, nodes in flight finish",
-               flags.dry_run ? " (dry run)" : "");
+    print_text(
+        fmt::format("{} {} {}{}\n", policy.type.kind, policy.key.name,
+                    flags.resume ? "resumed" : "paused: no new node starts, nodes in flight finish",
+                    flags.dry_run ? " (dry run)" : ""));
   }
   return ExitCode::ok;
 }
@@ -154,7 +156,7 @@ int run_steer(const SteerFlags& flags) {
     std::string_view what = flags.what == NodeSteering::retry  ? "will be tried again"
                             : flags.what == NodeSteering::skip ? "will be skipped"
                                                                : "is no longer skipped";
-    fmt::print("node {} {}{}\n", name, what, flags.dry_run ? " (dry run)" : "");
+    print_text(fmt::format("node {} {}{}\n", name, what, flags.dry_run ? " (dry run)" : ""));
   }
   return ExitCode::ok;
 }

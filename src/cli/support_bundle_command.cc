@@ -28,8 +28,16 @@ class Collection {
   void add_text(const std::string& path, std::string_view text) {
     files_[folder_ + "/" + path] = {doctor::redact_text(text), false};
   }
-  void add_document(const std::string& path, const Json& document) {
-    files_[folder_ + "/" + path] = {print_json_pretty(doctor::redact(document)) + "\n", false};
+  void add_report(const std::string& path, const Json& report) {
+    add_json(path, doctor::redact_report(report));
+  }
+  void add_objects(const std::string& path, const ResourceType& type,
+                   const std::vector<Document>& objects) {
+    JsonArray items;
+    for (const Document& object : objects) {
+      items.push_back(doctor::redact_object(type.full_name(), *object));
+    }
+    add_json(path, JsonObject{{"items", std::move(items)}});
   }
   void miss(const std::string& what, const Error& error) {
     missing_ += fmt::format("{}: {}\n", what, doctor::redact_text(error.text()));
@@ -43,6 +51,10 @@ class Collection {
   }
 
  private:
+  void add_json(const std::string& path, const Json& document) {
+    files_[folder_ + "/" + path] = {print_json_pretty(document) + "\n", false};
+  }
+
   std::string folder_;
   bundle::BundleFiles files_;
   std::string missing_;
@@ -55,9 +67,7 @@ void collect_objects(kube::SyncApi& api, const SupportBundleFlags& flags, Collec
         fmt::format("objects/{}{}.json", ns.empty() ? "" : ns + "/", type.full_name());
     auto items = api.list(kube::list(type, ns));
     if (!items) return collection.miss(path, items.error());
-    JsonArray list;
-    for (const Document& item : items->items) list.push_back(*item);
-    collection.add_document(path, JsonObject{{"items", std::move(list)}});
+    collection.add_objects(path, type, items->items);
   };
   for (const ResourceType& type :
        {resource::nodes, fleet::cluster_policies, fleet::nvidia_drivers, fleet::driver_rollouts,
@@ -114,7 +124,7 @@ void collect_status(ClusterSession& session, const SupportBundleFlags& flags,
     return collection.miss("status.json", listed.error());
   }
   FleetStatus status = look_at_fleet(watch, session.loop.now());
-  collection.add_document("status.json", to_json(status));
+  collection.add_report("status.json", to_json(status));
   StatusTextOptions options;
   options.all_nodes = true;
   collection.add_text("status.txt", status_text(status, Terminal(), options));
@@ -125,18 +135,18 @@ void collect_doctor(ClusterSession& session, const SupportBundleFlags& flags,
   auto view = read_cluster(session, flags.doctor);
   if (!view) return collection.miss("doctor.json", view.error());
   std::vector<doctor::Check> checks = doctor::examine(*view);
-  collection.add_document("doctor.json", doctor::to_json(checks));
+  collection.add_report("doctor.json", doctor::to_json(checks));
   collection.add_text("doctor.txt", doctor_text(checks, Terminal()));
 }
 
 // Which program, against what; without credentials, which stay in the session.
 void collect_versions(ClusterSession& session, Collection& collection) {
   const kube::Target& target = session.connection.target;
-  collection.add_document("versions.json",
-                          JsonObject{{"lockstep", LOCKSTEP_VERSION},
-                                     {"collectedAt", format_rfc3339(session.loop.now())},
-                                     {"context", target.context},
-                                     {"server", target.cluster.server}});
+  collection.add_report("versions.json",
+                        JsonObject{{"lockstep", LOCKSTEP_VERSION},
+                                   {"collectedAt", format_rfc3339(session.loop.now())},
+                                   {"context", target.context},
+                                   {"server", target.cluster.server}});
 }
 
 std::string plain_time(Time now) {
@@ -168,11 +178,11 @@ int run_support_bundle(const SupportBundleFlags& asked) {
     return report(written.error().at(file));
   }
   fmt::print(
-      "{}: {} files, {} bytes; secrets, tokens and values of environment variables are "
-      "removed. Look at it before you hand it on.\n",
+      "{}: {} files, {} bytes. Fields that are not known to be harmless were left out, and texts "
+      "were filtered. Read it before you hand it on.\n",
       file, collection.size(), archive.size());
   if (!collection.missing().empty()) {
-    fmt::print("not there or not to be had:\n{}", collection.missing());
+    fmt::print("missing:\n{}", collection.missing());
   }
   return ExitCode::ok;
 }

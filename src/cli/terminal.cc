@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "world/terminal_text.h"
+
 namespace lockstep::cli {
 
 using fleet::State;
@@ -27,7 +29,7 @@ Terminal Terminal::of_output() {
 
 std::string Terminal::paint(std::string_view text, std::string_view colour_code) const {
   if (!colour || colour_code.empty()) return std::string(text);
-  return fmt::format("\x1b[{}m{}\x1b[0m", colour_code, text);
+  return mark_style(text, colour_code);
 }
 
 std::string_view colour_of(State state) {

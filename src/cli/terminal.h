@@ -17,7 +17,7 @@ struct Terminal {
   // Of standard output; NO_COLOR and TERM=dumb are honoured.
   static Terminal of_output();
 
-  // Wrapped in the colour's codes, or as it is.
+  // Marked with the colour, which print_text() turns into codes, or as it is.
   std::string paint(std::string_view text, std::string_view colour_code) const;
 };
 

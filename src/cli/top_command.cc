@@ -9,7 +9,9 @@
 #include "base/strings.h"
 #include "cli/exit_codes.h"
 #include "cli/key_domain.h"
+#include "cli/output.h"
 #include "cli/status_text.h"
+#include "world/terminal_text.h"
 
 namespace lockstep::cli {
 
@@ -107,7 +109,7 @@ std::string top_text(const FleetStatus& status, const std::string& sort, const T
   for (size_t i = 0; i < rows.size() && i < room; ++i) {
     const NodeStatus& node = *rows[i].node;
     std::string state = fmt::format("{:<22}", fleet::display_name(node.state));
-    std::string why = fmt::format("{}: {}", node.reason.name, node.reason.text);
+    std::string why = one_line(fmt::format("{}: {}", node.reason.name, node.reason.text));
     constexpr int before_why = 77;
     if (terminal.interactive) {
       why = shorten(why, static_cast<size_t>(std::max(terminal.width - before_why, 10)));
@@ -134,7 +136,8 @@ int run_top(const TopFlags& flags) {
     if (!once && !cluster.key_conflict.empty()) {
       text = fmt::format("key domain: {}\n{}", cluster.key_conflict, text);
     }
-    fmt::print("{}{}", once ? "" : "\x1b[H\x1b[2J", text);
+    if (!once) fmt::print("\x1b[H\x1b[2J");
+    print_text(text);
     if (once) return ExitCode::ok;
     std::fflush(stdout);
     (*session)->loop.run_until([] { return false; }, seconds(1));

@@ -1,8 +1,10 @@
 #include "dashboard/page_server.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <netinet/in.h>
 #include <string_view>
 #include <sys/socket.h>
 #include <utility>
@@ -20,6 +22,26 @@ namespace {
 // What one turn of the loop reads of a connection, and writes to a stream.
 constexpr size_t piece = 16 * 1024;
 constexpr int events_a_turn = 64;
+
+// The client's address without its port. Of IPv6 the network: one client has all of it.
+std::string client_of(const Descriptor& socket) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (getpeername(socket.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0) return "?";
+  if (storage.ss_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(&storage);
+    return fmt::format("{:08x}", ntohl(v4->sin_addr.s_addr));
+  }
+  if (storage.ss_family != AF_INET6) return "?";
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&storage);
+  const unsigned char* bytes = v6->sin6_addr.s6_addr;
+  const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+  std::string text;
+  for (int i = is_mapped ? 12 : 0; i < (is_mapped ? 16 : 8); ++i) {
+    text += fmt::format("{:02x}", bytes[i]);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -48,13 +70,46 @@ PageServer::~PageServer() {
 }
 
 void PageServer::begin(Descriptor socket) {
-  // The oldest makes room: a page that is cut off comes back by itself.
-  if (connections_.size() >= options_.connections) close(connections_.begin()->first);
+  std::string address = client_of(socket);
+  if (!make_room(address)) return;
   uint64_t number = next_number_++;
   Connection& connection = connections_[number];
   connection.socket = std::move(socket);
+  connection.address = std::move(address);
+  ++by_address_[connection.address];
   arm(number, connection, options_.request_limit);
   wait_for(number, connection, false);
+}
+
+bool PageServer::make_room(const std::string& address) {
+  const auto own = by_address_.find(address);
+  if (own != by_address_.end() && own->second >= options_.connections_per_address &&
+      !close_idle(address)) {
+    return false;
+  }
+  if (connections_.size() < options_.connections || close_idle("")) return true;
+  // All are in use: whoever has most of them gives one up, unless it is the one that asks.
+  const auto most =
+      std::max_element(by_address_.begin(), by_address_.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == by_address_.end() || most->first == address) return false;
+  const auto last = std::find_if(connections_.rbegin(), connections_.rend(), [&](const auto& each) {
+    return each.second.address == most->first;
+  });
+  if (last == connections_.rend()) return false;
+  close(last->first);
+  return true;
+}
+
+bool PageServer::close_idle(const std::string& address) {
+  const auto idle = std::find_if(connections_.begin(), connections_.end(), [&](const auto& each) {
+    const Connection& connection = each.second;
+    return (!connection.answering || connection.ending) &&
+           (address.empty() || connection.address == address);
+  });
+  if (idle == connections_.end()) return false;
+  close(idle->first);
+  return true;
 }
 
 void PageServer::arm(uint64_t number, Connection& connection, Duration limit) {
@@ -71,6 +126,8 @@ void PageServer::close(uint64_t number) {
   auto at = connections_.find(number);
   if (at == connections_.end()) return;
   if (at->second.streaming) --streams_;
+  const auto counted = by_address_.find(at->second.address);
+  if (counted != by_address_.end() && --counted->second == 0) by_address_.erase(counted);
   loop_.cancel(at->second.timer);
   loop_.unwatch_descriptor(at->second.socket.get());
   connections_.erase(at);

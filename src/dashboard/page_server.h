@@ -1,6 +1,8 @@
 // The sockets of the dashboard: HTTP/1.1 on the process's own EventLoop, one request a connection,
 // and streams of events that live as long as their page. Everything is bounded: requests, answers
-// that wait, connections; a page that does not take its events is cut off and comes back.
+// that wait, connections, also of one client's address; a page that does not take its events is
+// closed and comes back. Where there are too many, those that ask nothing go first, and then new
+// ones are refused: pages that are open stay.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +26,7 @@ struct PageServerOptions {
   size_t head_bytes = 16 * 1024;
   size_t body_bytes = 16 * 1024;
   size_t connections = 1024;
+  size_t connections_per_address = 512;
   Duration request_limit = seconds(10);  // to send a request, or to take a piece of an answer
   Duration answer_limit = seconds(60);   // for us to find the answer
   Duration heartbeat = seconds(15);      // of streams, so that a page notices that we are gone
@@ -57,6 +60,7 @@ class PageServer {
  private:
   struct Connection {
     Descriptor socket;
+    std::string address;  // of the client, without its port
     std::string input;
     PageRequest request;
     bool has_head = false;
@@ -76,6 +80,10 @@ class PageServer {
   PageServer(EventLoop& loop, Log& log, Descriptor socket, const EventRing& events, Handler handler,
              PageServerOptions options);
   void begin(Descriptor socket);
+  // Room for one more of this address; false: there is none.
+  bool make_room(const std::string& address);
+  // Closes the oldest that asks nothing, of one address or (empty) of any.
+  bool close_idle(const std::string& address);
   void on_ready(uint64_t number);
   bool receive(Connection& connection);
   void read_request(uint64_t number, Connection& connection);
@@ -94,6 +102,7 @@ class PageServer {
   Handler handler_;
   PageServerOptions options_;
   Connections connections_;  // by number, the oldest first
+  std::map<std::string, size_t> by_address_;
   uint64_t next_number_ = 1;
   size_t streams_ = 0;
   Scope scope_;

@@ -150,15 +150,34 @@ TEST(PageServer, APageThatTakesNothingIsCutOff) {
   EXPECT_TRUE(scene.loop.run_until([&] { return scene.server->streams() == 0; }, patience));
 }
 
-TEST(PageServer, TheOldestMakesRoom) {
-  Scene scene({.connections = 3});
-  PageClient oldest = scene.stream("");
+// A program that only opens connections does not close anyone's page.
+TEST(PageServer, ConnectionsThatAskNothingMakeRoomAndPagesStay) {
+  for (const auto& options :
+       {PageServerOptions{.connections = 4}, PageServerOptions{.connections_per_address = 4}}) {
+    Scene scene(options);
+    PageClient page = scene.stream("");
+    std::vector<PageClient> idle;
+    for (int i = 0; i < 20; ++i) idle.emplace_back(scene.loop, scene.server->port());
+    EXPECT_NE(scene.ask("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n").find("200 OK"),
+              std::string::npos);
+    EXPECT_EQ(scene.server->streams(), 1U);
+    EXPECT_LE(scene.server->connections(), 4U);
+    scene.push("{}");
+    EXPECT_TRUE(page.hear_of("data: {}"));
+  }
+}
+
+TEST(PageServer, WhenAllAreInUseANewOneIsRefusedAndPagesStay) {
+  Scene scene({.connections_per_address = 3});
+  PageClient first = scene.stream("");
   PageClient second = scene.stream("");
   PageClient third = scene.stream("");
+  EXPECT_EQ(scene.ask("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n"), "");
+  EXPECT_EQ(scene.server->streams(), 3U);
+  first.leave();
+  EXPECT_TRUE(scene.loop.run_until([&] { return scene.server->connections() == 2; }, patience));
   EXPECT_NE(scene.ask("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n").find("200 OK"),
             std::string::npos);
-  oldest.rest();
-  EXPECT_EQ(scene.server->streams(), 2U);
 }
 
 }  // namespace

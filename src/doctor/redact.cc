@@ -1,204 +1,271 @@
 #include "doctor/redact.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
+#include <map>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "doctor/kept_fields.h"
 
 namespace lockstep::doctor {
 
 namespace {
 
-constexpr std::string_view removed = "(removed)";
+// The lists of kept_fields.h as a tree: what may be below a key.
+struct Place {
+  Shape shape = Shape::none;
+  std::map<std::string, Place, std::less<>> fields;
+};
+constexpr std::string_view item_key = "[]";
 
-std::string lower(std::string_view text) {
-  std::string small(text);
-  std::transform(small.begin(), small.end(), small.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return small;
-}
-
-// A key that says that its value is nobody's business. "secretName" and "tokenExpirationSeconds"
-// only name things.
-bool is_secret_key(std::string_view key) {
-  std::string small = lower(key);
-  for (std::string_view name : {"name", "ref", "seconds", "path", "policy", "kind", "reason"}) {
-    if (small.ends_with(name)) return false;
+Place& below(Place& root, std::string_view path) {
+  Place* place = &root;
+  for (std::string_view part : split(path, '.')) {
+    const bool list = part.ends_with(item_key);
+    if (list) part.remove_suffix(item_key.size());
+    place = &place->fields[std::string(part)];
+    if (list) place = &place->fields[std::string(item_key)];
   }
-  constexpr std::array words = {std::string_view("password"),    std::string_view("passwd"),
-                                std::string_view("token"),       std::string_view("secret"),
-                                std::string_view("apikey"),      std::string_view("api-key"),
-                                std::string_view("api_key"),     std::string_view("privatekey"),
-                                std::string_view("private_key"), std::string_view("private-key"),
-                                std::string_view("credential"),  std::string_view("authorization"),
-                                std::string_view("dockerconfig")};
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return small.find(word) != std::string::npos; });
+  return *place;
 }
 
-bool is_of_token(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ||
-         c == '+' || c == '/' || c == '=' || c == '~';
-}
-
-size_t end_of_token(std::string_view text, size_t from) {
-  while (from < text.size() && is_of_token(text[from])) ++from;
-  return from;
-}
-
-size_t end_of_word(std::string_view text, size_t from) {
-  if (from < text.size() && (text[from] == '"' || text[from] == '\'')) {
-    size_t close = text.find(text[from], from + 1);
-    return close == std::string_view::npos ? text.size() : close + 1;
+Place make_tree(std::string_view resource) {
+  Place root;
+  for (const KeptPart& part : kept_parts(resource)) {
+    for (const KeptField& field : part.fields) {
+      below(root, std::string(part.at) + std::string(field.path)).shape = field.shape;
+    }
   }
-  while (from < text.size() && std::isspace(static_cast<unsigned char>(text[from])) == 0 &&
-         text[from] != ',' && text[from] != '"' && text[from] != '&') {
-    ++from;
-  }
-  return from;
+  return root;
 }
 
-// Three parts in base64url, of which the first begins with '{"': a JSON web token.
-void hide_web_tokens(std::string& text) {
-  for (size_t at = text.find("eyJ"); at != std::string::npos; at = text.find("eyJ", at)) {
-    size_t end = end_of_token(text, at);
-    std::string_view word = std::string_view(text).substr(at, end - at);
-    if (std::count(word.begin(), word.end(), '.') >= 2) {
-      text.replace(at, end - at, removed);
-      at += removed.size();
+const Place& tree_of(std::string_view resource) {
+  static const std::map<std::string, Place, std::less<>> trees = [] {
+    std::map<std::string, Place, std::less<>> made;
+    for (std::string_view each : kept_resources()) made.emplace(each, make_tree(each));
+    return made;
+  }();
+  static const Place nothing;
+  const auto found = trees.find(resource);
+  return found == trees.end() ? nothing : found->second;
+}
+
+constexpr size_t longest_name = 253;
+constexpr size_t longest_line = 512;
+
+bool is_clean(std::string_view text) { return redact_text(text) == text; }
+
+template <typename Test>
+bool each_is(std::string_view text, Test test) {
+  return std::all_of(text.begin(), text.end(), test);
+}
+bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || is_digit(c); }
+bool is_alphanumeric(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
+
+bool is_name(std::string_view text) {
+  return text.size() <= longest_name && is_clean(text) && each_is(text, [](char c) {
+           return is_lower_or_digit(c) || c == '-' || c == '.' || c == ':';
+         });
+}
+
+bool is_word(std::string_view text) {
+  return text.size() <= longest_name && is_clean(text) && each_is(text, [](char c) {
+           return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '/';
+         });
+}
+
+bool is_plain_line(std::string_view text) {
+  return text.size() <= longest_line && is_clean(text) &&
+         each_is(text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
+bool is_uuid(std::string_view text) {
+  return text.size() == 36 &&
+         each_is(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || c == '-'; });
+}
+
+Json length_of(std::string_view text) {
+  return Json(fmt::format("(removed, {} characters)", text.size()));
+}
+
+Json type_of(const Json& value) {
+  if (value.is_string()) return length_of(as_text(&value));
+  if (value.is_object()) return Json("(removed, a map)");
+  if (value.is_array()) return Json("(removed, a list)");
+  return Json("(removed, a number)");
+}
+
+bool is_number(const Json& value) {
+  return !value.is_string() && !value.is_object() && !value.is_array();
+}
+
+bool fits(std::string_view text, Shape shape) {
+  switch (shape) {
+    case Shape::name:
+      return is_name(text);
+    case Shape::word:
+      return is_word(text);
+    case Shape::plain:
+    case Shape::scalar:
+      return is_plain_line(text);
+    case Shape::uuid:
+      return is_uuid(text);
+    default:
+      return false;
+  }
+}
+
+void note_removed(JsonObject& kept, size_t count) {
+  if (count > 0) kept[removed] = fmt::format("{} field{}", count, count == 1 ? "" : "s");
+}
+
+// A map whose keys anyone may choose: `keep` says which entries stay, and as what.
+template <typename Keep>
+Json keep_entries(const Json& value, Keep keep) {
+  if (!value.is_object()) return type_of(value);
+  JsonObject kept;
+  size_t dropped = 0;
+  for (const auto& [key, entry] : value.as_object()) {
+    Json seen = is_word(key) ? keep(std::string_view(key), entry) : Json(nullptr);
+    if (seen.is_null()) {
+      ++dropped;
     } else {
-      at += 3;
+      kept[key] = std::move(seen);
     }
   }
+  note_removed(kept, dropped);
+  return kept;
 }
 
-void hide_bearers(std::string& text) {
-  constexpr std::string_view mark = "bearer ";
-  std::string small = lower(text);
-  for (size_t at = small.find(mark); at != std::string::npos; at = small.find(mark, at + 1)) {
-    size_t begin = at + mark.size();
-    size_t end = end_of_token(text, begin);
-    text.replace(begin, end - begin, end > begin ? removed : "");
-    small.replace(begin, end - begin, end > begin ? removed : "");
-  }
+Json keep_plain(const Json& value) {
+  if (is_number(value)) return value;
+  return value.is_string() && is_plain_line(as_text(&value)) ? value : type_of(value);
 }
 
-// Everything between the lines that begin and end a private key.
-void hide_private_keys(std::string& text) {
-  constexpr std::string_view end_mark = "PRIVATE KEY-----";
-  for (size_t at = text.find("-----BEGIN "); at != std::string::npos;
-       at = text.find("-----BEGIN ", at + 1)) {
-    size_t head_end = text.find(end_mark, at);
-    size_t line_end = text.find('\n', at);
-    if (head_end == std::string::npos || head_end > line_end) continue;
-    size_t close = text.find(end_mark, head_end + end_mark.size());
-    size_t end = close == std::string::npos ? text.size() : close + end_mark.size();
-    text.replace(at, end - at, removed);
-  }
+// "8", "250m", "1024Gi", of a resource whose name says its domain or that every cluster has.
+Json keep_amount(std::string_view key, const Json& value) {
+  const bool is_known = key == "cpu" || key == "memory" || key == "pods" ||
+                        key == "ephemeral-storage" || key.starts_with("hugepages-") ||
+                        key.find('/') != std::string_view::npos;
+  if (!is_known) return nullptr;
+  if (is_number(value)) return value;
+  const std::string_view text = as_text(&value);
+  const size_t unit = text.find_first_not_of("0123456789.");
+  const bool is_quantity =
+      !text.empty() && text.size() <= 24 && is_digit(text.front()) &&
+      (unit == std::string_view::npos ||
+       (text.size() - unit <= 2 && each_is(text.substr(unit), is_alphanumeric)));
+  return is_quantity ? value : type_of(value);
 }
 
-// "https://user:password@host".
-void hide_passwords_of_addresses(std::string& text) {
-  for (size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at + 3)) {
-    size_t end = text.find_first_of("/ \t\n\"'", at + 3);
-    size_t sign = text.rfind('@', end == std::string::npos ? text.size() : end);
-    if (sign == std::string::npos || sign < at + 3) continue;
-    text.replace(at + 3, sign - at - 3, removed);
-  }
+Json keep_text(const Json& value) {
+  return value.is_string() ? Json(redact_text(as_text(&value))) : type_of(value);
 }
 
-// "--password=x", "TOKEN=x", "password: x".
-void hide_assignments(std::string& text) {
-  for (size_t at = text.find_first_of("=:"); at != std::string::npos;
-       at = text.find_first_of("=:", at + 1)) {
-    size_t begin = at;
-    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0 ||
-                         text[begin - 1] == '-' || text[begin - 1] == '_')) {
-      --begin;
-    }
-    std::string key = text.substr(begin, at - begin);
-    if (key.empty() || !is_secret_key(key)) continue;
-    size_t value = at + 1;
-    while (value < text.size() && text[value] == ' ') ++value;
-    // "Authorization: Basic …": two words.
-    size_t end = lower(key) == "authorization"
-                     ? std::min(text.find_first_of("\n\"'", value), text.size())
-                     : end_of_word(text, value);
-    // What stands there already as removed is not to be cut in two.
-    if (end <= value || text.compare(value, removed.size(), removed) == 0) continue;
-    text.replace(value, end - value, removed);
-  }
+Json keep_note(std::string_view key, const Json& value) {
+  const std::string_view domain = key.substr(0, key.find('/'));
+  if (domain == "lockstep.dev" || domain.ends_with(".lockstep.dev")) return keep_text(value);
+  if (domain == "nvidia.com" || domain.ends_with(".nvidia.com") ||
+      key == "deployment.kubernetes.io/revision")
+    return keep_plain(value);
+  return nullptr;
 }
 
-bool is_environment(std::string_view key) { return key == "env"; }
+// "--log-level" of "--log-level=debug"; of what is no flag only the length.
+Json keep_option(const Json& value) {
+  const std::string_view text = as_text(&value);
+  const std::string_view flag = text.substr(0, text.find('='));
+  const bool is_long =
+      flag.starts_with("--") && flag.size() > 2 && flag.size() <= 64 &&
+      each_is(flag.substr(2), [](char c) { return is_lower_or_digit(c) || c == '-'; });
+  if (!is_long || holds_opaque_token(flag)) return type_of(value);
+  return flag.size() == text.size() ? value : Json(fmt::format("{}={}", flag, removed));
+}
 
-Json hide_values(const Json& list) {
-  JsonArray entries;
-  for (const Json& entry : list.as_array()) {
-    if (!entry.is_object()) {
-      entries.push_back(redact(entry));
-      continue;
-    }
+Json keep_options(const Json& value) {
+  const JsonArray* list = array_of(&value);
+  if (list == nullptr) return type_of(value);
+  JsonArray kept;
+  for (const Json& option : *list) kept.push_back(keep_option(option));
+  return kept;
+}
+
+Json keep_as(const Json& value, Shape shape, bool ours);
+
+Json keep(const Json& value, const Place& place, bool ours) {
+  if (value.is_object() && place.shape <= Shape::text && !place.fields.empty()) {
     JsonObject kept;
-    for (const auto& [key, value] : entry.as_object()) {
-      if (key == "value") {
-        kept[key] = removed;
+    size_t dropped = 0;
+    for (const auto& [key, field] : value.as_object()) {
+      const auto found = place.fields.find(std::string_view(key));
+      if (found == place.fields.end() || found->first == item_key) {
+        ++dropped;
       } else {
-        kept[key] = redact(value);
+        kept[key] = keep(field, found->second, ours);
       }
     }
-    entries.push_back(std::move(kept));
+    note_removed(kept, dropped);
+    return kept;
   }
-  return entries;
+  const auto items = place.fields.find(item_key);
+  if (value.is_array() && items != place.fields.end()) {
+    JsonArray kept;
+    for (const Json& item : value.as_array()) kept.push_back(keep(item, items->second, ours));
+    return kept;
+  }
+  return keep_as(value, place.shape, ours);
 }
 
-Json hide_all(const Json& data) {
-  if (!data.is_object()) return Json(removed);
-  JsonObject kept;
-  for (const auto& [key, value] : data.as_object()) {
-    kept[key] = fmt::format("(removed, {} characters)", as_text(&value).size());
+Json keep_as(const Json& value, Shape shape, bool ours) {
+  if (value.is_null()) return value;
+  switch (shape) {
+    case Shape::labels:
+      return keep_entries(value, [](std::string_view key, const Json& entry) {
+        return is_kept_label(key) ? keep_plain(entry) : Json(nullptr);
+      });
+    case Shape::notes:
+      return keep_entries(value, keep_note);
+    case Shape::amounts:
+      return keep_entries(value, keep_amount);
+    case Shape::settings:
+      return keep_entries(value, [ours](std::string_view, const Json& entry) {
+        return ours ? keep_text(entry) : Json(nullptr);
+      });
+    case Shape::options:
+      return keep_options(value);
+    case Shape::text:
+      return keep_text(value);
+    case Shape::number:
+    case Shape::scalar:
+      if (is_number(value)) return value;
+      break;
+    default:
+      break;
   }
-  return kept;
+  return value.is_string() && fits(as_text(&value), shape) ? value : type_of(value);
 }
 
 }  // namespace
 
-std::string redact_text(std::string_view text) {
-  std::string kept(text);
-  hide_private_keys(kept);
-  hide_web_tokens(kept);
-  hide_bearers(kept);
-  hide_passwords_of_addresses(kept);
-  hide_assignments(kept);
-  return kept;
+Json redact_object(std::string_view resource, const Json& object) {
+  if (!object.is_object()) return type_of(object);
+  const bool ours = text_at(object, "metadata", "name").starts_with("lockstep-");
+  return keep(object, tree_of(resource), ours);
 }
 
-Json redact(const Json& document) {
+Json redact_report(const Json& document) {
   if (document.is_string()) return Json(redact_text(as_text(&document)));
   if (document.is_array()) {
     JsonArray items;
-    for (const Json& item : document.as_array()) items.push_back(redact(item));
+    for (const Json& item : document.as_array()) items.push_back(redact_report(item));
     return items;
   }
   if (!document.is_object()) return document;
-  bool is_secret = text_at(document, "kind") == "Secret";
   JsonObject kept;
   for (const auto& [key, value] : document.as_object()) {
-    if (key == "managedFields" || key == "kubectl.kubernetes.io/last-applied-configuration") {
-      continue;
-    }
-    if (is_secret && (key == "data" || key == "stringData")) {
-      kept[key] = hide_all(value);
-    } else if (is_environment(key) && value.is_array()) {
-      kept[key] = hide_values(value);
-    } else if (value.is_string() && is_secret_key(key)) {
-      kept[key] = removed;
-    } else {
-      kept[key] = redact(value);
-    }
+    kept[redact_text(key)] = redact_report(value);
   }
   return kept;
 }

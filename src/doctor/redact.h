@@ -1,21 +1,21 @@
-// What is handed to somebody else is to hold no secrets: values are taken out, names stay, so that
-// one still sees that there was something.
+// What a support bundle says of an object: an allow list (kept_fields.h), and for texts a filter
+// (redact_text.h). A field that nobody listed is dropped, so that a new version of an operator, or
+// a tool that Lockstep does not know, cannot put a secret into a bundle.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "data/json.h"
+#include "doctor/redact_text.h"
 
 namespace lockstep::doctor {
 
-// An object of Kubernetes, or any document: data of Secrets, values of environment variables,
-// whatever a key calls a password, a token or a private key, and what redact_text() finds in texts.
-// What others have applied (which repeats all of it) and managedFields are left out.
-Json redact(const Json& document);
+// One object of a resource ("pods", "daemonsets.apps"). How many fields an object lost is in its
+// "(removed)"; a kept field whose value has an unexpected shape has its length only.
+Json redact_object(std::string_view resource, const Json& object);
 
-// Tokens, private keys, passwords in addresses and in "--password=…", wherever they stand in a text
-// such as a log.
-std::string redact_text(std::string_view text);
+// A document that Lockstep made itself, of texts of the cluster: each text is filtered.
+Json redact_report(const Json& document);
 
 }  // namespace lockstep::doctor

@@ -276,12 +276,14 @@ TEST_F(ClientTest, AServerThatIsGoneIsUnreachableAndComesBack) {
   begin_watching();
   expect_cache_equals_truth();
   uint16_t port = server->port();
+  const std::string token = server->token();
   server.reset();
   auto reply = call(kube::get(resource::nodes, {"", "a"}));
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind, ErrorKind::unreachable) << reply.error().text();
   EmbeddedOptions options;
   options.port = port;
+  options.token = token;
   auto again = EmbeddedServer::start(options);
   ASSERT_TRUE(again) << again.error().text();
   server = std::move(*again);

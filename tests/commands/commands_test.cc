@@ -50,8 +50,9 @@ TEST(Commands, ABadCommandLineExitsWithTwoAndSaysWhatIsWrong) {
         Row{"retry", "nodes"}, Row{"simulate", "scenario"}, Row{"demo --nodes 0", "--nodes"},
         Row{"demo --speed fast", "--speed"}, Row{"fleet --nodes many", "--nodes"},
         Row{"statsu", "did you mean status?"}, Row{"bogus", "there is no such command"},
-        Row{"controller --mode fly", "--mode"}, Row{"apiserver --address 0.0.0.0", "--tls"},
-        Row{"apiserver --address 127.example.com", "--tls"}}) {
+        Row{"controller --mode fly", "--mode"},
+        Row{"apiserver --no-tls --address 0.0.0.0", "--no-tls"},
+        Row{"apiserver --no-tls --address 127.example.com", "--no-tls"}}) {
     ProcessOutput run = run_lockstep(words_of(row.line));
     EXPECT_EQ(run.exit_code, 2) << row.line;
     EXPECT_NE(run.error.find(row.said), std::string::npos) << row.line << ": " << run.error;
@@ -136,6 +137,32 @@ TEST(Commands, TheDemoEndsWhenItIsToldAtAnyMoment) {
     ASSERT_TRUE(place.wait([&] { return demos[i]->exit_code().has_value(); })) << i;
     EXPECT_EQ(demos[i]->exit_code(), 0);
     EXPECT_FALSE(SystemFiles().exists(fmt::format("{}/demo-{}.kubeconfig", place.directory(), i)));
+  }
+}
+
+// Any process of the machine reaches the port, and so does any page in its browsers.
+TEST(Commands, TheEmbeddedServerLetsInOnlyWhoHasItsKubeconfig) {
+  for (const bool tls : {true, false}) {
+    Cluster cluster;
+    std::vector<std::string> words = {"apiserver", "--kubeconfig-out", cluster.kubeconfig()};
+    if (!tls) words.emplace_back("--no-tls");
+    cluster.start("apiserver", words);
+    cluster.require("kubeconfig", [&] { return SystemFiles().exists(cluster.kubeconfig()); });
+    const std::string url =
+        cluster.sh("sed -n 's/.*server: //p' '" + cluster.kubeconfig() + "' | tr -d '\n'").output;
+    EXPECT_TRUE(url.starts_with(tls ? "https://" : "http://")) << url;
+    auto code = [&](const std::string& flags) {
+      return cluster
+          .sh("curl --silent --insecure --output /dev/null --write-out '%{http_code}' " + flags +
+              " " + url + "/api/v1/nodes")
+          .output;
+    };
+    EXPECT_EQ(code(""), "401") << url;
+    EXPECT_EQ(code("--header 'Authorization: Bearer guessed'"), "401");
+    EXPECT_EQ(code("--header 'Origin: http://evil.example'"), "403");
+    EXPECT_EQ(code("--request POST --data '{}'"), "415");
+    EXPECT_EQ(code("--header 'Host: evil.example'"), tls ? "401" : "421");
+    EXPECT_EQ(cluster.lockstep({"status"}).exit_code, 0) << "with the kubeconfig";
   }
 }
 

@@ -79,6 +79,28 @@ struct Steering : ::testing::Test {
   Cluster cluster;
 };
 
+// Anyone who may annotate the policy, or a node, writes into the terminals of those who look.
+TEST_F(Steering, AnAnnotationCannotControlTheTerminal) {
+  begin();
+  const ProcessOutput annotated = cluster.sh(
+      R"x(text="$(printf '\033[2J\033]0;owned\007\nnode gpu-9 is fine\342\200\256')"
+kubectl annotate clusterpolicy cluster-policy "lockstep.dev/paused=$text")x");
+  ASSERT_EQ(annotated.exit_code, 0) << annotated.error;
+  cluster.set_version("580.126.20");
+  cluster.require("nodes that wait", [&] { return cluster.is_everyone("upgrade-required"); });
+  int shown = 0;
+  for (const char* line : {"status", "why gpu-1", "top --once", "plan", "doctor"}) {
+    const ProcessOutput run = lockstep(line);
+    for (const char* raw : {"\x1b", "\x07", "\xe2\x80\xae", "\nnode gpu-9"}) {
+      EXPECT_EQ((run.output + run.error).find(raw), std::string::npos) << line << ":\n"
+                                                                       << run.output << run.error;
+    }
+    if (run.output.find("\\u001b[2J\\u001b]0;owned\\u0007\\u000anode gpu-9") != std::string::npos)
+      ++shown;
+  }
+  EXPECT_GE(shown, 2) << "it is shown, and can be seen for what it is";
+}
+
 TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
   begin();
   ProcessOutput status = lockstep("status");

@@ -98,16 +98,27 @@ describe("the page, with 48 nodes", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Retry" }).click();
     await byTest(page, "failed").waitFor({ state: "detached" });
     assert.equal(await page.evaluate(() => localStorage.getItem("lockstep-token")), null);
-    assert.equal(await page.evaluate(() => sessionStorage.getItem("lockstep-token")), "steer");
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
     await page.reload();
-    await waitForText(byTest(page, "user"), /ada/);
+    await page.getByRole("button", { name: "Sign in to act" }).waitFor();
   });
 
-  test("a link with a token signs in and leaves no token in the address", async () => {
+  test("a link with a token asks before it signs in, and leaves no token in the address", async () => {
     await page.goto("about:blank");
     await page.goto(`${server.url}#token=steer`);
-    await waitForText(byTest(page, "user"), /ada/);
+    await waitForText(byTest(page, "from-link"), /brought this token/);
     assert.equal(page.url(), server.url);
+    await waitForText(byTest(page, "link"), /live/);
+    assert.equal(await byTest(page, "user").count(), 0, "nobody is signed in by opening a link");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Sign in to act" }).click();
+    assert.equal(await page.getByLabel("Token").inputValue(), "", "a refused token is gone");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.goto("about:blank");
+    await page.goto(`${server.url}#token=steer`);
+    await waitForText(byTest(page, "link"), /live/);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await waitForText(byTest(page, "user"), /ada/);
   });
 
   test("a rollout is a pipeline with numbers, and is promoted by a person", async () => {
@@ -219,6 +230,9 @@ describe("the page, with 48 nodes", () => {
         server.say("step 60");
         server.say("fail gpu-5");
         const other = await openPage(browser, `${server.url}#token=steer`, { viewport: { width, height }, colorScheme });
+        await waitForText(byTest(other, "link"), /live/);
+        assert.deepEqual(await accessibilityProblems(other), []);
+        await other.getByRole("button", { name: "Sign in", exact: true }).click();
         await byTest(other, "failed").waitFor();
         assert.deepEqual(await accessibilityProblems(other), []);
         await byTest(other, "failed").getByRole("button", { name: "gpu-5" }).click();

@@ -13,6 +13,8 @@ export interface ConnectionState {
 
 const retryDelay = 2000;
 const hideDelay = 15_000;
+// A server that does not answer for so long may be another one when it does.
+const goneDelay = 30_000;
 
 export class Connection {
   readonly fleet = new Fleet();
@@ -21,9 +23,14 @@ export class Connection {
   private timer = 0;
   private hiding = 0;
   private last = "";
+  private goneTimer = 0;
 
-  // `changed`: something is to be drawn; called at most once a frame by the caller's own doing.
-  constructor(private readonly changed: () => void) {}
+  // `changed`: something is to be drawn; called at most once a frame by the caller's own doing. `gone`: the server that
+  // answered so far does not any more, or another process answers in its place.
+  constructor(
+    private readonly changed: () => void,
+    private readonly gone: () => void,
+  ) {}
 
   async start(): Promise<void> {
     window.clearTimeout(this.timer);
@@ -32,6 +39,7 @@ export class Connection {
       const answer = await fetch("/api/snapshot", { cache: "no-store" });
       if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
       const snapshot = (await answer.json()) as Snapshot;
+      if (this.last !== "" && epochOf(snapshot.id) !== epochOf(this.last)) this.gone();
       this.fleet.take(snapshot);
       this.set("live", "");
       this.listen(snapshot.id);
@@ -52,6 +60,8 @@ export class Connection {
         this.source = undefined;
       }, hideDelay);
     } else if (this.source === undefined && this.last !== "") {
+      // Not known to be the same server before it answers.
+      this.set("loading", "");
       this.listen(this.last);
     }
   }
@@ -80,7 +90,18 @@ export class Connection {
   }
 
   private set(link: Link, error: string): void {
+    if (link === "live") {
+      window.clearTimeout(this.goneTimer);
+      this.goneTimer = 0;
+    } else if (link === "lost" && this.goneTimer === 0) {
+      this.goneTimer = window.setTimeout(() => this.gone(), goneDelay);
+    }
     this.state = { link, error, heard: link === "live" ? Date.now() : this.state.heard };
     this.changed();
   }
+}
+
+// Of "epoch:number": which process numbered it.
+function epochOf(id: string): string {
+  return id.slice(0, id.lastIndexOf(":"));
 }

@@ -77,8 +77,11 @@ export function ActionDialog({ asked, person, onClose, onDone }: {
 }
 
 export function SignInDialog({ person, onClose }: { person: Person; onClose: () => void }) {
-  const [token, setToken] = useState("");
+  const [token, setToken] = useState(person.offered);
+  const [fromLink] = useState(person.offered !== "");
   const [error, setError] = useState("");
+  // Once shown, it is offered no more.
+  person.offered = "";
   const send = async (event: Event) => {
     event.preventDefault();
     setError("");
@@ -93,9 +96,15 @@ export function SignInDialog({ person, onClose }: { person: Person; onClose: () 
     <Modal title="Sign in" onClose={onClose}>
       <form onSubmit={(event) => void send(event)}>
         <p>
-          What you do here is done as you, with a token of the cluster. It stays in this tab and ends with it. One for a
-          service account: <code>kubectl create token NAME -n NAMESPACE</code>
+          What you do here is done as you, with a token of the cluster. It is kept until this page is closed or loaded again.
+          One for a service account: <code>kubectl create token NAME -n NAMESPACE</code>
         </p>
+        {fromLink && (
+          <p class="error" data-testid="from-link">
+            The link that you opened brought this token. Sign in only if you trust where the link comes from: what you do
+            here is then done as the user of this token.
+          </p>
+        )}
         <label for="token">Token</label>
         <input id="token" type="password" autocomplete="off" required value={token} onInput={(event) => setToken(event.currentTarget.value)} />
         {error && <p class="error" role="alert">{error}</p>}

@@ -47,8 +47,9 @@ function changed(): void {
   }
 }
 
-const connection = new Connection(changed);
-const person = new Person(changed);
+const connection = new Connection(changed, () => person.signOut());
+const person: Person = new Person(changed, () => connection.state.link === "live");
+person.takeLink();
 const history = new History(connection.fleet);
 
 function readPalette(): Palette {
@@ -157,7 +158,7 @@ function App() {
   const [selected, setSelected] = useState("");
   const [moment, setMoment] = useState<number>();
   const [asked, setAsked] = useState<Asked>();
-  const [signingIn, setSigningIn] = useState(false);
+  const [signingIn, setSigningIn] = useState(person.offered !== "");
   const [notice, setNotice] = useState("");
   renderPage = () => render(undefined as never);
   const { fleet } = connection;
@@ -290,7 +291,6 @@ const root = document.getElementById("root")!;
 root.textContent = "";
 render(<App />, root);
 void connection.start();
-void person.restore();
 // A browser has few connections for one server, and tabs that nobody looks at would hold them all.
 document.addEventListener("visibilitychange", () => connection.setSeen(!document.hidden));
 // Ages and the time line go on while nothing changes.

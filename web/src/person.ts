@@ -1,29 +1,40 @@
-// Signing in with a token of the cluster. The token stays in this tab: in memory and in sessionStorage, which ends with
-// it; it is sent with actions only, and never as part of an address.
+// Signing in with a token of the cluster. The token is in this page's memory alone: whatever serves this address after a
+// reload, or after the server has gone, does not get it. It is sent with actions only, and never as part of an address.
 
 export interface Access {
   user: string;
   allowed: Record<string, boolean>;
 }
 
-const key = "lockstep-token";
 const headers = { "Content-Type": "application/json", "X-Lockstep-Request": "1" };
 
 export class Person {
   access: Access | undefined;
+  // What a link brought. It signs in only when the user says so: a link of someone else's would otherwise make the user
+  // act as another.
+  offered = "";
   private token = "";
 
-  constructor(private readonly changed: () => void) {}
+  // `reachable`: the server that was signed in to is still the one that answers.
+  constructor(
+    private readonly changed: () => void,
+    private readonly reachable: () => boolean,
+  ) {}
 
   // A link may bring a token behind its #, which no server sees; it is taken off the address at once.
-  async restore(): Promise<void> {
+  takeLink(): void {
     const match = /^#token=([^&]+)$/.exec(location.hash);
-    if (match) history.replaceState(null, "", location.pathname);
-    const token = match ? decodeURIComponent(match[1]!) : (read() ?? "");
-    if (token) await this.signIn(token).catch(() => this.signOut());
+    if (!match) return;
+    history.replaceState(null, "", location.pathname);
+    try {
+      this.offered = decodeURIComponent(match[1]!);
+    } catch {
+      // Broken escapes: there is no token in it.
+    }
   }
 
   async signIn(token: string): Promise<void> {
+    this.mustReach();
     const answer = await fetch("/api/access", {
       method: "POST",
       headers: { ...headers, Authorization: `Bearer ${token}` },
@@ -32,23 +43,18 @@ export class Person {
     if (!answer.ok) throw new Error(body.error ?? `the server answers ${answer.status}`);
     this.token = token;
     this.access = body;
-    try {
-      sessionStorage.setItem(key, token);
-    } catch {
-      // Without storage it is asked for again after a reload.
-    }
     this.changed();
   }
 
   signOut(): void {
+    if (this.token === "" && this.access === undefined) return;
     this.token = "";
     this.access = undefined;
-    try {
-      sessionStorage.removeItem(key);
-    } catch {
-      // Then there is nothing in it.
-    }
     this.changed();
+  }
+
+  private mustReach(): void {
+    if (!this.reachable()) throw new Error("the dashboard's server does not answer; nothing was sent");
   }
 
   may(target: string): boolean {
@@ -56,6 +62,7 @@ export class Person {
   }
 
   async act(action: { verb: string; target: string; name: string; wave?: string; reason: string }): Promise<void> {
+    this.mustReach();
     const answer = await fetch("/api/actions", {
       method: "POST",
       headers: { ...headers, Authorization: `Bearer ${this.token}` },
@@ -63,13 +70,5 @@ export class Person {
     });
     const body = (await answer.json()) as { error?: string };
     if (!answer.ok) throw new Error(body.error ?? `the server answers ${answer.status}`);
-  }
-}
-
-function read(): string | null {
-  try {
-    return sessionStorage.getItem(key);
-  } catch {
-    return null;
   }
 }

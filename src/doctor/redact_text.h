@@ -1,0 +1,21 @@
+// Removes credentials from text that others wrote: logs, messages, annotations. What is removed is
+// replaced by "(removed)", and a text that was filtered once is not changed by a second time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep::doctor {
+
+inline constexpr std::string_view removed = "(removed)";
+
+// Removed: PEM blocks; user, password, query and (but for paths of the Kubernetes and registry
+// APIs) path of a URL; what follows a key that names a password, token, secret or the like, also
+// as a YAML block, a list or a second argument; known token prefixes; long opaque strings.
+std::string redact_text(std::string_view text);
+
+// A long string without words in it, as keys and tokens are. Image digests and the names that
+// Kubernetes generates are not.
+bool holds_opaque_token(std::string_view text);
+
+}  // namespace lockstep::doctor
