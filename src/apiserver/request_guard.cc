@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ip_address.h"
 #include "base/strings.h"
 
 namespace lockstep::apiserver {
@@ -38,21 +39,10 @@ std::optional<Host> read_host(std::string_view text) {
   return host;
 }
 
-// 127.0.0.1 and its neighbours, written as four numbers: "127.evil.example" is a name.
-bool is_loopback(std::string_view name) {
-  if (name == "localhost" || name == "::1") return true;
-  const auto parts = split(name, '.');
-  return parts.size() == 4 && parts[0] == "127" &&
-         std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
-           const auto number = parse_unsigned(part);
-           return number && *number <= 255;
-         });
-}
-
 bool is_own(const RequestGuard& guard, std::string_view text) {
   const auto host = read_host(text);
   if (!host || host->port.value_or(80) != guard.port) return false;
-  return is_loopback(host->name) ||
+  return is_loopback_host(host->name) ||
          std::any_of(guard.hosts.begin(), guard.hosts.end(),
                      [&](const std::string& name) { return lower(name) == host->name; });
 }

@@ -67,10 +67,10 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
       ->add_flag("--job-gates,!--no-job-gates", flags.job_gates,
                  "Let rollouts run gates with a pod template of their own")
       ->capture_default_str();
-      ->add_option("--git-repository", flags.git_repositories,
-                   "A repository that rollouts may name in spec.matrix, as https://... or "
-                   "ssh://...; with / at its end all below it; behind it ,header-file=FILE or "
-                   ",ssh-key=FILE,known-hosts=FILE; repeatable. Without any, none may be named")
+  ->add_option("--git-repository", flags.git_repositories,
+               "A repository that rollouts may name in spec.matrix, as https://... or "
+               "ssh://...; with / at its end all below it; behind it ,header-file=FILE or "
+               ",ssh-key=FILE,known-hosts=FILE; repeatable. Without any, none may be named")
       ->allow_extra_args(false);
   command->add_flag("--allow-local-git", flags.allow_local_git,
                     "For tests and demonstrations: --git-repository may be a local directory, or "
@@ -101,6 +101,9 @@ void add_install(CLI::App& app, OwnFlags& own, int& result) {
   CLI::App* command = app.add_subcommand(
       "install", "Install Lockstep itself in a cluster: the objects of its Helm chart");
   add_release_flags(command, flags.cluster, flags.release);
+  command->add_option("--image", flags.image,
+                      "Lockstep's image in your registry: registry.example.com/lockstep:0.1.0, or "
+                      "with @sha256:... (image.* of the values)");
   command->add_option("-f,--values", flags.values_files, "A file of values; the last one wins");
   command->add_option("--set", flags.set, "One value: controller.replicas=1")
       ->allow_extra_args(false);

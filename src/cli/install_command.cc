@@ -38,6 +38,21 @@ Result<void> add_settings(JsonObject& values, const std::vector<std::string>& te
   return {};
 }
 
+// "registry.example.com:5000/lockstep:0.1.0" or "…/lockstep@sha256:…", as the chart's values.
+Json image_values(std::string_view image) {
+  JsonObject values;
+  const size_t at = image.find('@');
+  if (at != std::string_view::npos) values["digest"] = image.substr(at + 1);
+  image = image.substr(0, at);
+  const size_t colon = image.rfind(':');
+  const size_t slash = image.rfind('/');
+  const bool has_tag =
+      colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash);
+  if (has_tag) values["tag"] = image.substr(colon + 1);
+  values["repository"] = has_tag ? image.substr(0, colon) : image;
+  return values;
+}
+
 // Files in their order, then the settings, as Helm has it.
 Result<std::vector<Json>> layers_of(const InstallFlags& flags) {
   std::vector<Json> layers;
@@ -49,6 +64,7 @@ Result<std::vector<Json>> layers_of(const InstallFlags& flags) {
     layers.push_back(std::move(layer));
   }
   JsonObject settings;
+  if (!flags.image.empty()) settings["image"] = image_values(flags.image);
   if (!flags.driver_namespaces.empty()) {
     JsonArray namespaces(flags.driver_namespaces.begin(), flags.driver_namespaces.end());
     settings["controller"] = JsonObject{{"driverNamespaces", std::move(namespaces)}};
@@ -66,10 +82,32 @@ struct Release {
   fleet::DriverOptions drivers;
 };
 
+// A second install with other values keeps the image that the first one named.
+Result<std::string> installed_image(const InstallFlags& flags) {
+  LOCKSTEP_TRY(std::unique_ptr<ClusterSession> session, ClusterSession::open(flags.cluster));
+  kube::SyncApi api(*session->api, session->loop);
+  auto held = api.get(resource::deployments,
+                      {flags.release.ns, fmt::format("{}-controller", flags.release.name)});
+  if (!held && held.error().kind == ErrorKind::not_found) return std::string();
+  if (!held) return fail(held.error());
+  const Json* containers = find(**held, "spec", "template", "spec", "containers");
+  if (containers == nullptr || !containers->is_array() || containers->get_array().empty()) {
+    return std::string();
+  }
+  return std::string(text_at(containers->get_array()[0], "image"));
+}
+
 Result<Release> release_of(const InstallFlags& flags) {
   LOCKSTEP_TRY(std::vector<Json> layers, layers_of(flags));
   LOCKSTEP_TRY(Chart chart, Chart::read(deploy::embedded_chart()));
   LOCKSTEP_TRY(Json values, chart.values(layers));
+  if (text_at(values, "image", "repository").empty() && !flags.dry_run) {
+    LOCKSTEP_TRY(std::string image, installed_image(flags));
+    if (!image.empty()) {
+      layers.insert(layers.begin(), JsonObject{{"image", image_values(image)}});
+      LOCKSTEP_TRY(values, chart.values(layers));
+    }
+  }
   Release release;
   LOCKSTEP_TRY(release.manifests, chart.render(flags.release, values));
   release.drivers.namespaces.clear();

@@ -16,6 +16,7 @@ struct InstallFlags {
   std::vector<std::string> set;
   std::vector<std::string> set_string;
   std::vector<std::string> set_json;
+  std::string image;                           // empty: as the values say
   std::vector<std::string> driver_namespaces;  // empty: as the values say
   bool dry_run = false;
   bool force = false;

@@ -22,7 +22,8 @@ struct Installer : ::testing::Test {
   std::vector<Manifest> manifests(std::string_view values = "{}") {
     auto chart = Chart::read(embedded_chart());
     EXPECT_TRUE(chart);
-    auto merged = chart->values({*parse_yaml(values)});
+    auto merged = chart->values(
+        {*parse_yaml("{image: {repository: registry.example.com/lockstep}}"), *parse_yaml(values)});
     EXPECT_TRUE(merged) << merged.error().text();
     return *chart->render(release, *merged);
   }

@@ -108,6 +108,12 @@ const std::map<std::string, Function>& functions() {
       {"quote", {1, quote}},
       {"default",
        {2, [](const Arguments& a) -> Result<Json> { return is_true(a[1]) ? a[1] : a[0]; }}},
+      {"required",
+       {2,
+        [](const Arguments& a) -> Result<Json> {
+          if (is_true(a[1])) return a[1];
+          return failf(ErrorKind::invalid, "{}", as_text(&a[0]));
+        }}},
       {"printf", {-1, print_format}},
       {"join", {2, join_texts}},
       {"int", {1, integer}},

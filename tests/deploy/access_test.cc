@@ -27,7 +27,8 @@ namespace {
 constexpr const char* our_namespace = "lockstep-system";
 
 std::set<Access> chart_grants() {
-  ProcessOutput printed = commands::run_lockstep({"install", "--dry-run"});
+  ProcessOutput printed =
+      commands::run_lockstep({"install", "--image", "registry.example.com/lockstep", "--dry-run"});
   auto manifests = parse_yaml_stream(printed.output);
   if (!manifests) throw std::runtime_error(manifests.error().text());
   return granted_by(*manifests, our_namespace, "lockstep-controller");
@@ -154,7 +155,8 @@ TEST(Access, ADifferenceIsFoundInEitherDirection) {
 // The account of gates is in no binding: what runs under it has no rights.
 TEST(GatesAccess, IsNone) {
   for (const char* more : {"draPlugin.enabled=true", "controller.gates.jobs.enabled=true"}) {
-    ProcessOutput printed = commands::run_lockstep({"install", "--dry-run", "--set", more});
+    ProcessOutput printed = commands::run_lockstep(
+        {"install", "--image", "registry.example.com/lockstep", "--dry-run", "--set", more});
     auto manifests = parse_yaml_stream(printed.output);
     ASSERT_TRUE(manifests) << manifests.error().text();
     EXPECT_TRUE(granted_by(*manifests, "lockstep-gates", "lockstep-gate").empty());
@@ -209,7 +211,8 @@ std::set<Access> calls_of_driver_manager() {
 
 TEST(DriverManagersAccess, IsExactlyWhatItUsesAndOnlyOnRequest) {
   auto grants_of = [](std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"install", "--dry-run"});
+    flags.insert(flags.begin(),
+                 {"install", "--image", "registry.example.com/lockstep", "--dry-run"});
     auto manifests = parse_yaml_stream(commands::run_lockstep(flags).output);
     if (!manifests) throw std::runtime_error(manifests.error().text());
     return granted_by(*manifests, "gpu-operator", "nvidia-driver");
@@ -251,7 +254,8 @@ std::set<Access> calls_of_dra_plugin() {
 
 TEST(DraPluginsAccess, IsExactlyWhatItUsesAndOnlyOnRequest) {
   auto grants_of = [](std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"install", "--dry-run"});
+    flags.insert(flags.begin(),
+                 {"install", "--image", "registry.example.com/lockstep", "--dry-run"});
     auto manifests = parse_yaml_stream(commands::run_lockstep(flags).output);
     if (!manifests) throw std::runtime_error(manifests.error().text());
     return granted_by(*manifests, "lockstep-dra", "lockstep-dra-plugin");

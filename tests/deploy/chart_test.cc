@@ -51,14 +51,17 @@ std::map<std::string, Json> by_name(const std::vector<Json>& objects) {
 
 struct OurChart : ::testing::Test {
   std::vector<Json> by_helm(const Case& one) {
-    return yaml_stream(workshop.sh(fmt::format("helm template {} '{}' -n {} {}", one.release,
-                                               chart.string(), one.ns, one.flags)),
-                       "helm");
+    return yaml_stream(
+        workshop.sh(fmt::format(
+            "helm template {} '{}' -n {} --set image.repository=registry.example.com/lockstep {}",
+            one.release, chart.string(), one.ns, one.flags)),
+        "helm");
   }
   std::vector<Json> by_us(const Case& one) {
     return yaml_stream(
-        workshop.sh(fmt::format("'{}' install --dry-run --name {} -n {} {}",
-                                commands::lockstep_program(), one.release, one.ns, one.flags)),
+        workshop.sh(fmt::format(
+            "'{}' install --image registry.example.com/lockstep --dry-run --name {} -n {} {}",
+            commands::lockstep_program(), one.release, one.ns, one.flags)),
         "lockstep");
   }
 
@@ -402,7 +405,8 @@ TEST(OurDeployment, StartsAControllerThatAnswersItsProbes) {
   cluster.serve();
   cluster.add_fleet(2, 50);
   ProcessOutput printed =
-      commands::run_lockstep({"install", "--dry-run", "--set", "metrics.port=20000"});
+      commands::run_lockstep({"install", "--image", "registry.example.com/lockstep", "--dry-run",
+                              "--set", "metrics.port=20000"});
   ASSERT_EQ(printed.exit_code, 0) << printed.error;
   auto objects = by_name(yaml_stream(printed.output, "lockstep"));
   const Json& deployment = objects["Deployment lockstep-system/lockstep-controller"];

@@ -114,8 +114,10 @@ TEST_F(Image, RunsAsNobody) {
   ProcessOutput version = in_image("--version");
   EXPECT_EQ(version.exit_code, 0) << version.error;
   EXPECT_EQ(version.output, commands::run_lockstep({"--version"}).output);
-  EXPECT_EQ(in_image("install --dry-run").output,
-            commands::run_lockstep({"install", "--dry-run"}).output);
+  EXPECT_EQ(
+      in_image("install --image registry.example.com/lockstep --dry-run").output,
+      commands::run_lockstep({"install", "--image", "registry.example.com/lockstep", "--dry-run"})
+          .output);
 }
 
 // Without a shell: what git needs for HTTPS is there, down to the connection that nobody answers.
@@ -161,12 +163,12 @@ TEST_F(Image, ReachesAnApiServerOverTlsAsAPodDoes) {
       fmt::format("base64 -d '{}/authority' > '{}/ca.crt'", cluster.directory(), account.string()));
   std::string environment = fmt::format("KUBERNETES_SERVICE_HOST={} KUBERNETES_SERVICE_PORT={}",
                                         url[1].str(), url[2].str());
-  ProcessOutput installed = in_image("install", environment);
+  ProcessOutput installed = in_image("install --image registry.example.com/lockstep", environment);
   EXPECT_EQ(installed.exit_code, 0) << installed.error;
   EXPECT_NE(installed.output.find("created Deployment"), std::string::npos) << installed.output;
   // Who is not trusted is not talked to.
   write(account / "ca.crt", read(root / "etc/ssl/certs/ca-certificates.crt"));
-  ProcessOutput refused = in_image("install", environment);
+  ProcessOutput refused = in_image("install --image registry.example.com/lockstep", environment);
   EXPECT_EQ(refused.exit_code, 6) << refused.output << refused.error;
 }
 

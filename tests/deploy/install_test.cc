@@ -30,25 +30,64 @@ struct InstallCommand : ::testing::Test {
 };
 
 TEST_F(InstallCommand, InstallsOnceTellsTheTruthTheSecondTimeAndTakesAllAway) {
-  ProcessOutput first = cluster.lockstep({"install"});
+  ProcessOutput first = cluster.lockstep({"install", "--image", "registry.example.com/lockstep"});
   EXPECT_TRUE(says(first, 0, "created Namespace lockstep-system\n"));
   EXPECT_TRUE(says(first, 0, "created Deployment lockstep-system/lockstep-controller\n"));
-  ProcessOutput again = cluster.lockstep({"install"});
+  ProcessOutput again = cluster.lockstep({"install", "--image", "registry.example.com/lockstep"});
   EXPECT_TRUE(says(again, 0, "unchanged Deployment lockstep-system/lockstep-controller\n"));
   EXPECT_EQ(again.output.find("created"), std::string::npos) << again.output;
   EXPECT_EQ(again.output.find("changed ClusterRole lockstep"),
             again.output.find("unchanged ClusterRole lockstep") + 2);
-  EXPECT_TRUE(says(cluster.lockstep({"install", "--set", "networkPolicy.enabled=false"}), 0,
-                   "removed NetworkPolicy lockstep-system/lockstep-controller\n"));
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--image", "registry.example.com/lockstep", "--set",
+                                     "networkPolicy.enabled=false"}),
+                   0, "removed NetworkPolicy lockstep-system/lockstep-controller\n"));
   EXPECT_TRUE(says(cluster.lockstep({"uninstall"}), 0,
                    "removed Deployment lockstep-system/lockstep-controller\n"));
   EXPECT_TRUE(says(cluster.lockstep({"uninstall"}), 3,
                    "has installed no lockstep in namespace lockstep-system"));
 }
 
+// An image that nobody publishes would be found out by pods that never start.
+TEST_F(InstallCommand, RefusesWithoutAnImage) {
+  EXPECT_TRUE(says(cluster.lockstep({"install"}), 2, "no image is published yet"));
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--dry-run"}), 2, "lockstep install --image"));
+  EXPECT_TRUE(says(cluster.lockstep({"uninstall"}), 3, "has installed no lockstep"));
+}
+
+TEST_F(InstallCommand, ASecondInstallKeepsTheImage) {
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  const std::string image = "registry.example.com:5000/gpu/lockstep@" + digest;
+  ASSERT_TRUE(says(cluster.lockstep({"install", "--image", image}), 0, "created Deployment"));
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--set", "controller.verbose=true"}), 0,
+                   "changed Deployment lockstep-system/lockstep-controller\n"));
+  EXPECT_TRUE(
+      says(cluster.lockstep({"install", "--set", "controller.verbose=true", "--image", image}), 0,
+           "unchanged Deployment lockstep-system/lockstep-controller\n"));
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--set", "controller.verbose=true", "--image",
+                                     "registry.example.com:5000/gpu/lockstep:0.2.0"}),
+                   0, "changed Deployment lockstep-system/lockstep-controller\n"));
+}
+
+TEST_F(InstallCommand, AnImageIsARepositoryWithATagOrADigest) {
+  struct Row {
+    std::string image;
+    std::string printed;
+  };
+  const std::string digest = "@sha256:" + std::string(64, 'b');
+  for (const Row& row : {Row{"localhost:5000/lockstep", "localhost:5000/lockstep:0.1.0"},
+                         Row{"localhost:5000/lockstep:v2", "localhost:5000/lockstep:v2"},
+                         Row{"r.example.com/l:v2" + digest, "r.example.com/l" + digest}}) {
+    ProcessOutput printed = cluster.lockstep({"install", "--dry-run", "--image", row.image});
+    EXPECT_TRUE(says(printed, 0, fmt::format("image: {}\n", row.printed)));
+  }
+  EXPECT_TRUE(
+      says(cluster.lockstep({"install", "--dry-run", "--image", "r/l@sha256:short"}), 2, "digest"));
+}
+
 TEST_F(InstallCommand, WhatIsPrintedIsWhatIsInstalled) {
   if (!has_kubectl()) GTEST_SKIP() << "no kubectl";
-  ASSERT_TRUE(says(cluster.lockstep({"install"}), 0, ""));
+  ASSERT_TRUE(
+      says(cluster.lockstep({"install", "--image", "registry.example.com/lockstep"}), 0, ""));
   // kubectl finds no difference between the two but for our marks, which Helm would set in its way
   // too.
   ProcessOutput difference =
@@ -62,12 +101,14 @@ TEST_F(InstallCommand, WhatIsPrintedIsWhatIsInstalled) {
 
 TEST_F(InstallCommand, WaitsUntilTheControllerIsAvailableOrSaysWhatIsMissing) {
   if (!has_kubectl()) GTEST_SKIP() << "no kubectl";
-  ProcessOutput late = cluster.lockstep({"install", "--wait", "--timeout", "1s"});
+  ProcessOutput late = cluster.lockstep(
+      {"install", "--image", "registry.example.com/lockstep", "--wait", "--timeout", "1s"});
   EXPECT_TRUE(
       says(late, 5, "not available after 1s: the Deployment's controller has not seen it yet"));
   make_available();
-  EXPECT_TRUE(says(cluster.lockstep({"install", "--wait", "--timeout", "1m"}), 0,
-                   "available Deployment lockstep-system/lockstep-controller\n"));
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--image", "registry.example.com/lockstep",
+                                     "--wait", "--timeout", "1m"}),
+                   0, "available Deployment lockstep-system/lockstep-controller\n"));
 }
 
 TEST_F(InstallCommand, TouchesNothingOfHelms) {
@@ -79,7 +120,7 @@ TEST_F(InstallCommand, TouchesNothingOfHelms) {
       "lockstep-controller "
       "meta.helm.sh/release-name=lockstep");
   ASSERT_EQ(made.exit_code, 0) << made.error;
-  EXPECT_TRUE(says(cluster.lockstep({"install"}), 1,
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--image", "registry.example.com/lockstep"}), 1,
                    "ClusterRole lockstep-controller: Helm installed it, as lockstep"));
   EXPECT_TRUE(says(cluster.lockstep({"uninstall"}), 3, "was it Helm?"));
 }
@@ -87,7 +128,8 @@ TEST_F(InstallCommand, TouchesNothingOfHelms) {
 TEST_F(InstallCommand, UninstallDoesNotLeaveNodesHalfway) {
   if (!has_kubectl()) GTEST_SKIP() << "no kubectl";
   cluster.add_fleet(2, 50);
-  ASSERT_TRUE(says(cluster.lockstep({"install"}), 0, "created Deployment"));
+  ASSERT_TRUE(says(cluster.lockstep({"install", "--image", "registry.example.com/lockstep"}), 0,
+                   "created Deployment"));
   ASSERT_EQ(
       cluster.sh("kubectl label node gpu-1 nvidia.com/gpu-driver-upgrade-state=drain-required")
           .exit_code,
@@ -98,14 +140,22 @@ TEST_F(InstallCommand, UninstallDoesNotLeaveNodesHalfway) {
 }
 
 TEST(InstallDryRun, AsksNoCluster) {
-  ProcessOutput printed = run_lockstep({"install", "--dry-run"}, {{"KUBECONFIG", "/nonexistent"}});
+  ProcessOutput printed =
+      run_lockstep({"install", "--image", "registry.example.com/lockstep", "--dry-run"},
+                   {{"KUBECONFIG", "/nonexistent"}});
   EXPECT_EQ(printed.exit_code, 0) << printed.error;
-  EXPECT_TRUE(says(run_lockstep({"install"}, {{"KUBECONFIG", "/nonexistent"}}), 3, "/nonexistent"));
-  EXPECT_TRUE(says(run_lockstep({"install", "--dry-run", "-f", "/nonexistent.yaml"}), 3,
-                   "/nonexistent.yaml"));
-  EXPECT_TRUE(says(run_lockstep({"install", "--dry-run", "--name", "No"}), 2,
-                   "\"No\" is no name of a release"));
-  EXPECT_TRUE(says(run_lockstep({"install", "--wait", "--timeout", "soon"}), 2, "soon"));
+  EXPECT_TRUE(says(run_lockstep({"install", "--image", "registry.example.com/lockstep"},
+                                {{"KUBECONFIG", "/nonexistent"}}),
+                   3, "/nonexistent"));
+  EXPECT_TRUE(says(run_lockstep({"install", "--image", "registry.example.com/lockstep", "--dry-run",
+                                 "-f", "/nonexistent.yaml"}),
+                   3, "/nonexistent.yaml"));
+  EXPECT_TRUE(says(run_lockstep({"install", "--image", "registry.example.com/lockstep", "--dry-run",
+                                 "--name", "No"}),
+                   2, "\"No\" is no name of a release"));
+  EXPECT_TRUE(says(run_lockstep({"install", "--image", "registry.example.com/lockstep", "--wait",
+                                 "--timeout", "soon"}),
+                   2, "soon"));
 }
 
 }  // namespace

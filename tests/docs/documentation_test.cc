@@ -2,6 +2,7 @@
 // words are taken from the code itself: whoever adds one sees this test fail.
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -114,6 +115,36 @@ TEST(Documentation, EveryExitCodeIsInTheTable) {
     std::string row = "| " + std::to_string(number) + " | " + name + " | ";
     EXPECT_NE(page.find(row), std::string::npos) << row;
   }
+}
+
+std::set<std::string> tests_of_the_code() {
+  const std::regex definition(R"((?:TEST|TEST_F|TEST_P|RC_GTEST_PROP)\(\s*(\w+),\s*(\w+))");
+  std::set<std::string> names;
+  for (const char* folder : {"src", "tests"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      if (!entry.path().string().ends_with("_test.cc")) continue;
+      const std::string text = read(entry.path());
+      for (std::sregex_iterator match(text.begin(), text.end(), definition), end; match != end;
+           ++match) {
+        names.insert((*match)[1].str() + "." + (*match)[2].str());
+      }
+    }
+  }
+  return names;
+}
+
+// What an actor cannot do is shown by a test, or it is a mere assertion.
+TEST(Documentation, EveryTestOfTheSecurityModelIsThere) {
+  const std::set<std::string> tests = tests_of_the_code();
+  ASSERT_GT(tests.size(), 1000U);
+  const std::string page = read(root / "docs/SECURITY-MODEL.md");
+  const std::regex named("`([A-Z]\\w+\\.[A-Za-z_]+)`");
+  size_t count = 0;
+  for (std::sregex_iterator match(page.begin(), page.end(), named), end; match != end; ++match) {
+    ++count;
+    EXPECT_TRUE(tests.contains((*match)[1].str())) << (*match)[1].str() << " is no test";
+  }
+  EXPECT_GT(count, 40U);
 }
 
 TEST(Documentation, EveryMetricIsInTheTableAndNothingElseIs) {

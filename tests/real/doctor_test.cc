@@ -28,7 +28,8 @@ TEST(RealDoctor, NamesTheRightsThatAreMissingAndItsCommandGrantsThem) {
   EXPECT_EQ(text_at(before, "verdict"), "wrong") << print_json(before);
   EXPECT_TRUE(has(print_json(before), "patch nodes")) << print_json(before);
   ASSERT_EQ(text_at(before, "fix"), "lockstep install -n lockstep-system");
-  ProcessOutput repair = cluster.lockstep({"install", "-n", "lockstep-system"});
+  ProcessOutput repair = cluster.lockstep(
+      {"install", "--image", "registry.example.com/lockstep", "-n", "lockstep-system"});
   EXPECT_EQ(repair.exit_code, 0) << repair.output << repair.error;
   EXPECT_TRUE(cluster.wait([&] { return text_at(rights(), "verdict") == "ok"; }))
       << print_json(rights());

@@ -34,9 +34,10 @@ struct RealInstallation : ::testing::Test {
     return run.output;
   }
   void install_by_helm() {
-    must(helm(fmt::format(
-        "install lockstep '{}' -n lockstep-system --create-namespace --wait --timeout 2m",
-        LOCKSTEP_CHART)));
+    must(helm(
+        fmt::format("install lockstep '{}' --set image.repository=registry.example.com/lockstep -n "
+                    "lockstep-system --create-namespace --wait --timeout 2m",
+                    LOCKSTEP_CHART)));
   }
   bool may(const std::string& what) {
     return cluster->sh(fmt::format("kubectl auth can-i {} --as {}", what, account)).exit_code == 0;
@@ -128,7 +129,8 @@ TEST_F(RealInstallation, ABrokenPolicyIsRefusedWhenItIsApplied) {
 // gpu_configs.yaml is what the DRA plugin itself is held to.
 TEST_F(RealInstallation, AnInvalidGpuConfigIsRefusedInClaimsAndTemplates) {
   must(
-      helm(fmt::format("install lockstep '{}' -n lockstep-system --create-namespace "
+      helm(fmt::format("install lockstep '{}' --set image.repository=registry.example.com/lockstep "
+                       "-n lockstep-system --create-namespace "
                        "--set draPlugin.enabled=true",
                        LOCKSTEP_CHART)));
   std::ifstream file(LOCKSTEP_TEST_GPU_CONFIGS);
@@ -175,23 +177,28 @@ TEST_F(RealInstallation, AnInvalidGpuConfigIsRefusedInClaimsAndTemplates) {
 TEST_F(RealInstallation, HelmAndInstallLeaveEachOtherAlone) {
   cluster->add_real_fleet(2, 20);
   install_by_helm();
-  ProcessOutput refused = cluster->lockstep({"install"});
+  ProcessOutput refused =
+      cluster->lockstep({"install", "--image", "registry.example.com/lockstep"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_NE(refused.error.find("Helm installed it, as lockstep"), std::string::npos)
       << refused.error;
   must(helm("uninstall lockstep -n lockstep-system --wait"));
 
-  ProcessOutput installed = cluster->lockstep({"install", "--wait", "--timeout", "2m"});
+  ProcessOutput installed = cluster->lockstep(
+      {"install", "--image", "registry.example.com/lockstep", "--wait", "--timeout", "2m"});
   EXPECT_EQ(installed.exit_code, 0) << installed.error;
   EXPECT_NE(installed.output.find("available Deployment lockstep-system/lockstep-controller"),
             std::string::npos);
-  ProcessOutput again = cluster->lockstep({"install"});
+  ProcessOutput again = cluster->lockstep({"install", "--image", "registry.example.com/lockstep"});
   EXPECT_EQ(again.exit_code, 0) << again.error;
   std::istringstream lines(again.output);
   for (std::string line; std::getline(lines, line);)
     EXPECT_TRUE(line.starts_with("unchanged ")) << line;
   EXPECT_NE(
-      cluster->sh(helm(fmt::format("install lockstep '{}' -n lockstep-system", LOCKSTEP_CHART)))
+      cluster
+          ->sh(helm(fmt::format("install lockstep '{}' --set "
+                                "image.repository=registry.example.com/lockstep -n lockstep-system",
+                                LOCKSTEP_CHART)))
           .exit_code,
       0);
   EXPECT_EQ(cluster->lockstep({"uninstall"}).exit_code, 0);

@@ -28,7 +28,9 @@ bool is_for_the_plugin(const Json& object) {
 std::string log_in_as_plugin(RealCluster& cluster, const std::string& node) {
   must(cluster, "kubectl create namespace lockstep-dra");
   auto manifests = parse_yaml_stream(
-      commands::run_lockstep({"install", "--dry-run", "--set", "draPlugin.enabled=true"}).output);
+      commands::run_lockstep({"install", "--image", "registry.example.com/lockstep", "--dry-run",
+                              "--set", "draPlugin.enabled=true"})
+          .output);
   if (!manifests) throw std::runtime_error(manifests.error().text());
   for (const Json& object : *manifests) {
     if (!is_for_the_plugin(object)) continue;

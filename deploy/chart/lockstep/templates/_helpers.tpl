@@ -19,8 +19,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{ .Values.serviceAccount.name | default (include "lockstep.name" .) }}
 {{- end }}
 
+{{/* By digest if there is one: a tag may be moved. */}}
+{{- define "lockstep.image" -}}
+{{ required "image.repository is empty: no image is published yet; build one (make image), push it to a registry that the nodes reach, and name it: lockstep install --image, or image.repository" .Values.image.repository }}
+{{- if .Values.image.digest }}{{ printf "@%s" .Values.image.digest }}{{ else }}{{ printf ":%s" (.Values.image.tag | default .Chart.AppVersion) }}{{ end }}
+{{- end }}
+
 {{- define "lockstep.gateImage" -}}
-{{ .Values.controller.gateImage | default (printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion)) }}
+{{ .Values.controller.gateImage | default (include "lockstep.image" .) }}
 {{- end }}
 
 {{/* As the API server names the account. */}}
