@@ -97,6 +97,8 @@ after(async () => {
 test("the demo's page shows the upgrade, says why a node failed, and steers", async () => {
   const url = (await demo.hear(/^Dashboard: (http:\S+)$/m))[1];
   const page = await openPage(await sharedBrowser(), url);
+  await waitForText(byTest(page, "link"), /live/);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await waitForText(byTest(page, "headline"), /11 of 12 nodes run 580\.126\.20/);
   const failed = await waitForText(byTest(page, "failed"), /gpu-3/);
   assert.match(failed, /image/i, "it says why");
