@@ -157,7 +157,7 @@ struct Controllers {
     options.fleet = flags.cluster.fleet();
     options.fleet.rollouts.ns = flags.ns;
     options.fleet.rollouts.allows_job_gates = flags.job_gates;
-    // Our own plugin is installed beside the controller.
+    // Earlier versions installed our own plugin beside the controller.
     auto& plugins = options.fleet.clients.namespaces;
     if (!plugins.empty()) plugins.push_back(flags.ns);
     options.ns = flags.ns;

@@ -50,7 +50,10 @@ TEST(RolloutSpec, ReadsTheExampleOfTheContract) {
       nodes: {matchLabels: {gpu-canary: "true"}}
       stratify: [nvidia.com/gpu.product]
       maxParallelUpgrades: 1
-      gates: [driver, training, {name: my-job, dryRun: true, job: {template: {spec: {containers: [{name: c, image: i}]}}}}]
+      gates:
+        - driver
+        - training
+        - {name: my-job, dryRun: true, job: {template: {spec: {containers: [{name: c, image: i}]}}}}
       bake: {duration: 48h, minGpuHours: 300, maxDuration: 96h}
       approval: required
     - {name: tenth, nodes: {percent: 10}, spreadBy: topology.kubernetes.io/zone}

@@ -395,7 +395,7 @@ TEST_F(OurChart, BindsTheAccountsOnNodesToTheirNodes) {
         << name;
   }
   EXPECT_NE(print_json(objects["ValidatingAdmissionPolicy gpu-gate-jobs"])
-                .find("system:serviceaccount:lockstep-system:somebody"),
+                .find("system:serviceaccount:lockstep-system:the-controller"),
             std::string::npos);
 }
 

@@ -45,7 +45,7 @@ const std::set<std::string> others = {
     // Fields of a DriverRollout, and names of products.
     "GPUDriverUpgrade", "Hold", "Kubernetes", "Lockstep", "OpenShift", "RollBack",
     // Fields of pods.
-    "FallbackToLogsOnError",
+    "Default", "FallbackToLogsOnError", "None", "RuntimeDefault",
     // HTTP, time zones, numbers.
     "Fri", "GET", "HEAD", "Mon", "NaN", "OK", "POST", "Sat", "Sun", "TZif", "Thu", "Tue", "UTC",
     "Wed"};

@@ -25,12 +25,3 @@
     {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end }}
-
-{{/* Where gates run; where the DRA plugin does. */}}
-{{- define "lockstep.gateNamespace" -}}
-{{- if .Values.controller.gates }}{{ .Values.controller.gates.namespace }}{{ else }}{{ .Release.Namespace }}{{ end }}
-{{- end }}
-
-{{- define "lockstep.draPluginNamespace" -}}
-{{ .Values.draPlugin.namespace | default .Release.Namespace }}
-{{- end }}
