@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "controller/fleet_test_util.h"
-#include "controller/lookalikes.h"
 #include "controller/watched_fleet_test_util.h"
 
 namespace lockstep::controller::driver_namespaces_test {
@@ -138,31 +137,6 @@ TEST(DriverNamespaces, ATenantsDeploymentIsNotNvidiasOperator) {
   deployment("gpu-operator");
   scene.settle();
   EXPECT_TRUE(scene.watch->rival());
-}
-
-TEST(Lookalikes, AreNamedByKindAndPlace) {
-  WatchedFleet scene;
-  scene.add_usual();
-  scene.add_set(plugin_ns, plugin_set, R"({})");
-  scene.start();
-  EXPECT_TRUE(find_lookalikes(*scene.watch).empty());
-  add_lookalikes(scene);
-  scene.add_set(tenant, validator_set);
-  scene.add_set(tenant, plugin_set);
-  scene.add_set(tenant, "intel-gpu-kubelet-plugin");
-  scene.put(resource::pods, {"team-b", "by-hand"},
-            json_of(R"({"metadata":{"labels":{"app":"nvidia-driver-daemonset"}},
-                        "status":{"phase":"Running"}})"));
-  scene.put(resource::deployments, {"team-b", "gpu-operator"},
-            json_of(R"({"metadata":{"labels":{"app":"gpu-operator"}},"spec":{"replicas":1}})"));
-  scene.settle();
-  EXPECT_EQ(
-      find_lookalikes(*scene.watch),
-      (std::vector<Lookalike>{{"DaemonSet", {"team-a", std::string(plugin_set)}, "a DRA plugin"},
-                              {"DaemonSet", {"team-a", std::string(driver_set)}, "the GPU driver"},
-                              {"DaemonSet", {"team-a", std::string(validator_set)}, "a validator"},
-                              {"Deployment", {"team-b", "gpu-operator"}, "NVIDIA's GPU Operator"},
-                              {"Pod", {"team-b", "by-hand"}, "the GPU driver"}}));
 }
 
 // On the embedded API, by what a tenant may do: a DaemonSet with a pod on every node.

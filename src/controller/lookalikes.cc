@@ -63,20 +63,22 @@ std::vector<Lookalike> find_lookalikes(const FleetWatch& watch) {
   const FleetWatchOptions& options = watch.options();
   std::vector<Lookalike> found;
   std::set<std::pair<std::string, std::string_view>> namespaces;
-  auto add = [&](std::string_view kind, const auto& object) {
+  auto add = [&](const ResourceType& type, const auto& object) {
     std::string_view of = likeness_of(object, options);
     if (of.empty()) return;
-    found.push_back({std::string(kind), object.meta.key(), std::string(of)});
+    found.push_back({type.kind, object.meta.key(), std::string(of)});
     namespaces.emplace(object.meta.ns.str(), of);
   };
-  watch.daemon_sets.cache.for_each([&](const auto& set) { add("DaemonSet", *set); });
-  watch.deployments.cache.for_each([&](const auto& deployment) { add("Deployment", *deployment); });
+  watch.daemon_sets.cache.for_each([&](const auto& set) { add(resource::daemon_sets, *set); });
+  watch.deployments.cache.for_each(
+      [&](const auto& deployment) { add(resource::deployments, *deployment); });
   const auto owners = namespaces;
   watch.pods.cache.for_each([&](const auto& pod) {
     if (pod->is_finished()) return;
     std::string_view of = likeness_of(*pod, options);
     bool is_owned = pod->meta.controller() != nullptr;
-    if (!of.empty() && !(is_owned && owners.contains({pod->meta.ns.str(), of}))) add("Pod", *pod);
+    if (!of.empty() && !(is_owned && owners.contains({pod->meta.ns.str(), of})))
+      add(resource::pods, *pod);
   });
   std::sort(found.begin(), found.end(), [](const Lookalike& a, const Lookalike& b) {
     return std::tie(a.kind, a.key.ns, a.key.name) < std::tie(b.kind, b.key.ns, b.key.name);
