@@ -67,10 +67,11 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
       ->add_flag("--job-gates,!--no-job-gates", flags.job_gates,
                  "Let rollouts run gates with a pod template of their own")
       ->capture_default_str();
-  ->add_option("--git-repository", flags.git_repositories,
-               "A repository that rollouts may name in spec.matrix, as https://... or "
-               "ssh://...; with / at its end all below it; behind it ,header-file=FILE or "
-               ",ssh-key=FILE,known-hosts=FILE; repeatable. Without any, none may be named")
+  command
+      ->add_option("--git-repository", flags.git_repositories,
+                   "A repository that rollouts may name in spec.matrix, as https://... or "
+                   "ssh://...; with / at its end all below it; behind it ,header-file=FILE or "
+                   ",ssh-key=FILE,known-hosts=FILE; repeatable. Without any, none may be named")
       ->allow_extra_args(false);
   command->add_flag("--allow-local-git", flags.allow_local_git,
                     "For tests and demonstrations: --git-repository may be a local directory, or "
