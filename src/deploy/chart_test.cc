@@ -110,7 +110,8 @@ TEST(Chart, NamesThatKubernetesWouldRefuseAreRefused) {
 TEST(Chart, PrintedManifestsReadBackAsTheSame) {
   auto chart = Chart::read(embedded_chart());
   ASSERT_TRUE(chart) << chart.error().text();
-  auto manifests = chart->render({}, *chart->values({}));
+  auto manifests = chart->render(
+      {}, *chart->values({yaml("{image: {repository: registry.example.com/lockstep}}")}));
   ASSERT_TRUE(manifests) << manifests.error().text();
   auto read = parse_yaml_stream(print_manifests(*manifests));
   ASSERT_TRUE(read) << read.error().text();
@@ -125,7 +126,7 @@ TEST(Chart, OursIsInsideTheProgramWithAllItsObjects) {
   EXPECT_EQ(chart->name(), "lockstep");
   auto values = chart->values(
       {yaml("{metrics: {serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}}, "
-            "draPlugin: {enabled: true}}")});
+            "draPlugin: {enabled: true}, image: {repository: registry.example.com/lockstep}}")});
   ASSERT_TRUE(values) << values.error().text();
   auto manifests = chart->render({}, *values);
   ASSERT_TRUE(manifests) << manifests.error().text();
@@ -134,6 +135,15 @@ TEST(Chart, OursIsInsideTheProgramWithAllItsObjects) {
   std::set<std::string> all;
   for (const ResourceType& type : installed_kinds()) all.insert(type.kind);
   EXPECT_EQ(kinds, all) << "a kind that the chart never makes needs no place in the table";
+}
+
+TEST(Chart, OursAsksForAnImageInsteadOfNamingOneThatNobodyPublishes) {
+  auto chart = Chart::read(embedded_chart());
+  ASSERT_TRUE(chart) << chart.error().text();
+  auto manifests = chart->render({}, *chart->values({}));
+  ASSERT_FALSE(manifests);
+  EXPECT_NE(manifests.error().text().find("lockstep install --image"), std::string::npos)
+      << manifests.error().text();
 }
 
 }  // namespace

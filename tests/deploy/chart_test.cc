@@ -115,7 +115,7 @@ TEST_F(OurChart, LetsPodsOutOnlyWhereTheValuesSay) {
   auto usual = by_name(by_us({"defaults"}));
   EXPECT_EQ(rules_of(usual, "lockstep-system/lockstep-controller"),
             R"([{"ports":[{"port":443,)" + tcp + R"(,{"port":6443,)" + tcp + "]}]");
-  EXPECT_EQ(rules_of(usual, "lockstep-system/lockstep-gates"),
+  EXPECT_EQ(rules_of(usual, "lockstep-gates/lockstep-gates"),
             R"([{"ports":[{"port":53,"protocol":"UDP"},{"port":53,)" + tcp + "]}]");
   auto narrow = by_name(by_us(
       {"narrow", "lockstep", "lockstep-system",
@@ -124,19 +124,19 @@ TEST_F(OurChart, LetsPodsOutOnlyWhereTheValuesSay) {
        R"(--set-json 'networkPolicy.gitPorts=[443]' --set-json 'networkPolicy.gitCIDRs=["192.0.2.7/32"]')"}));
   const std::string api =
       R"({"ports":[{"port":443,)" + tcp + R"(],"to":[{"ipBlock":{"cidr":"10.96.0.1/32"}}]})";
-  EXPECT_EQ(rules_of(narrow, "lockstep-system/lockstep-dra-plugin"), "[" + api + "]");
+  EXPECT_EQ(rules_of(narrow, "lockstep-dra/lockstep-dra-plugin"), "[" + api + "]");
   EXPECT_EQ(rules_of(narrow, "lockstep-system/lockstep-controller"),
             "[" + api + R"(,{"ports":[{"port":53,"protocol":"UDP"},{"port":53,)" + tcp + "]}" +
                 R"(,{"ports":[{"port":443,)" + tcp +
                 R"(],"to":[{"ipBlock":{"cidr":"192.0.2.7/32"}}]}])");
   // They select their own pods: what labels of the templates say.
   const Json* selected =
-      find(narrow.at("NetworkPolicy lockstep-system/lockstep-dra-plugin"), "spec", "podSelector");
+      find(narrow.at("NetworkPolicy lockstep-dra/lockstep-dra-plugin"), "spec", "podSelector");
   const Json* set =
-      find(narrow.at("DaemonSet lockstep-system/lockstep-dra-plugin"), "spec", "selector");
+      find(narrow.at("DaemonSet lockstep-dra/lockstep-dra-plugin"), "spec", "selector");
   ASSERT_TRUE(selected != nullptr && set != nullptr);
   EXPECT_TRUE(json_equal(*selected, *set));
-  EXPECT_NE(print_json(usual.at("NetworkPolicy lockstep-system/lockstep-gates"))
+  EXPECT_NE(print_json(usual.at("NetworkPolicy lockstep-gates/lockstep-gates"))
                 .find(R"({"key":"lockstep.dev/gate","operator":"Exists"})"),
             std::string::npos);
 }
@@ -280,13 +280,13 @@ TEST_F(OurChart, RefusesWrongValues) {
   }
 }
 
-TEST_F(OurChart, RunsTheSameImageAsTheBundlesHook) {
+TEST_F(OurChart, RunsTheVersionOfTheBundlesHook) {
   Json hook = yaml(Path(LOCKSTEP_RECIPES) / "hooks/dra-reroll/values.yaml");
   Json ours = yaml(chart / "values.yaml");
   Json about = yaml(chart / "Chart.yaml");
   const Json* image = find(hook, "postInstallHooks", "dra", "image");
   ASSERT_NE(image, nullptr);
-  EXPECT_EQ(text_at(ours, "image", "repository"), text_at(*image, "repository"));
+  EXPECT_EQ(text_at(ours, "image", "repository"), "") << "no image is published yet";
   EXPECT_EQ(text_at(about, "appVersion"), text_at(*image, "tag"));
   EXPECT_EQ(text_at(about, "version"), text_at(about, "appVersion"));
   EXPECT_EQ(workshop.sh(fmt::format("'{}' --version", commands::lockstep_program())),
