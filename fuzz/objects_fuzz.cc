@@ -30,8 +30,7 @@ using namespace lockstep;
 using lockstep::fuzz::require;
 
 template <typename T>
-void check_as(std::string_view text, const Result<Json>& tree) {
-  DecodeContext context;
+void check_as(std::string_view text, const Result<Json>& tree, DecodeContext& context) {
   const Result<T> object = decode_object<T>(text, context);
   if (!object) {
     require(!object.error().message.empty(), "an error has words");
@@ -48,7 +47,8 @@ void check_as(std::string_view text, const Result<Json>& tree) {
 template <typename... Types>
 void check_all(std::string_view text) {
   const Result<Json> tree = parse_json(text);
-  (check_as<Types>(text, tree), ...);
+  DecodeContext context;
+  (check_as<Types>(text, tree, context), ...);
 }
 
 }  // namespace

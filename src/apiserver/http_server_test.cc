@@ -220,7 +220,7 @@ TEST_F(HttpServerTest, ASlowWatcherHoldsNobodyUp) {
       << "it is told that it fell behind";
 }
 
-// Many watches that nobody reads: each holds a piece, together no more than the limit.
+// Many watches that no client reads: each holds a piece, together no more than the limit.
 TEST_F(HttpServerTest, WatchesThatDoNotReadAreEndedBeyondTheTotal) {
   EmbeddedOptions options;
   options.http.watch_memory = 300 << 10;

@@ -23,7 +23,7 @@ Unexpected refuse(std::string_view what, std::string_view where) {
 
 struct Repeat {
   uint64_t most = 1;  // how many copies are made of what is repeated
-  size_t length = 0;  // 0: there is none
+  size_t length = 0;  // 0: it is text
 };
 
 class Checker {

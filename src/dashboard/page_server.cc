@@ -88,7 +88,7 @@ bool PageServer::make_room(const std::string& address) {
     return false;
   }
   if (connections_.size() < options_.connections || close_idle("")) return true;
-  // All are in use: whoever has most of them gives one up, unless it is the one that asks.
+  // All are in use: the address with most of them gives one up, unless it is the one that asks.
   const auto most =
       std::max_element(by_address_.begin(), by_address_.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });

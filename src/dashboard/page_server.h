@@ -80,7 +80,7 @@ class PageServer {
   PageServer(EventLoop& loop, Log& log, Descriptor socket, const EventRing& events, Handler handler,
              PageServerOptions options);
   void begin(Descriptor socket);
-  // Room for one more of this address; false: there is none.
+  // Makes room for one more of this address; false: all are in use.
   bool make_room(const std::string& address);
   // Closes the oldest that asks nothing, of one address or (empty) of any.
   bool close_idle(const std::string& address);

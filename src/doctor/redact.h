@@ -1,5 +1,5 @@
 // What a support bundle says of an object: an allow list (kept_fields.h), and for texts a filter
-// (redact_text.h). A field that nobody listed is dropped, so that a new version of an operator, or
+// (redact_text.h). A field that is not listed is dropped, so that a new version of an operator, or
 // a tool that Lockstep does not know, cannot put a secret into a bundle.
 #pragma once
 

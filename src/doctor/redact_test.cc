@@ -207,7 +207,7 @@ RC_GTEST_PROP(Redact, ASecretNeverSurvivesInAFieldThatIsKept, ()) {
   }
 }
 
-// What no shape and no filter would find: a short word, as a value or a key, in fields that nobody
+// What no shape and no filter would find: a short word, as a value or a key, in fields that are not
 // listed, beside and below those that are.
 RC_GTEST_PROP(Redact, AWordInAFieldThatIsNotListedNeverSurvives, ()) {
   const std::string resource = arbitrary_resource();

@@ -157,7 +157,12 @@ class Pairs {
     if (groups_only) return at;
     size_t mark = at;
     while (peek(mark) == '\\') ++mark;
-    if (is_quote(peek(mark))) return end_of_quoted(at);
+    if (is_quote(peek(mark))) {
+      const size_t end = end_of_quoted(at);
+      // "a"b is one word in a shell, and the rest of a line in YAML.
+      if (sign == '=') return end_of_word(end);
+      return quoted ? end : end_of_line(end);
+    }
     if (sign == '=') return end_of_word(at);
     return quoted ? end_of_scalar(at) : end_of_line(at);
   }

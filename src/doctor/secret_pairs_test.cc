@@ -23,6 +23,12 @@ TEST(SecretPairs, WithoutAValueNothingChanges) {
   }
 }
 
+TEST(SecretPairs, TheRestOfAWordBehindAQuoteGoesToo) {
+  EXPECT_EQ(without_secret_pairs("password=\"a\"HIDDEN b"), "password=(removed) b");
+  EXPECT_EQ(without_secret_pairs("password: \"a\"HIDDEN\nb"), "password: (removed)\nb");
+  EXPECT_EQ(without_secret_pairs(R"({"password":"a","b":1})"), R"({"password":(removed),"b":1})");
+}
+
 // What ends a value is looked for only so far.
 TEST(SecretPairs, AValueThatDoesNotEndIsRemoved) {
   for (const char* text : {"token: [HIDDEN, HIDDEN", "{\"password\": {\"a\": \"HIDDEN",

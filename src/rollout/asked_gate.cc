@@ -52,7 +52,8 @@ Result<std::vector<double>> samples_of(int code, std::string_view body) {
   if (!json || !json->is_object() || text_at(*json, "status").empty()) {
     return failf(ErrorKind::internal, "answered with {} and no JSON of Prometheus", code);
   }
-  if (text_at(*json, "status") != "success") {
+  // Something between here and Prometheus may answer with an old body and a code of its own.
+  if (text_at(*json, "status") != "success" || code < 200 || code > 299) {
     return failf(ErrorKind::internal, "answered with {}: {}", code,
                  excerpt_of(text_at(*json, "error")));
   }

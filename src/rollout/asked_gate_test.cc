@@ -117,6 +117,19 @@ TEST(AskedGate, WhatIsNoAnswerIsAnError) {
   EXPECT_EQ(bad.text, "answered with 400: parse error");
 }
 
+TEST(AskedGate, AnHttpErrorIsNoPassWhateverItsBodySays) {
+  std::vector<std::string> problems;
+  const AskedGate gate = read_asked_gate(
+      GateKind::prometheus,
+      JsonObject{{"address", "http://p:9090"}, {"query", "up"}, {"successCondition", "result > 0"}},
+      "gate", problems);
+  ASSERT_TRUE(problems.empty());
+  ASSERT_EQ(read_answer(gate, 200, vector_of({"1"})).outcome, Outcome::passed);
+  for (int code : {0, 301, 404, 500, 503}) {
+    EXPECT_EQ(read_answer(gate, code, vector_of({"1"})).outcome, Outcome::error) << code;
+  }
+}
+
 TEST(AskedGate, AWebhookSaysItsOutcome) {
   AskedGate gate = read(GateKind::webhook, "{address: 'https://h'}").gate;
   EXPECT_EQ(outcome(gate, R"({"outcome":"Passed"})"), Outcome::passed);

@@ -111,13 +111,14 @@ class RuleText {
     int64_t sign = take('-') ? -1 : 1;
     (void)take('+');
     int64_t part = 0;
-    if (!number(part)) return false;
+    // A time of a change may be in the days around it: up to 167 hours (RFC 9636).
+    if (!number(part) || part > 167) return false;
     seconds = part * 3600;
     if (take(':')) {
-      if (!number(part)) return false;
+      if (!number(part) || part > 59) return false;
       seconds += part * 60;
       if (take(':')) {
-        if (!number(part)) return false;
+        if (!number(part) || part > 59) return false;
         seconds += part;
       }
     }
@@ -136,6 +137,9 @@ class RuleText {
   static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
   std::string_view text_;
 };
+
+// From UTC, as RFC 9636 bounds it: no place has more.
+bool is_offset(int64_t seconds) { return seconds >= -89'999 && seconds <= 93'599; }
 
 }  // namespace
 
@@ -165,6 +169,7 @@ TimeZone TimeZone::utc() { return {}; }
 bool TimeZone::parse_rule(std::string_view text, Rule& rule) {
   RuleText in(text);
   if (!in.skip_name() || !in.time(rule.standard_offset)) return false;
+  if (!is_offset(-rule.standard_offset)) return false;
   // POSIX counts westwards.
   rule.standard_offset = -rule.standard_offset;
   rule.is_set = true;
@@ -176,6 +181,7 @@ bool TimeZone::parse_rule(std::string_view text, Rule& rule) {
     if (!in.time(rule.saving_offset)) return false;
     rule.saving_offset = -rule.saving_offset;
   }
+  if (!is_offset(rule.saving_offset)) return false;
   for (YearlyChange* change : {&rule.begins, &rule.ends}) {
     int64_t month = 0;
     int64_t week = 0;
@@ -231,6 +237,7 @@ Result<TimeZone> TimeZone::from_tzif(std::string_view bytes) {
   std::vector<int64_t> offsets;
   for (int64_t i = 0; i < header.types; ++i) {
     offsets.push_back(in.number(4));
+    if (!is_offset(offsets.back())) return broken();
     (void)in.text(2);
   }
   (void)in.text(static_cast<size_t>(header.characters + header.leaps * 12 + header.standard_flags +

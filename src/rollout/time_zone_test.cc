@@ -73,6 +73,15 @@ TEST(TimeZone, WhatIsNoZoneFileIsRefused) {
   EXPECT_FALSE(TimeZone::from_tzif(""));
   EXPECT_FALSE(TimeZone::from_tzif("TZif"));
   EXPECT_FALSE(TimeZone::from_tzif(zone_file("CET-1CEST,J60,J300")));
+  for (const char* rule : {"CET-26", "CET-99:00", "CET-1:60", "CET-1CEST-27,M3.5.0,M10.5.0",
+                           "CET-1CEST,M3.5.0/168,M10.5.0"}) {
+    EXPECT_FALSE(TimeZone::from_rule(rule)) << rule;
+  }
+  std::string far = zone_file("CET-1");
+  const size_t offset = far.find(big_endian(7200, 4));
+  ASSERT_NE(offset, std::string::npos);
+  far.replace(offset, 4, big_endian(360'000, 4));
+  EXPECT_FALSE(TimeZone::from_tzif(far)) << "an offset of 100 hours";
   std::string whole = zone_file("CET-1");
   for (size_t size = 0; size < 120 && size < whole.size(); ++size) {
     EXPECT_FALSE(TimeZone::from_tzif(whole.substr(0, size))) << size;

@@ -109,7 +109,7 @@ describe("the page, with 48 nodes", () => {
     await waitForText(byTest(page, "from-link"), /brought this token/);
     assert.equal(page.url(), server.url);
     await waitForText(byTest(page, "link"), /live/);
-    assert.equal(await byTest(page, "user").count(), 0, "nobody is signed in by opening a link");
+    assert.equal(await byTest(page, "user").count(), 0, "opening a link signs no one in");
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Sign in to act" }).click();
     assert.equal(await page.getByLabel("Token").inputValue(), "", "a refused token is gone");
