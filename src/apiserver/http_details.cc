@@ -30,6 +30,12 @@ boost::asio::ssl::context make_tls_context(const TlsIdentity& identity) {
   context.add_certificate_authority(asio::buffer(identity.authority.certificate));
   // A client may show a certificate; one that shows none can still have a token.
   context.set_verify_mode(asio::ssl::verify_peer);
+  // Without a name for them, a server that asks for certificates refuses every client that
+  // resumes a session.
+  constexpr std::string_view sessions = "lockstep";
+  SSL_CTX_set_session_id_context(context.native_handle(),
+                                 reinterpret_cast<const unsigned char*>(sessions.data()),
+                                 static_cast<unsigned>(sessions.size()));
   return context;
 }
 
