@@ -234,8 +234,7 @@ class Run {
 
   bool is_quiet() const {
     if (controllers_.empty() && !stopped_) return false;
-    Duration last =
-        std::max({witness_->last_node_change(), began_, controllers_began_, last_end_});
+    Duration last = std::max({witness_->last_node_change(), began_, controllers_began_, last_end_});
     // Asked after every second: what costs least comes first.
     if (cluster_.loop.uptime() - last <= minutes(5) || !rollout_.at_rest()) return false;
     const auto counts = witness_->nodes_by_state();
