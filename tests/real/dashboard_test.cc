@@ -23,7 +23,7 @@ struct RealDashboard : ::testing::Test {
     cluster->add_real_fleet(2, 20);
     must(R"(kubectl create clusterrole look --verb=get,list,watch --resource='*.*'
 kubectl create clusterrolebinding look --clusterrole=look --user=viewer
-kubectl create clusterrole steer --verb=patch --resource=nodes,clusterpolicies.nvidia.com
+kubectl create clusterrole steer --verb=get,patch --resource=nodes,clusterpolicies.nvidia.com
 for name in ada ben; do kubectl -n default create serviceaccount $name; done
 kubectl create clusterrolebinding steer --clusterrole=steer --serviceaccount=default:ada)");
     commands::Child& child =
@@ -101,7 +101,8 @@ TEST_F(RealDashboard, DoesWithAPersonsTokenWhatThatPersonMayAndNothingElse) {
   EXPECT_EQ(done.code, "200") << print_json(done.body);
   EXPECT_TRUE(
       has(annotation("clusterpolicy cluster-policy", paused), "by " + person + "ada: a storm"));
-  EXPECT_EQ(act(token_of("ada"), "skip", "node", "gpu-1").code, "200");
+  Answer skipped = act(token_of("ada"), "skip", "node", "gpu-1");
+  EXPECT_EQ(skipped.code, "200") << print_json(skipped.body);
   EXPECT_TRUE(has(annotation("node gpu-1", "lockstep\\.dev/steered"),
                   "skip by " + person + "ada: a storm"));
 
