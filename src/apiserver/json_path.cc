@@ -218,7 +218,11 @@ class Reader {
 class Budget {
  public:
   explicit Budget(size_t left) : left_(left) {}
-  bool take() { return left_ > 0 && left_-- > 0; }
+  bool take() {
+    if (left_ == 0) return false;
+    --left_;
+    return true;
+  }
   bool is_spent() const { return left_ == 0; }
 
  private:
