@@ -319,8 +319,10 @@ TEST_F(RealRights, TheDraPluginWritesOfItsOwnNodeAlone) {
         "generation":1,"resourceSliceCount":1}},"devices":[{{"name":"gpu-0"}}]}}}})",
                        node, driver);
   };
+  int tries = 0;
   cluster->require("the admission policies", [&] {
-    return create(there, slice("gpu-1", "other.example.com")).exit_code != 0;
+    return create(there, slice("gpu-1", fmt::format("other{}.example.com", ++tries))).exit_code !=
+           0;
   });
   EXPECT_TRUE(is_done(create(here, slice("gpu-1"))));
   EXPECT_TRUE(is_refused(create(there, slice("gpu-1")), "only the ResourceSlices of that node"));
