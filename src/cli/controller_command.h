@@ -27,7 +27,7 @@ struct ControllerFlags {
   std::vector<std::string> git_repositories;      // that rollouts may name, with their credentials
   bool allow_local_git = false;                   // for tests and demonstrations
   std::vector<std::string> allow_gate_addresses;  // besides those that are never refused
-  std::string notify_address;                     // a webhook; empty: nobody is told
+  std::string notify_address;                     // a webhook; empty: no notifications
   std::string notify_form = "json";
   std::string notify_cluster;  // which cluster, for people with several
 };

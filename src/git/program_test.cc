@@ -109,7 +109,7 @@ TEST(OwnEnvironment, HasWhatGitNeedsAndNoSecretsAndNoSettings) {
                                            {"GIT_EXEC_PATH", "/evil"},
                                            {"GIT_ALLOW_PROTOCOL", "ext"},
                                            {"LD_PRELOAD", "/evil.so"},
-                                           {"XDG_CONFIG_HOME", "/root/.config"}});
+                                           {"XDG_CONFIG_HOME", "/home/user/.config"}});
   EXPECT_EQ(own, (Environment{{"PATH", "/usr/bin"},
                               {"LC_TIME", "C"},
                               {"https_proxy", "http://proxy:3128"},
