@@ -53,10 +53,10 @@ std::string who_am_i() {
   return fmt::format("{}@{}", entry == nullptr ? std::to_string(getuid()) : entry->pw_name, host);
 }
 
-Result<kube::Identity> identity_in(kube::SyncApi& api) {
+Result<kube::ClusterUser> identity_in(kube::SyncApi& api) {
   auto found = kube::find_identity(api);
   const bool is_silent = found ? found->name.empty() : found.error().kind == ErrorKind::not_found;
-  if (is_silent) return kube::Identity{who_am_i(), {}};
+  if (is_silent) return kube::ClusterUser{who_am_i(), {}};
   return found;
 }
 

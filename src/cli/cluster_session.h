@@ -60,7 +60,7 @@ kube::Environment system_environment();
 // Who we are, for what is written into the cluster: user@host.
 std::string who_am_i();
 // Who the cluster takes this user for; one that does not say gets who_am_i().
-Result<kube::Identity> identity_in(kube::SyncApi& api);
+Result<kube::ClusterUser> identity_in(kube::SyncApi& api);
 
 // Starts the watch and waits until all has been listed; an error says what did not come.
 Result<void> wait_for_fleet(ClusterSession& session, controller::FleetWatch& watch,

@@ -68,7 +68,7 @@ Result<void> sign(kube::SyncApi& api, const rollout::RolloutSpec& spec, Json& ob
       std::any_of(spec.waves.begin(), spec.waves.end(),
                   [](const rollout::WaveSpec& wave) { return wave.approvers.not_author; });
   if (!asks_for_author || !spec.author.empty()) return {};
-  LOCKSTEP_TRY(kube::Identity user, identity_in(api));
+  LOCKSTEP_TRY(kube::ClusterUser user, identity_in(api));
   JsonObject& metadata = ensure_object(object.as_object(), "metadata");
   ensure_object(metadata, "annotations")[rollout::spec_by_annotation] = user.name;
   return {};
@@ -115,7 +115,7 @@ std::string_view name_of(RolloutVerb verb) {
 }
 
 rollout::Command command_of(const RolloutFlags& flags, const rollout::RolloutSpec& spec,
-                            const kube::Identity& user, Time now) {
+                            const kube::ClusterUser& user, Time now) {
   rollout::Command command;
   command.verb = name_of(flags.verb);
   command.wave = flags.wave;

@@ -69,7 +69,7 @@ Result<kube::Request> request_for_node(const Action& action, const std::string& 
   return merge(resource::nodes, action.name, metadata(std::move(annotations), std::move(labels)));
 }
 
-Result<kube::Request> request_for_rollout(const Action& action, const kube::Identity& user,
+Result<kube::Request> request_for_rollout(const Action& action, const kube::ClusterUser& user,
                                           const std::string& line, Time now, const Json& object) {
   rollout::Command command;
   command.verb = action.verb;
@@ -135,7 +135,7 @@ Result<Action> read_action(std::string_view body) {
   return action;
 }
 
-Result<std::vector<kube::Request>> requests_of(const Action& action, const kube::Identity& user,
+Result<std::vector<kube::Request>> requests_of(const Action& action, const kube::ClusterUser& user,
                                                Time now, const fleet::Keys& keys,
                                                const std::vector<PolicyObject>& policies,
                                                const Json& object) {

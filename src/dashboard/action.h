@@ -41,7 +41,7 @@ struct PolicyObject {
 
 // `policies`: those of the pool, for an action on one. `object`: the rollout or node of an action
 // on one; an action that would change nothing there is an error.
-Result<std::vector<kube::Request>> requests_of(const Action& action, const kube::Identity& user,
+Result<std::vector<kube::Request>> requests_of(const Action& action, const kube::ClusterUser& user,
                                                Time now, const fleet::Keys& keys,
                                                const std::vector<PolicyObject>& policies,
                                                const Json& object);

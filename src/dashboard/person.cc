@@ -25,12 +25,12 @@ Json review(const ResourceType& type, Json spec) {
 }
 
 // Calls back with who the cluster knows the user as.
-void find_user(kube::Api& api, std::function<void(Result<kube::Identity>)> done) {
-  kube::find_identity(api, [done = std::move(done)](Result<kube::Identity> found) {
+void find_user(kube::Api& api, std::function<void(Result<kube::ClusterUser>)> done) {
+  kube::find_identity(api, [done = std::move(done)](Result<kube::ClusterUser> found) {
     if (!found) {
       // Clusters before 1.28 do not say.
       if (found.error().kind == ErrorKind::not_found)
-        return done(kube::Identity{"a signed-in user", {}});
+        return done(kube::ClusterUser{"a signed-in user", {}});
       return done(fail(found.error()));
     }
     found->name = clean_line(found->name, longest_name);
@@ -103,7 +103,7 @@ void find_access(std::shared_ptr<kube::Api> api, JsonCallback done) {
                        {"pool", &fleet::cluster_policies},
                        {"rollout", &fleet::driver_rollouts},
                        {"node", &resource::nodes}};
-  find_user(*search->api, [search](Result<kube::Identity> user) {
+  find_user(*search->api, [search](Result<kube::ClusterUser> user) {
     if (!user) return search->done(fail(user.error()));
     search->user = std::move(user->name);
     search->next();
@@ -117,7 +117,7 @@ void perform(std::shared_ptr<kube::Api> api, const Action& action, Time now,
   performance->done = std::move(done);
   performance->what = fmt::format("{} {}", action.verb, action.name);
   find_user(*performance->api, [performance, action, now, keys,
-                                policies = std::move(policies)](Result<kube::Identity> user) {
+                                policies = std::move(policies)](Result<kube::ClusterUser> user) {
     if (!user) return performance->done(fail(user.error()));
     auto go = [performance, action, now, keys, policies, user = *user](const Json& object) {
       auto requests = requests_of(action, user, now, keys, policies, object);

@@ -12,11 +12,11 @@ Request self_review() {
   return create(type, "", JsonObject{{"apiVersion", type.api_version()}, {"kind", type.kind}});
 }
 
-Result<Identity> read_identity(Reply reply) {
+Result<ClusterUser> read_identity(Reply reply) {
   auto document = document_of(std::move(reply));
   if (!document) return fail(document.error());
   const Json* user = find(**document, "status", "userInfo");
-  Identity identity;
+  ClusterUser identity;
   if (user == nullptr) return identity;
   identity.name = text_at(*user, "username");
   identity.groups = texts_at(*user, "groups");
@@ -25,11 +25,11 @@ Result<Identity> read_identity(Reply reply) {
 
 }  // namespace
 
-void find_identity(Api& api, std::function<void(Result<Identity>)> done) {
+void find_identity(Api& api, std::function<void(Result<ClusterUser>)> done) {
   api.call(self_review(),
            [done = std::move(done)](Reply reply) { done(read_identity(std::move(reply))); });
 }
 
-Result<Identity> find_identity(SyncApi& api) { return read_identity(api.call(self_review())); }
+Result<ClusterUser> find_identity(SyncApi& api) { return read_identity(api.call(self_review())); }
 
 }  // namespace lockstep::kube

@@ -11,13 +11,13 @@
 
 namespace lockstep::kube {
 
-struct Identity {
+struct ClusterUser {
   std::string name;
   std::vector<std::string> groups;
 };
 
 // Calls back with an error of kind not_found on clusters before 1.28, which do not say.
-void find_identity(Api& api, std::function<void(Result<Identity>)> done);
-Result<Identity> find_identity(SyncApi& api);
+void find_identity(Api& api, std::function<void(Result<ClusterUser>)> done);
+Result<ClusterUser> find_identity(SyncApi& api);
 
 }  // namespace lockstep::kube
