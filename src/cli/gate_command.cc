@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -98,8 +99,13 @@ class ProgressLine {
 // Into the file itself: the kubelet has mounted it there, and one in its place would be another.
 Result<void> write_in_place(const std::string& path, const std::string& text) {
   constexpr mode_t readable = 0644;
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, readable));
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, readable));
   if (!file) return system_failure("write", path, errno);
+  // The gate is privileged: it must not write to a device.
+  struct stat about{};
+  if (fstat(file.get(), &about) != 0) return system_failure("write", path, errno);
+  if (!S_ISREG(about.st_mode)) return fail(ErrorKind::invalid, "is not a regular file", path);
+  if (ftruncate(file.get(), 0) != 0) return system_failure("write", path, errno);
   if (const int error = write_all(file.get(), text); error != 0)
     return system_failure("write", path, error);
   if (const int error = file.close_now(); error != 0) return system_failure("write", path, error);

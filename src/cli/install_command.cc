@@ -38,9 +38,10 @@ Result<void> add_settings(JsonObject& values, const std::vector<std::string>& te
   return {};
 }
 
-// "registry.example.com:5000/lockstep:0.1.0" or "…/lockstep@sha256:…", as the chart's values.
-Json image_values(std::string_view image) {
-  JsonObject values;
+// "registry.example.com:5000/lockstep:0.1.0" or "…/lockstep@sha256:…", as the chart's values. All
+// three are set: a tag or digest in a file of values belongs to another image.
+JsonObject image_values(std::string_view image) {
+  JsonObject values{{"tag", ""}, {"digest", ""}};
   const size_t at = image.find('@');
   if (at != std::string_view::npos) values["digest"] = image.substr(at + 1);
   image = image.substr(0, at);
@@ -79,6 +80,7 @@ Result<std::vector<Json>> layers_of(const InstallFlags& flags) {
 
 struct Release {
   std::vector<Manifest> manifests;
+  std::string kept_image;  // of the last install, which this one does not name
   fleet::DriverOptions drivers;
 };
 
@@ -98,17 +100,23 @@ Result<std::string> installed_image(const InstallFlags& flags) {
 }
 
 Result<Release> release_of(const InstallFlags& flags) {
+  Release release;
   LOCKSTEP_TRY(std::vector<Json> layers, layers_of(flags));
   LOCKSTEP_TRY(Chart chart, Chart::read(deploy::embedded_chart()));
   LOCKSTEP_TRY(Json values, chart.values(layers));
   if (text_at(values, "image", "repository").empty() && !flags.dry_run) {
     LOCKSTEP_TRY(std::string image, installed_image(flags));
     if (!image.empty()) {
-      layers.insert(layers.begin(), JsonObject{{"image", image_values(image)}});
+      JsonObject kept = image_values(image);
+      // Another tag or digest of the same repository.
+      const bool names_version =
+          !text_at(values, "image", "tag").empty() || !text_at(values, "image", "digest").empty();
+      if (names_version) kept["tag"] = kept["digest"] = "";
+      layers.insert(layers.begin(), JsonObject{{"image", std::move(kept)}});
       LOCKSTEP_TRY(values, chart.values(layers));
+      if (!names_version) release.kept_image = std::move(image);
     }
   }
-  Release release;
   LOCKSTEP_TRY(release.manifests, chart.render(flags.release, values));
   release.drivers.namespaces.clear();
   const Json* namespaces = find(values, "controller", "driverNamespaces");
@@ -223,6 +231,9 @@ int run_install(const InstallFlags& flags) {
     fmt::print("# The namespace {} must be there.\n{}", flags.release.ns,
                deploy::print_manifests(release->manifests));
     return ExitCode::ok;
+  }
+  if (!release->kept_image.empty()) {
+    print_text(fmt::format("keeps the image {} (--image names another)\n", release->kept_image));
   }
   auto done = install(flags, *release);
   return done ? static_cast<int>(ExitCode::ok) : report(done.error());

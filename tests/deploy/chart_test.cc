@@ -59,9 +59,9 @@ struct OurChart : ::testing::Test {
   }
   std::vector<Json> by_us(const Case& one) {
     return yaml_stream(
-        workshop.sh(fmt::format(
-            "'{}' install --image registry.example.com/lockstep --dry-run --name {} -n {} {}",
-            commands::lockstep_program(), one.release, one.ns, one.flags)),
+        workshop.sh(fmt::format("'{}' install --set image.repository=registry.example.com/lockstep "
+                                "--dry-run --name {} -n {} {}",
+                                commands::lockstep_program(), one.release, one.ns, one.flags)),
         "lockstep");
   }
 

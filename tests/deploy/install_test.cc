@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster.h"
+#include "world/files.h"
 
 namespace lockstep::commands::install_test {
 namespace {
@@ -58,14 +59,36 @@ TEST_F(InstallCommand, ASecondInstallKeepsTheImage) {
   const std::string digest = "sha256:" + std::string(64, 'a');
   const std::string image = "registry.example.com:5000/gpu/lockstep@" + digest;
   ASSERT_TRUE(says(cluster.lockstep({"install", "--image", image}), 0, "created Deployment"));
-  EXPECT_TRUE(says(cluster.lockstep({"install", "--set", "controller.verbose=true"}), 0,
-                   "changed Deployment lockstep-system/lockstep-controller\n"));
+  const ProcessOutput kept = cluster.lockstep({"install", "--set", "controller.verbose=true"});
+  EXPECT_TRUE(says(kept, 0, "changed Deployment lockstep-system/lockstep-controller\n"));
+  EXPECT_TRUE(says(kept, 0, "keeps the image " + image));
   EXPECT_TRUE(
       says(cluster.lockstep({"install", "--set", "controller.verbose=true", "--image", image}), 0,
            "unchanged Deployment lockstep-system/lockstep-controller\n"));
   EXPECT_TRUE(says(cluster.lockstep({"install", "--set", "controller.verbose=true", "--image",
                                      "registry.example.com:5000/gpu/lockstep:0.2.0"}),
                    0, "changed Deployment lockstep-system/lockstep-controller\n"));
+}
+
+// The digest that is installed must not win over a tag that a user asks for.
+TEST_F(InstallCommand, ATagWithoutARepositoryIsAnotherImageOfTheSameRepository) {
+  const std::string digest = "@sha256:" + std::string(64, 'c');
+  ASSERT_TRUE(says(cluster.lockstep({"install", "--image", "r.example.com/l" + digest}), 0, ""));
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--set-string", "image.tag=0.4"}), 0,
+                   "changed Deployment lockstep-system/lockstep-controller\n"));
+  EXPECT_TRUE(says(cluster.lockstep({"install", "--image", "r.example.com/l:0.4"}), 0,
+                   "unchanged Deployment lockstep-system/lockstep-controller\n"));
+}
+
+TEST_F(InstallCommand, AnImageIsNamedAsAWhole) {
+  const std::string digest = "sha256:" + std::string(64, 'd');
+  const std::string file = cluster.directory() + "/values.yaml";
+  ASSERT_TRUE(SystemFiles().write(
+      file, "image: {repository: other.example.com/x, tag: old, digest: \"" + digest + "\"}\n"));
+  ProcessOutput printed =
+      cluster.lockstep({"install", "--dry-run", "-f", file, "--image", "r.example.com/l:0.4"});
+  EXPECT_TRUE(says(printed, 0, "image: r.example.com/l:0.4\n"));
+  EXPECT_EQ(printed.output.find(digest), std::string::npos);
 }
 
 TEST_F(InstallCommand, AnImageIsARepositoryWithATagOrADigest) {

@@ -215,6 +215,11 @@ TEST_F(RealRights, WhoMayApproveIsNotChangedByWhoIsToBeApproved) {
           "editor",
           R"({"spec":{"waves":[{"name":"canary","nodes":{"count":1}},{"name":"rest","nodes":{"rest":true}}]}})"),
       "approvers of a wave may not change"));
+  EXPECT_TRUE(is_refused(
+      patch(
+          "editor",
+          R"({"spec":{"waves":[{"name":"other","nodes":{"count":1}},{"name":"rest","nodes":{"rest":true}}]}})"),
+      "nor may such a wave go"));
 }
 
 std::string job(const std::string& pod, const std::string& ns = "lockstep-gates") {
@@ -261,6 +266,7 @@ TEST_F(RealRights, TheControllersAccountMakesOnlyGates) {
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
            {"registry/lockstep:1", "registry/lockstep:2"},
            {R"("args":["gate")", R"("args":["controller")"},
+           {R"("/dev/termination-log")", R"("/dev/nvme0n1")"},
            {R"("args")", R"("command":["sh"],"args")"},
            {R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"all"})",
             R"({"name":"LD_PRELOAD","value":"x"})"},
@@ -328,6 +334,10 @@ TEST_F(RealRights, TheDraPluginWritesOfItsOwnNodeAlone) {
   EXPECT_TRUE(is_refused(create(there, slice("gpu-1")), "only the ResourceSlices of that node"));
   EXPECT_TRUE(
       is_refused(create(here, slice("gpu-1", "gpu.nvidia.com")), "only the ResourceSlices"));
+  // Devices are known by their pool: one of another node's must not come from here.
+  std::string foreign = slice("gpu-1");
+  foreign.replace(foreign.find(R"("pool":{"name":"gpu-1")"), 22, R"("pool":{"name":"gpu-2")");
+  EXPECT_TRUE(is_refused(create(here, foreign), "only the ResourceSlices"));
   auto kubectl = [&](const std::string& kubeconfig, const std::string& words) {
     return cluster->sh(fmt::format("kubectl --kubeconfig '{}' {}", kubeconfig, words));
   };
