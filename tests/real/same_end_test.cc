@@ -34,6 +34,8 @@ const std::vector<KnownDifference> known = {
     {"ConfigMap lockstep-system/lockstep-slots", "data.", chance},
     {"ConfigMap lockstep-system/lockstep-slots", "metadata.annotations.lockstep.dev/nodes-seen",
      chance},
+    // Written when an eviction was refused or the controller was away for a moment.
+    {"ConfigMap lockstep-system/lockstep-notes", "", chance},
     // A node is drained when the work happens to be on it.
     {"Event *to drain-required", "", chance},
     {"Event ", "metadata.name", chance},
