@@ -15,13 +15,14 @@ struct Purpose {
 };
 
 // The first that contains the address. Metadata services come first: most of them are link-local.
-constexpr std::array<Purpose, 16> purposes = {{
+constexpr std::array<Purpose, 17> purposes = {{
     {"169.254.169.254", "cloud metadata"},
     {"169.254.170.2", "cloud metadata"},    // of containers on ECS
     {"100.100.100.200", "cloud metadata"},  // Alibaba Cloud
     {"168.63.129.16", "cloud metadata"},    // Azure's host
     {"192.0.0.192", "cloud metadata"},      // Oracle Cloud
     {"fd00:ec2::254", "cloud metadata"},    // AWS
+    {"fd00:ec2::23", "cloud metadata"},     // credentials of pods on EKS
     {"fd20:ce::254", "cloud metadata"},     // Google Cloud
     {"127.0.0.0/8", "loopback"},
     {"::1", "loopback"},
@@ -129,8 +130,8 @@ std::string_view special_purpose(const IpAddress& address) {
   std::array<uint8_t, 16> bytes{};
   inet_pton(AF_INET6, address.text().c_str(), bytes.data());
   // Where each carries an IPv4 address: IPv4-compatible, NAT64, 6to4.
-  static constexpr std::array<std::pair<std::string_view, size_t>, 3> carriers = {
-      {{"::/96", 12}, {"64:ff9b::/96", 12}, {"2002::/16", 2}}};
+  static constexpr std::array<std::pair<std::string_view, size_t>, 4> carriers = {
+      {{"::/96", 12}, {"64:ff9b::/96", 12}, {"64:ff9b:1::/48", 12}, {"2002::/16", 2}}};
   for (const auto& [text, at] : carriers) {
     const auto network = IpNetwork::parse(text);
     if (!network || !network->contains(address)) continue;

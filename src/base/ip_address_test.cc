@@ -64,6 +64,8 @@ TEST(SpecialPurpose, NamesWhatIsNoServiceOfTheNetwork) {
       {"2002:a9fe:a9fe::1", "cloud metadata"},
       {"2002:7f00:1::", "loopback"},
       {"fd00:ec2::254", "cloud metadata"},
+      {"fd00:ec2::23", "cloud metadata"},
+      {"64:ff9b:1::a9fe:a9fe", "cloud metadata"},
       {"100.100.100.200", "cloud metadata"},
       {"168.63.129.16", "cloud metadata"},
       {"10.0.0.1", ""},
