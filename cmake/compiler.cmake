@@ -30,7 +30,9 @@ find_program(LOCKSTEP_MOLD mold)
 if(LOCKSTEP_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
-add_link_options(-Wl,--as-needed)
+# A build id is made of the debug information too, which tells whether the compiler ran behind a cache: without it the same
+# commit gives the same image.
+add_link_options(-Wl,--as-needed -Wl,--build-id=none)
 
 # The program also runs as root on GPU nodes. An overflow ends it, no table of addresses stays writable, and no library is
 # searched for in a folder of the build. Fortified calls need an optimizing compiler, and would hide what a sanitizer sees.
