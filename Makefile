@@ -8,7 +8,7 @@ TOOLS := tests/tools/node_modules/.ready-with-helm
 # Most tests wait for processes, so that more of them than processors run at a time.
 TEST_JOBS ?= 4
 
-.PHONY: all build program test check kubectls demo image reproducible bench fuzz lint format debug asan tsan flaky fresh clang clean soak mutants tools definitions real-tools real-helmfile real-cluster real real-smoke real-1.34 bench-upstream
+.PHONY: all build program test check kubectls demo image reproducible bench fuzz docs pictures lint format debug asan tsan flaky fresh clang clean soak mutants tools definitions real-tools real-helmfile real-cluster real real-smoke real-1.34 bench-upstream
 
 all: build
 
@@ -122,11 +122,11 @@ fuzz:
 	@scripts/build fuzz fuzzers
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 
-# Random runs on all processors until SEEDS are done or one fails: then with what reproduces it.
+# Random runs on all processors until SEEDS are done or one fails: then with what reproduces it. KEEP_GOING=1 runs all.
 SEEDS ?= 1000
 SEED ?= 1
 soak: program
-	@KIND=$(KIND) scripts/soak build/lockstep $(SEEDS) $(SEED)
+	@KIND=$(KIND) KEEP_GOING=$(KEEP_GOING) scripts/soak build/lockstep $(SEEDS) $(SEED)
 
 # Every test RUNS times beside a load of LOAD busy processes; what fails once is flaky. ONLY=REGEX: only these tests.
 RUNS ?= 10
@@ -146,6 +146,18 @@ fresh:
 mutants:
 	@scripts/install-packages program plugin test
 	@scripts/mutants
+
+# The pages that are made from the program: docs/CLI.md from --help, docs/API.md from the resource definition.
+docs:
+	@scripts/install-packages program plugin test
+	@scripts/build-page
+	@scripts/build release lockstep documentation_test
+	@build/lockstep man --markdown > docs/CLI.md
+	@LOCKSTEP_WRITE_DOCS=1 build/tests/docs/documentation_test --gtest_filter='ApiReference.*' --gtest_brief=1
+
+# docs/status.svg, from the program; needs the kubectl of make tools.
+pictures: program tools
+	@scripts/pictures build/lockstep tests/tools/bin/kubectl-1.36
 
 lint:
 	@scripts/install-packages program plugin test lint

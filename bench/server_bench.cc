@@ -18,6 +18,7 @@ namespace {
 
 using apiserver::Backend;
 using apiserver::Caller;
+using apiserver::EmbeddedOptions;
 using apiserver::EmbeddedServer;
 
 double now() {

@@ -1,5 +1,5 @@
 # Third-party parts, all from Debian 12 (scripts/packages). Small ones are linked statically, as each
-# shared library costs every start of the program; libcurl is loaded when it is needed (kube/lazy_curl.cc).
+# shared library costs every start of the program; libcurl is loaded when it is needed (http/lazy_curl.cc).
 set(Boost_USE_STATIC_LIBS ON)
 set(ZLIB_USE_STATIC_LIBS ON)
 set(OPENSSL_USE_STATIC_LIBS ON)

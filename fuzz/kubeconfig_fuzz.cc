@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "http/endpoint.h"
 #include "kube/credentials.h"
-#include "kube/endpoint.h"
 #include "kube/exec_credentials.h"
 #include "kube/kubeconfig.h"
 #include "kube/watch_stream.h"
@@ -34,7 +34,7 @@ void check_target(const Target& target, std::string_view input) {
       require(header.find_first_of("\r\n") == std::string::npos, "a broken header", input);
     }
   }
-  const auto endpoint = parse_endpoint(target.cluster.server, true);
+  const auto endpoint = lockstep::http::parse_endpoint(target.cluster.server, true);
   if (endpoint) require(endpoint->port > 0 && endpoint->port < 65536, "a bad port", input);
 }
 
@@ -54,12 +54,12 @@ void check_kubeconfig(std::string_view text) {
 }
 
 void check_words(const std::string& text) {
-  for (const bool tls : {false, true}) (void)parse_endpoint(text, tls);
-  (void)parse_proxy(text);
+  for (const bool tls : {false, true}) (void)lockstep::http::parse_endpoint(text, tls);
+  (void)lockstep::http::parse_proxy(text);
   (void)parse_exec_answer(text, "client.authentication.k8s.io/v1");
   const Environment environment = {{"HTTPS_PROXY", "http://p"}, {"NO_PROXY", text}};
   for (const char* host : {"api.example.com", "10.1.2.3", "fd00::1"}) {
-    (void)proxy_from_environment({true, host, 6443, ""}, environment);
+    (void)lockstep::http::proxy_from_environment({true, host, 6443, ""}, environment);
   }
   if (const auto authorization = bearer(text)) {
     require(authorization->find_first_of("\r\n") == std::string::npos, "a broken token", text);

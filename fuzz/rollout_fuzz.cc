@@ -61,10 +61,11 @@ void check_answer(std::string_view text) {
   const auto details = parse_json(text.substr(0, line));
   const std::string_view body = line == std::string_view::npos ? "" : text.substr(line + 1);
   for (GateKind kind : {GateKind::prometheus, GateKind::webhook}) {
-    std::vector<std::string> problems;
-    const AskedGate gate =
-        read_asked_gate(kind, details ? *details : Json(JsonObject{}), "gate", problems);
-    if (!problems.empty()) continue;
+    AskedGate gate;
+    Reading reading("gate");
+    reading.map(details ? *details : Json(JsonObject{}),
+                [&](StrictReader& reader) { gate = read_asked_gate(kind, reader); });
+    if (!reading.mistakes().empty()) continue;
     GateRecord record;
     for (int code : {200, 202, 404, 500}) {
       const Measurement answer = read_answer(gate, code, body);

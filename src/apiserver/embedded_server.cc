@@ -16,7 +16,8 @@ Caller administrator() {
 
 struct EmbeddedServer::Impl {
   EmbeddedOptions options;
-  AsioLoop loop;
+  EventLoop loop;
+  SilentLog log;
   SystemRandom random;
   Backend backend;
   Housekeeping housekeeping;
@@ -33,7 +34,7 @@ struct EmbeddedServer::Impl {
 
   void run_and_wait(const std::function<void()>& task) {
     std::promise<void> done;
-    loop.post([&] {
+    loop.post_from_thread([&] {
       task();
       done.set_value();
     });
@@ -63,7 +64,7 @@ Result<std::unique_ptr<EmbeddedServer>> EmbeddedServer::start(EmbeddedOptions op
     http.tls = impl->identity;
   }
   impl->housekeeping.make_namespaces();
-  LOCKSTEP_TRY(impl->http, HttpServer::listen(impl->loop, impl->backend, impl->front,
+  LOCKSTEP_TRY(impl->http, HttpServer::listen(impl->loop, impl->log, impl->backend, impl->front,
                                               std::move(authenticator), http));
   impl->thread = std::thread([raw = impl.get()] { raw->loop.run(); });
   return std::unique_ptr<EmbeddedServer>(new EmbeddedServer(std::move(impl)));

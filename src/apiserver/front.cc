@@ -8,6 +8,7 @@
 #include "apiserver/table.h"
 #include "base/strings.h"
 #include "data/yaml.h"
+#include "http/prometheus.h"
 
 namespace lockstep::apiserver {
 
@@ -157,7 +158,7 @@ std::optional<HttpAnswer> Front::answer_about(const HttpRequest& request, const 
   if (path[0] == "version" && path.size() == 1) return document(server_version(), *wanted);
   if (path[0] == "metrics" && path.size() == 1) {
     HttpAnswer answer = plain(metrics());
-    answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    answer.content_type = http::prometheus_type;
     return answer;
   }
   // As it was understood: "//" and "%6f" would be other keys for the same document.
@@ -410,15 +411,13 @@ std::shared_ptr<const std::string> Front::bookmark(WatchStream& stream) {
 }
 
 std::string Front::metrics() const {
-  std::string out = counts_.metrics();
-  out +=
-      "# HELP apiserver_storage_objects Objects stored, by resource.\n# TYPE "
-      "apiserver_storage_objects gauge\n";
+  http::PrometheusText out;
+  counts_.write_metrics(out);
+  out.gauge("apiserver_storage_objects", "Objects stored, by resource.");
   for (const auto& storage : backend_.store.storages()) {
-    fmt::format_to(std::back_inserter(out), "apiserver_storage_objects{{resource=\"{}\"}} {}\n",
-                   storage, backend_.store.shelf(storage).objects().size());
+    out.sample(backend_.store.shelf(storage).objects().size(), {{"resource", storage}});
   }
-  return out;
+  return out.text();
 }
 
 }  // namespace lockstep::apiserver

@@ -1,4 +1,5 @@
-// The sockets of the embedded API server: HTTP/1.1 with keep-alive, chunked lists and watches, TLS.
+// The API server's door for HTTP: who is let in, what they asked Front, and watches as streams. The
+// sockets are http/server's.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "apiserver/asio_loop.h"
 #include "apiserver/front.h"
 #include "apiserver/identity.h"
 #include "base/result.h"
+#include "world/event_loop.h"
+#include "world/log.h"
 
 namespace lockstep::apiserver {
 
@@ -37,8 +39,8 @@ class HttpServer {
  public:
   // Listens at once. Everything runs on the loop's thread; construct and destroy it there or while
   // the loop does not run.
-  static Result<std::unique_ptr<HttpServer>> listen(AsioLoop& loop, Backend& backend, Front& front,
-                                                    Authenticator authenticator,
+  static Result<std::unique_ptr<HttpServer>> listen(EventLoop& loop, Log& log, Backend& backend,
+                                                    Front& front, Authenticator authenticator,
                                                     HttpOptions options);
   virtual ~HttpServer() = default;
   virtual uint16_t port() const = 0;

@@ -1,6 +1,6 @@
 #include "apiserver/request_counts.h"
 
-#include <fmt/format.h>
+#include "http/prometheus.h"
 
 namespace lockstep::apiserver {
 
@@ -8,18 +8,6 @@ namespace {
 
 // A hostile client could make up a name for every request.
 constexpr size_t most_series = 10'000;
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '\\' || c == '"') out += '\\';
-    if (c == '\n')
-      out += "\\n";
-    else
-      out += c;
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -39,18 +27,15 @@ void RequestCounts::add(const RequestKind& kind) {
   ++counts_[other];
 }
 
-std::string RequestCounts::metrics() const {
-  std::string out =
-      "# HELP apiserver_request_total Requests answered, by client, verb, resource and code.\n"
-      "# TYPE apiserver_request_total counter\n";
+void RequestCounts::write_metrics(http::PrometheusText& out) const {
+  out.counter("apiserver_request_total", "Requests answered, by client, verb, resource and code.");
   for (const auto& [kind, count] : counts_) {
-    fmt::format_to(std::back_inserter(out),
-                   "apiserver_request_total{{client=\"{}\",code=\"{}\",resource=\"{}\",subresource="
-                   "\"{}\",verb=\"{}\"}} {}\n",
-                   escaped(kind.client), kind.code, escaped(kind.resource),
-                   escaped(kind.subresource), escaped(kind.verb), count);
+    out.sample(count, {{"client", kind.client},
+                       {"code", std::to_string(kind.code)},
+                       {"resource", kind.resource},
+                       {"subresource", kind.subresource},
+                       {"verb", kind.verb}});
   }
-  return out;
 }
 
 }  // namespace lockstep::apiserver

@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+namespace lockstep::http {
+class PrometheusText;
+}
+
 namespace lockstep::apiserver {
 
 struct RequestKind {
@@ -22,8 +26,8 @@ class RequestCounts {
   void add(const RequestKind& kind);
   uint64_t total() const { return total_; }
   const std::map<RequestKind, uint64_t>& counts() const { return counts_; }
-  // In Prometheus' text format, under the real server's name apiserver_request_total.
-  std::string metrics() const;
+  // Under the real server's name apiserver_request_total.
+  void write_metrics(http::PrometheusText& out) const;
 
  private:
   std::map<RequestKind, uint64_t> counts_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "http/prometheus.h"
+
 namespace lockstep::apiserver::request_counts_test {
 namespace {
 
@@ -11,7 +13,9 @@ TEST(RequestCounts, CountsByClientVerbResourceAndCode) {
   counts.add({"kubectl", "LIST", "nodes", "", 200});
   counts.add({"lock\"step", "PATCH", "nodes", "status", 409});
   EXPECT_EQ(counts.total(), 3U);
-  std::string text = counts.metrics();
+  http::PrometheusText out;
+  counts.write_metrics(out);
+  const std::string& text = out.text();
   EXPECT_NE(text.find("apiserver_request_total{client=\"kubectl\",code=\"200\",resource=\"nodes\","
                       "subresource=\"\","
                       "verb=\"LIST\"} 2\n"),

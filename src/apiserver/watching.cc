@@ -33,8 +33,7 @@ Outcome<WatchFeed> WatchFeed::open(Backend& backend, const ResourceInfo& info,
   feed.backend_ = &backend;
   feed.info_ = &info;
   feed.bookmarks_ = query_is_true(request, "allowWatchBookmarks");
-  feed.fingerprint_ = info.type.full_name() + "|" + info.type.version + "|" + request.ns + "|" +
-                      selection->labels.text() + "|" + selection->fields.text();
+  feed.ns_ = request.ns;
   feed.selection_ = std::move(*selection);
 
   const Shelf& shelf = backend.store.shelf(info.storage);
@@ -68,6 +67,14 @@ Outcome<WatchFeed> WatchFeed::open(Backend& backend, const ResourceInfo& info,
   else
     feed.too_old_ = **wanted;
   return feed;
+}
+
+const std::string& WatchFeed::fingerprint() const {
+  if (fingerprint_.empty()) {
+    fingerprint_ = info_->type.full_name() + "|" + info_->type.version + "|" + ns_ + "|" +
+                   selection_.labels.text() + "|" + selection_.fields.text();
+  }
+  return fingerprint_;
 }
 
 bool WatchFeed::ready() const {

@@ -36,7 +36,7 @@ class WatchFeed {
 
   const ResourceInfo& info() const { return *info_; }
   // Feeds with equal fingerprints at equal positions give the same events.
-  const std::string& fingerprint() const { return fingerprint_; }
+  const std::string& fingerprint() const;
   uint64_t position() const { return position_; }
   // Somebody else already read up to here on our behalf.
   void skip_to(uint64_t position) { position_ = position; }
@@ -54,7 +54,8 @@ class WatchFeed {
   Backend* backend_ = nullptr;
   const ResourceInfo* info_ = nullptr;
   Selection selection_;
-  std::string fingerprint_;
+  std::string ns_;
+  mutable std::string fingerprint_;  // made when it is first asked for: not by watches in process
   bool bookmarks_ = false;
   bool ended_ = false;
   bool announce_initial_end_ = false;

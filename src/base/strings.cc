@@ -250,6 +250,21 @@ std::optional<std::string> nearest(std::string_view word,
   return *best;
 }
 
+std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
+  if (auto near = nearest(word, known)) return fmt::format("; did you mean {}?", quoted(*near));
+  if (known.empty()) return {};
+  if (known.size() == 1) return "; expected " + known.front();
+  constexpr size_t readable = 20;
+  if (known.size() <= readable) return "; expected one of: " + join(known, ", ");
+  const std::vector<std::string> shown(known.begin(), known.begin() + readable);
+  return fmt::format("; expected one of: {}, … ({} in all)", join(shown, ", "), known.size());
+}
+
+std::string unknown_word(std::string_view what, std::string_view word,
+                         const std::vector<std::string>& known) {
+  return fmt::format("unknown {} {}{}", what, quoted_excerpt(word), suggestion(word, known));
+}
+
 bool is_valid_utf8(std::string_view text) {
   const auto* at = reinterpret_cast<const unsigned char*>(text.data());
   const unsigned char* const end = at + text.size();
@@ -287,6 +302,47 @@ bool is_valid_utf8(std::string_view text) {
     }
   }
   return true;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  bool utf8 = is_valid_utf8(text);
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !utf8)) {
+          out += fmt::format("\\x{:02x}", byte);
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out + "\"";
+}
+
+std::string quoted_excerpt(std::string_view text) {
+  constexpr size_t most = 64;
+  if (text.size() <= most) return quoted(text);
+  size_t end = most;
+  // Not in the middle of a character.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return quoted(text.substr(0, end)) + "…";
 }
 
 }  // namespace lockstep

@@ -46,6 +46,18 @@ bool natural_less(std::string_view a, std::string_view b);
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
+// What a user may have meant by an unknown word: `; did you mean "eks"?`, else
+// `; expected one of: eks, gke`. Empty when no word is known.
+std::string suggestion(std::string_view word, const std::vector<std::string>& known);
+// `unknown node "gpu-33"; did you mean "gpu-3"?`
+std::string unknown_word(std::string_view what, std::string_view word,
+                         const std::vector<std::string>& known);
+
 bool is_valid_utf8(std::string_view text);
+
+// A string as Go's %q writes it: in double quotes, with escapes.
+std::string quoted(std::string_view text);
+// The same of a text that may be very long: its beginning.
+std::string quoted_excerpt(std::string_view text);
 
 }  // namespace lockstep

@@ -150,6 +150,36 @@ TEST(Nearest, DoesNotGuessWildly) {
   EXPECT_EQ(nearest("anything", {}), std::nullopt);
 }
 
+TEST(Suggestion, IsTheNearestWordElseTheExpectedOnes) {
+  EXPECT_EQ(unknown_word("node", "gpu-33", {"gpu-1", "gpu-3"}),
+            "unknown node \"gpu-33\"; did you mean \"gpu-3\"?");
+  EXPECT_EQ(unknown_word("service", "azure", {"eks", "gke"}),
+            "unknown service \"azure\"; expected one of: eks, gke");
+  EXPECT_EQ(unknown_word("field", "zzzz", {"chart"}), "unknown field \"zzzz\"; expected chart");
+  EXPECT_EQ(unknown_word("node", "gpu-1", {}), "unknown node \"gpu-1\"");
+}
+
+TEST(Suggestion, StaysReadable) {
+  std::vector<std::string> known;
+  for (char c = 'a'; c <= 'z'; ++c) known.emplace_back(3, c);
+  EXPECT_TRUE(unknown_word("word", "------", known).ends_with("sss, ttt, … (26 in all)"));
+  EXPECT_EQ(unknown_word("word", std::string(1000, 'w'), {}),
+            "unknown word \"" + std::string(64, 'w') + "\"…");
+}
+
+TEST(Quoted, IsWhatGoWrites) {
+  EXPECT_EQ(quoted("a\"b\\\n\t\r"), R"("a\"b\\\n\t\r")");
+  EXPECT_EQ(quoted(std::string_view("\0\x7f", 2)), R"("\x00\x7f")");
+  EXPECT_EQ(quoted("é"), "\"é\"");
+  EXPECT_EQ(quoted("\xff"), R"("\xff")");
+}
+
+TEST(Quoted, AnExcerptEndsBetweenTwoCharacters) {
+  EXPECT_EQ(quoted_excerpt("short"), "\"short\"");
+  EXPECT_EQ(quoted_excerpt(std::string(63, 'a') + "\u00e4\u00e4"),
+            "\"" + std::string(63, 'a') + "\"…");
+}
+
 TEST(Utf8, AcceptsWhatIsValid) {
   for (const std::string text :
        {"", "plain", "\u00e4\u20ac\U0001f600", "\x7f", "\xc2\x80", "\xe0\xa0\x80", "\xed\x9f\xbf",

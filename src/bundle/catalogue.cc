@@ -30,10 +30,8 @@ Result<void> check_folder(std::string_view path, const std::string& place) {
   if (slash == std::string_view::npos || !path.ends_with(".yaml")) return {};
   std::string folder(path.substr(0, slash));
   if (std::find(known.begin(), known.end(), folder) != known.end()) return {};
-  auto near = nearest(folder, known);
-  if (!near) return {};
-  return fail(ErrorKind::invalid,
-              fmt::format("the folder {}/ is not read: did you mean {}/?", folder, *near), place);
+  if (!nearest(folder, known)) return {};
+  return fail(ErrorKind::invalid, unknown_word("folder", folder, known), place);
 }
 
 Result<YamlFile> parse(const std::string& place, const std::string& text, const FileMap& json,
@@ -148,12 +146,11 @@ Result<void> check_component(const Catalogue& catalogue, const ComponentRef& com
     return fail(ErrorKind::invalid, std::move(what), component.place.text());
   };
   if (catalogue.registry.find(component.name) == nullptr) {
-    return refuse(fmt::format("the registry has no component \"{}\": {}", component.name,
-                              suggestion(component.name, known)));
+    return refuse(unknown_word("component", component.name, known));
   }
   for (const std::string& name : component.dependencies) {
     if (catalogue.registry.find(name) == nullptr) {
-      return refuse(fmt::format("{} depends on \"{}\", which the registry does not have: {}",
+      return refuse(fmt::format("{} depends on \"{}\", which the registry does not have{}",
                                 component.name, name, suggestion(name, known)));
     }
   }
@@ -163,7 +160,7 @@ Result<void> check_component(const Catalogue& catalogue, const ComponentRef& com
   if (!component.values_file.empty()) paths.push_back(component.values_file);
   for (const std::string& path : paths) {
     if (catalogue.files.count(path) > 0) continue;
-    return refuse(fmt::format("{} names the file \"{}\", which is not in the catalogue: {}",
+    return refuse(fmt::format("{} names the file \"{}\", which is not in the catalogue{}",
                               component.name, path, suggestion(path, names_of(catalogue.files))));
   }
   return {};
@@ -184,7 +181,7 @@ Result<void> check_chain(const Catalogue& catalogue, const Overlay& overlay) {
     auto below = catalogue.overlays.find(at->base);
     if (below == catalogue.overlays.end()) {
       return fail(ErrorKind::invalid,
-                  fmt::format("the base \"{}\" of {} does not exist: {}", at->base, at->name,
+                  fmt::format("the base \"{}\" of {} does not exist{}", at->base, at->name,
                               suggestion(at->base, names_of(catalogue.overlays))),
                   at->file);
     }
@@ -204,9 +201,7 @@ Result<void> check_overlay(const Catalogue& catalogue, const Overlay& overlay) {
   LOCKSTEP_CHECK(check_chain(catalogue, overlay));
   for (const std::string& name : overlay.mixins) {
     if (catalogue.mixins.count(name) > 0) continue;
-    return fail(ErrorKind::invalid,
-                fmt::format("there is no mixin \"{}\": {}", name,
-                            suggestion(name, names_of(catalogue.mixins))),
+    return fail(ErrorKind::invalid, unknown_word("mixin", name, names_of(catalogue.mixins)),
                 overlay.file);
   }
   return check_spec(catalogue, overlay.spec);

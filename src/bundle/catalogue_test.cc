@@ -59,28 +59,27 @@ TEST(Catalogue, RefusesWhatIsWrongInAnyFile) {
   std::string components = "  componentRefs:\n    - ";
   for (const Case& c : std::vector<Case>{
            {"overlays/x.yaml", overlay_text("x", components + "{name: oprator}\n"),
-            "overlays/x.yaml:5:7: the registry has no component \"oprator\": did you mean "
-            "\"operator\"?"},
+            "overlays/x.yaml:5:7: unknown component \"oprator\"; did you mean \"operator\"?"},
            {"overlays/x.yaml",
             overlay_text("x", components + "{name: driver, dependencyRefs: [zzz]}\n"),
-            "overlays/x.yaml:5:7: driver depends on \"zzz\", which the registry does not have: "
-            "known are driver, kustom, monitor, operator, tuning"},
+            "overlays/x.yaml:5:7: driver depends on \"zzz\", which the registry does not have; "
+            "expected one of: driver, kustom, monitor, operator, tuning"},
            {"overlays/x.yaml",
             overlay_text(
                 "x", components + "{name: driver, valuesFile: components/operator/value.yaml}\n"),
             "overlays/x.yaml:5:7: driver names the file \"components/operator/value.yaml\", which "
-            "is not in the catalogue: did you mean \"components/operator/values.yaml\"?"},
+            "is not in the catalogue; did you mean \"components/operator/values.yaml\"?"},
            {"overlays/x.yaml",
             overlay_text("x", components + "{name: driver, manifestFiles: [../../etc/passwd]}\n"),
             "overlays/x.yaml:5:7: driver names the file \"../../etc/passwd\", which is not in the "
-            "catalogue: known are components/operator/values.yaml, "
+            "catalogue; expected one of: components/operator/values.yaml, "
             "components/tuning/manifests/t.yaml"},
            {"overlays/x.yaml", overlay_text("x", "  base: esk\n"),
-            "overlays/x.yaml: the base \"esk\" of x does not exist: known are x"},
+            "overlays/x.yaml: the base \"esk\" of x does not exist; expected x"},
            {"overlays/x.yaml", overlay_text("x", "  base: x\n"),
             "overlays/x.yaml: overlays are each other's base in a circle: x -> x"},
            {"overlays/x.yaml", overlay_text("x", "  mixins: [m]\n"),
-            "overlays/x.yaml: there is no mixin \"m\": none is known"},
+            "overlays/x.yaml: unknown mixin \"m\""},
            {"overlays/x.yaml", overlay_text("base", "  criteria: {}\n"),
             "overlays/x.yaml: the name \"base\" belongs to overlays/base.yaml and to no other "
             "overlay"},
@@ -90,10 +89,9 @@ TEST(Catalogue, RefusesWhatIsWrongInAnyFile) {
            {"overlays/base.yaml", overlay_text("base", "  criteria: {service: eks}\n"),
             "overlays/base.yaml: the base of all has neither base nor criteria"},
            {"mixins/m.yaml", mixin_text("m", components + "{name: oprator}\n"),
-            "mixins/m.yaml:5:7: the registry has no component \"oprator\": did you mean "
-            "\"operator\"?"},
+            "mixins/m.yaml:5:7: unknown component \"oprator\"; did you mean \"operator\"?"},
            {"overlay/x.yaml", "a: 1\n",
-            "overlay/x.yaml: the folder overlay/ is not read: did you mean overlays/?"},
+            "overlay/x.yaml: unknown folder \"overlay\"; did you mean \"overlays\"?"},
        }) {
     EXPECT_EQ(error_with(c.path, c.text), c.error);
   }

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "bundle/deployers_test_util.h"
-#include "bundle/strict_object.h"
+#include "bundle/names.h"
 
 namespace lockstep::bundle::chart_repositories_test {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
+
 namespace lockstep::bundle {
 
 namespace {
@@ -28,8 +30,7 @@ Result<const CheckFunction*> function_named(std::string_view name) {
     if (function.name == name) return &function;
     known.emplace_back(function.name);
   }
-  return failf(ErrorKind::invalid, "no validation function \"{}\": there are {} and {}", name,
-               known[0], known[1]);
+  return fail(ErrorKind::invalid, unknown_word("validation function", name, known));
 }
 
 Result<const CriteriaField*> field_named(std::string_view name) {
@@ -38,8 +39,7 @@ Result<const CriteriaField*> field_named(std::string_view name) {
     if (field.name == name) return &field;
     known.emplace_back(field.name);
   }
-  return failf(ErrorKind::invalid, "no criterion \"{}\" for a condition: {}", name,
-               suggestion(name, known));
+  return fail(ErrorKind::invalid, unknown_word("criterion", name, known));
 }
 
 Result<bool> fulfilled(const ComponentCheck& check, const CriteriaWords& words,

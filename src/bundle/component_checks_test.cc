@@ -84,8 +84,8 @@ TEST(ComponentChecks, AnUnknownFunctionIsRefusedWhoeverAsksForIt) {
   std::string error =
       findings_of("{function: CheckWorkload, severity: warning}", {}, {}, "operator");
   EXPECT_EQ(error,
-            "more.yaml:3:5: no validation function \"CheckWorkload\": there are "
-            "CheckAcceleratedSelectorMissing and CheckWorkloadSelectorMissing");
+            "more.yaml:3:5: unknown validation function \"CheckWorkload\"; expected one of: "
+            "CheckAcceleratedSelectorMissing, CheckWorkloadSelectorMissing");
 }
 
 TEST(ComponentChecks, AMisspeltConditionIsRefused) {

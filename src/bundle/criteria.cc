@@ -51,29 +51,27 @@ JsonObject to_json(const Criteria& criteria) {
 }
 
 Result<void> CriteriaWords::add(const YamlFile& file) {
-  return read_strictly(file, [&](StrictObject& object) {
-    std::string kind;
-    object.text("kind", kind).required("kind").unused({"apiVersion"});
-    if (kind != "CriteriaWords") object.refuse("kind", "must be CriteriaWords");
+  return read_strictly(file, [&](StrictReader& object) {
+    object.must_be("kind", "CriteriaWords");
+    object.unused({"apiVersion"});
     for (const CriteriaField& field : criteria_fields) {
-      object.within(field.name, [&](StrictObject& said) {
+      object.within(field.name, [&](StrictReader& said) {
         Field& known = fields_[std::string(field.name)];
         std::vector<std::string> words;
         JsonObject aliases;
-        said.texts("words", words).map("aliases", aliases);
+        said.texts("words", words).object("aliases", aliases);
         for (const std::string& word : words) {
           if (word != lower(trim(word)) || word.empty() || word == any) {
-            said.refuse("words", fmt::format("must be in lower case and not \"any\", and one is "
-                                             "\"{}\"",
-                                             word));
+            said.refuse("words",
+                        fmt::format("must be in lower case and not \"any\"; change \"{}\"", word));
           }
           known.words.insert(word);
         }
         for (const auto& [alias, meaning] : aliases) {
           std::string word(as_text(&meaning));
           if (word != any && known.words.count(word) == 0) {
-            said.refuse("aliases", fmt::format("must name words of this field or \"any\", and "
-                                               "\"{}\" does not",
+            said.refuse("aliases", fmt::format("must name words of this field or \"any\"; change "
+                                               "\"{}\"",
                                                std::string_view(alias)));
           }
           known.aliases[std::string(alias)] = word == any ? "" : word;
@@ -94,11 +92,7 @@ Result<std::string> CriteriaWords::normalize(std::string_view field, std::string
   }
   const std::set<std::string>& all = words(field);
   std::vector<std::string> candidates(all.begin(), all.end());
-  std::string list = all.empty() ? "none is known" : "known are " + join(candidates, ", ");
-  if (auto near = nearest(said, candidates)) {
-    list = fmt::format("did you mean \"{}\"? {}", *near, list);
-  }
-  return failf(ErrorKind::invalid, "\"{}\" is no {}: {}", word, field, list);
+  return fail(ErrorKind::invalid, unknown_word(field, word, candidates));
 }
 
 Result<Criteria> CriteriaWords::normalize(Criteria criteria) const {
@@ -117,7 +111,7 @@ const std::set<std::string>& CriteriaWords::words(std::string_view field) const 
   return known == fields_.end() ? none : known->second.words;
 }
 
-void read_criteria(StrictObject& object, const CriteriaWords& words, Criteria& into) {
+void read_criteria(StrictReader& object, const CriteriaWords& words, Criteria& into) {
   for (const CriteriaField& field : criteria_fields) {
     std::string word;
     object.text(field.name, word);
@@ -125,10 +119,10 @@ void read_criteria(StrictObject& object, const CriteriaWords& words, Criteria& i
     if (meant) {
       into.*field.value = *meant;
     } else {
-      object.refuse(field.name, "is wrong: " + meant.error().message);
+      object.refuse(field.name, meant.error().message);
     }
   }
-  object.count("nodes", into.nodes);
+  object.number("nodes", into.nodes);
 }
 
 }  // namespace lockstep::bundle

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "bundle/strict_object.h"
 #include "data/json.h"
+#include "data/strict_reader.h"
 
 namespace lockstep::bundle {
 
@@ -78,6 +78,6 @@ class CriteriaWords {
 };
 
 // The map under an overlay's `criteria`.
-void read_criteria(StrictObject& object, const CriteriaWords& words, Criteria& into);
+void read_criteria(StrictReader& object, const CriteriaWords& words, Criteria& into);
 
 }  // namespace lockstep::bundle

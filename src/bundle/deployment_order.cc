@@ -40,8 +40,8 @@ Result<std::vector<std::string>> deployment_order(const std::vector<ComponentRef
     for (const std::string& dependency : component.dependencies) {
       if (waiting.count(dependency) > 0) continue;
       return fail(ErrorKind::invalid,
-                  fmt::format("{} depends on \"{}\", which is not in this recipe: {}",
-                              component.name, dependency, suggestion(dependency, names)),
+                  fmt::format("{} depends on \"{}\", which is not in this recipe{}", component.name,
+                              dependency, suggestion(dependency, names)),
                   component.place.text());
     }
   }

@@ -34,7 +34,7 @@ TEST(DeploymentOrder, TakesTheSmallestNameThatIsReady) {
 
 TEST(DeploymentOrder, RefusesAMissingDependencyAndACycle) {
   EXPECT_EQ(order_of({component("a", {"gpu-opreator"}), component("gpu-operator")}),
-            "o.yaml:3:5: a depends on \"gpu-opreator\", which is not in this recipe: did you mean "
+            "o.yaml:3:5: a depends on \"gpu-opreator\", which is not in this recipe; did you mean "
             "\"gpu-operator\"?");
   EXPECT_EQ(order_of({component("a", {"a"})}),
             "components depend on each other in a circle: a -> a");

@@ -85,7 +85,7 @@ TEST(Enabled, AnythingButTrueAndFalseIsRefused) {
 
 TEST(Enabled, ASettingOfAnUnknownOrAbsentComponentIsRefused) {
   EXPECT_EQ(enabled_of({"monitr:a=1"}),
-            "--set monitr:a=1: no component \"monitr\": did you mean \"monitor\"?");
+            "--set monitr:a=1: unknown component \"monitr\"; did you mean \"monitor\"?");
   EXPECT_EQ(enabled_of({"tuning:enabled=false"}),
             "--set tuning:enabled=false: tuning is not in the recipe; there are driver, monitor, "
             "operator");

@@ -9,7 +9,7 @@ RecipeSpec spec_of(std::string text, std::string name = "o.yaml") {
   auto file = YamlFile::parse(std::move(name), std::move(text));
   EXPECT_TRUE(file.has_value());
   RecipeSpec spec;
-  auto read = read_strictly(*file, [&](StrictObject& object) {
+  auto read = read_strictly(*file, [&](StrictReader& object) {
     read_constraints_and_components(object, spec);
     read_validation(object, spec);
   });

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "bundle/strict_object.h"
+#include "bundle/names.h"
 
 namespace lockstep::bundle {
 

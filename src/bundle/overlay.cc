@@ -6,14 +6,10 @@ namespace lockstep::bundle {
 
 namespace {
 
-void read_header(StrictObject& object, std::string_view kind, std::string& name) {
-  std::string said;
-  object.text("kind", said).required("kind").unused({"apiVersion"});
-  if (!said.empty() && said != kind) {
-    object.refuse("kind", fmt::format("must be {}, and is \"{}\"", kind, said));
-  }
-  object.required("metadata").required("spec");
-  object.within("metadata", [&](StrictObject& metadata) {
+void read_header(StrictReader& object, std::string_view kind, std::string& name) {
+  object.must_be("kind", kind);
+  object.unused({"apiVersion"}).required("metadata").required("spec");
+  object.within("metadata", [&](StrictReader& metadata) {
     metadata.text("name", name).required("name").unused({"labels", "annotations", "description"});
   });
 }
@@ -23,11 +19,11 @@ void read_header(StrictObject& object, std::string_view kind, std::string& name)
 Result<Overlay> read_overlay(const YamlFile& file, const CriteriaWords& words) {
   Overlay overlay;
   overlay.file = file.name();
-  LOCKSTEP_CHECK(read_strictly(file, [&](StrictObject& object) {
+  LOCKSTEP_CHECK(read_strictly(file, [&](StrictReader& object) {
     read_header(object, "RecipeMetadata", overlay.name);
-    object.within("spec", [&](StrictObject& spec) {
+    object.within("spec", [&](StrictReader& spec) {
       spec.text("base", overlay.base).texts("mixins", overlay.mixins);
-      spec.within("criteria", [&](StrictObject& criteria) {
+      spec.within("criteria", [&](StrictReader& criteria) {
         read_criteria(criteria, words, overlay.criteria.emplace());
       });
       read_constraints_and_components(spec, overlay.spec);
@@ -40,10 +36,10 @@ Result<Overlay> read_overlay(const YamlFile& file, const CriteriaWords& words) {
 Result<Mixin> read_mixin(const YamlFile& file) {
   Mixin mixin;
   mixin.file = file.name();
-  LOCKSTEP_CHECK(read_strictly(file, [&](StrictObject& object) {
+  LOCKSTEP_CHECK(read_strictly(file, [&](StrictReader& object) {
     read_header(object, "RecipeMixin", mixin.name);
     object.within("spec",
-                  [&](StrictObject& spec) { read_constraints_and_components(spec, mixin.spec); });
+                  [&](StrictReader& spec) { read_constraints_and_components(spec, mixin.spec); });
   }));
   return mixin;
 }

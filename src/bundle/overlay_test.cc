@@ -51,9 +51,9 @@ TEST(Overlay, RefusesWhatIsWrong) {
   };
   for (const Case& c : std::vector<Case>{
            {"kind: RecipeMixin\nmetadata: {name: x}\nspec: {base: b}\n",
-            "overlays/x.yaml:1:1: kind must be RecipeMetadata"},
-           {"kind: RecipeMetadata\nmetadata: {name: x}\n", "spec is missing"},
-           {"kind: RecipeMetadata\nmetadata: {}\nspec: {base: b}\n", "name is missing"},
+            "overlays/x.yaml:1:1: kind: must be RecipeMetadata"},
+           {"kind: RecipeMetadata\nmetadata: {name: x}\n", "spec: is missing"},
+           {"kind: RecipeMetadata\nmetadata: {}\nspec: {base: b}\n", "metadata.name: is missing"},
            {"kind: RecipeMetadata\nmetadata: {name: x}\nspec: {baes: b}\n", "\"base\""},
            {"kind: RecipeMetadata\nmetadata: {name: x}\nspec: {criteria: {service: ekss}}\n",
             "did you mean \"eks\"?"},
@@ -71,7 +71,8 @@ TEST(Mixin, HasConstraintsAndComponentsAlone) {
   ASSERT_TRUE(read.has_value()) << read.error().text();
   EXPECT_EQ(read->name, "m");
   EXPECT_EQ(read->spec.components[0].name, "a");
-  EXPECT_NE(mixin(head + "  criteria: {}\n").error().text().find("unknown key"), std::string::npos);
+  EXPECT_NE(mixin(head + "  criteria: {}\n").error().text().find("unknown field"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "bundle/deployment_order.h"
+#include "bundle/names.h"
 
 namespace lockstep::bundle {
 
@@ -44,7 +45,7 @@ Result<void> check_components(ResolvedRecipe& recipe, const std::string& place) 
   for (const ComponentRef& component : recipe.components) {
     auto named = check_name(component.name);
     if (!named) {
-      return fail(ErrorKind::invalid, "name " + named.error().message, component.place.text());
+      return fail(named.error().at("name").at(component.place.text()));
     }
     bool has_chart = component.type != ComponentType::kustomize && !component.chart.empty();
     if (has_chart && component.version.empty()) {
@@ -67,16 +68,10 @@ Result<void> check_components(ResolvedRecipe& recipe, const std::string& place) 
 Result<ResolvedRecipe> read_recipe(const YamlFile& file, const CriteriaWords& words) {
   ResolvedRecipe recipe;
   RecipeSpec spec;
-  LOCKSTEP_CHECK(read_strictly(file, [&](StrictObject& object) {
-    std::string kind;
-    object.text("kind", kind).required("kind").unused({"apiVersion"});
-    if (kind != "RecipeResult") {
-      object.refuse("kind",
-                    fmt::format("must be RecipeResult, and is \"{}\": make one by \"lockstep "
-                                "recipe -o yaml\"",
-                                kind));
-    }
-    object.within("metadata", [&](StrictObject& metadata) {
+  LOCKSTEP_CHECK(read_strictly(file, [&](StrictReader& object) {
+    object.must_be("kind", "RecipeResult", "make one with \"lockstep recipe -o yaml\"");
+    object.unused({"apiVersion"});
+    object.within("metadata", [&](StrictReader& metadata) {
       metadata.texts("appliedOverlays", recipe.applied_overlays)
           .texts("appliedMixins", recipe.applied_mixins)
           .texts("notDerived", recipe.not_derived)
@@ -84,7 +79,7 @@ Result<ResolvedRecipe> read_recipe(const YamlFile& file, const CriteriaWords& wo
                    "annotations", "name"});
     });
     object.within("criteria",
-                  [&](StrictObject& criteria) { read_criteria(criteria, words, recipe.criteria); });
+                  [&](StrictReader& criteria) { read_criteria(criteria, words, recipe.criteria); });
     object.texts("deploymentOrder", recipe.deployment_order);
     read_constraints_and_components(object, spec);
     read_validation(object, spec);

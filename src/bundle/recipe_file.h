@@ -5,7 +5,7 @@
 #include "base/result.h"
 #include "bundle/criteria.h"
 #include "bundle/resolve.h"
-#include "bundle/strict_object.h"
+#include "data/strict_reader.h"
 
 namespace lockstep::bundle {
 

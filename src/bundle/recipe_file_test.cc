@@ -43,7 +43,7 @@ TEST(RecipeFile, SaysWhatIsWrongAndWhere) {
       "  - {name: b, type: Helm, chart: b, version: v1}\n";
   const std::vector<Case> cases = {
       {"kind: Recipe\n",
-       "recipe.yaml:1:1: kind must be RecipeResult, and is \"Recipe\": make one by \"lockstep "
+       "recipe.yaml:1:1: kind: must be RecipeResult, not \"Recipe\"; make one with \"lockstep "
        "recipe -o yaml\""},
       {"kind: RecipeResult\ncomponentRefs: []\n", "recipe.yaml: the recipe has no component"},
       {"kind: RecipeResult\ncomponentRefs:\n  - {name: a, type: Helm, chart: a}\n",
@@ -55,8 +55,8 @@ TEST(RecipeFile, SaysWhatIsWrongAndWhere) {
       {head + "deploymentOrder: [b, a, c]\n",
        "recipe.yaml: deploymentOrder names c, which is not in componentRefs"},
       {"kind: RecipeResult\ncomponentRefs:\n  - {name: ../up, type: Helm, chart: a, version: v1}\n",
-       "recipe.yaml:3:5: name must be 1 to 63 small letters, digits and \"-\", beginning and "
-       "ending with a letter or digit, and is \"../up\""},
+       "recipe.yaml:3:5: name: must be 1 to 63 lower-case letters, digits and \"-\", beginning and "
+       "ending with a letter or digit, not \"../up\""},
   };
   for (const Case& c : cases) {
     auto recipe = read(c.text);

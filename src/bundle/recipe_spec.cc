@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "bundle/names.h"
+
 namespace lockstep::bundle {
 
 namespace {
@@ -13,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 5> phases = {"preDeployment", "readiness", "deployment",
                                                     "performance", "conformance"};
 
-void read_constraint(StrictObject& object, Constraint& into) {
+void read_constraint(StrictReader& object, Constraint& into) {
   object.text("name", into.name).required("name");
   object.text("value", into.value).required("value");
   object.text("severity", into.severity)
@@ -21,38 +23,31 @@ void read_constraint(StrictObject& object, Constraint& into) {
       .text("unit", into.unit);
 }
 
-void read_type(StrictObject& object, ComponentType& into) {
-  std::string type;
-  object.text("type", type);
-  if (type == "Helm") {
-    into = ComponentType::helm;
-  } else if (type == "Kustomize") {
-    into = ComponentType::kustomize;
-  } else if (!type.empty()) {
-    object.refuse("type", fmt::format("must be Helm or Kustomize, and is \"{}\"", type));
-  }
-}
-
-void read_component(StrictObject& object, ComponentRef& into) {
+void read_component(StrictReader& object, ComponentRef& into) {
   into.place = object.place();
   object.text("name", into.name).required("name");
   object.text("namespace", into.ns).text("chart", into.chart);
   if (!into.ns.empty()) object.check("namespace", check_name(into.ns));
-  read_type(object, into.type);
+  std::string type;
+  object.text("type", type);
+  if (!type.empty()) {
+    object.choice("type", into.type,
+                  {{"Helm", ComponentType::helm}, {"Kustomize", ComponentType::kustomize}});
+  }
   object.text("source", into.source)
       .text("version", into.version)
       .text("tag", into.tag)
       .text("path", into.path)
       .text("valuesFile", into.values_file)
-      .map("overrides", into.overrides)
+      .object("overrides", into.overrides)
       .texts("patches", into.patches)
       .texts("dependencyRefs", into.dependencies)
       .texts("manifestFiles", into.manifest_files)
       .texts("preManifestFiles", into.pre_manifest_files)
-      .boolean("cleanup", into.cleanup)
+      .flag("cleanup", into.cleanup)
       .text("healthCheckAsserts", into.health_check_asserts)
       .unused({"healthCheckSkip"});
-  object.each("expectedResources", [&](StrictObject& item) {
+  object.each("expectedResources", [&](StrictReader& item) {
     ExpectedResource& resource = into.expected_resources.emplace_back();
     item.text("kind", resource.kind).required("kind");
     item.text("name", resource.name).required("name");
@@ -61,19 +56,19 @@ void read_component(StrictObject& object, ComponentRef& into) {
 }
 
 // Only that nothing in it is misspelt.
-void check_phase(StrictObject& phase) {
+void check_phase(StrictReader& phase) {
   std::string text;
   std::vector<std::string> texts;
   phase.text("timeout", text).texts("checks", texts).text("infrastructure", text);
-  phase.each("constraints", [](StrictObject& item) {
+  phase.each("constraints", [](StrictReader& item) {
     Constraint constraint;
     read_constraint(item, constraint);
   });
-  phase.within("nodeSelection", [](StrictObject& nodes) {
+  phase.within("nodeSelection", [](StrictReader& nodes) {
     JsonObject selector;
     int64_t most = 0;
     std::vector<std::string> names;
-    nodes.map("selector", selector).count("maxNodes", most).texts("excludeNodes", names);
+    nodes.object("selector", selector).number("maxNodes", most).texts("excludeNodes", names);
   });
 }
 
@@ -87,26 +82,26 @@ void put(JsonObject& json, std::string_view key, const std::vector<std::string>&
 
 }  // namespace
 
-void read_constraints_and_components(StrictObject& spec, RecipeSpec& into) {
+void read_constraints_and_components(StrictReader& spec, RecipeSpec& into) {
   std::set<std::string> seen;
-  spec.each("constraints", [&](StrictObject& item) {
+  spec.each("constraints", [&](StrictReader& item) {
     Constraint& constraint = into.constraints.emplace_back();
     read_constraint(item, constraint);
-    if (!seen.insert(constraint.name).second) item.refuse("name", "stands twice in this list");
+    if (!seen.insert(constraint.name).second) item.refuse("name", "is in this list twice");
   });
   seen.clear();
-  spec.each("componentRefs", [&](StrictObject& item) {
+  spec.each("componentRefs", [&](StrictReader& item) {
     ComponentRef& component = into.components.emplace_back();
     read_component(item, component);
-    if (!seen.insert(component.name).second) item.refuse("name", "stands twice in this list");
+    if (!seen.insert(component.name).second) item.refuse("name", "is in this list twice");
   });
 }
 
-void read_validation(StrictObject& spec, RecipeSpec& into) {
-  spec.within("validation", [&](StrictObject& validation) {
+void read_validation(StrictReader& spec, RecipeSpec& into) {
+  spec.within("validation", [&](StrictReader& validation) {
     for (std::string_view name : phases) {
       JsonObject phase;
-      validation.map(name, phase);
+      validation.object(name, phase);
       if (!validation.has(name)) continue;
       validation.within(name, check_phase);
       into.validation[std::string(name)] = std::move(phase);

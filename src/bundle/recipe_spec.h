@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bundle/registry.h"
-#include "bundle/strict_object.h"
 #include "data/json.h"
+#include "data/strict_reader.h"
 
 namespace lockstep::bundle {
 
@@ -61,8 +61,8 @@ struct RecipeSpec {
 };
 
 // The keys of `spec` that overlays and mixins share.
-void read_constraints_and_components(StrictObject& spec, RecipeSpec& into);
-void read_validation(StrictObject& spec, RecipeSpec& into);
+void read_constraints_and_components(StrictReader& spec, RecipeSpec& into);
+void read_validation(StrictReader& spec, RecipeSpec& into);
 
 // In AICR's order of keys; what is empty is left out.
 JsonObject to_json(const Constraint& constraint);

@@ -10,7 +10,7 @@ namespace {
 Result<RecipeSpec> read(std::string text) {
   LOCKSTEP_TRY(YamlFile file, YamlFile::parse("o.yaml", std::move(text)));
   RecipeSpec spec;
-  LOCKSTEP_CHECK(read_strictly(file, [&](StrictObject& object) {
+  LOCKSTEP_CHECK(read_strictly(file, [&](StrictReader& object) {
     read_constraints_and_components(object, spec);
     read_validation(object, spec);
   }));
@@ -81,14 +81,17 @@ TEST(RecipeSpec, RefusesWhatIsWrong) {
     std::string part;
   };
   for (const Case& c : std::vector<Case>{
-           {"componentRefs:\n  - name: a\n    dependencyRef: [b]\n", "o.yaml:3:5: unknown key"},
+           {"componentRefs:\n  - name: a\n    dependencyRef: [b]\n",
+            "o.yaml:3:5: componentRefs[0].dependencyRef: unknown field"},
            {"componentRefs:\n  - name: a\n    dependencyRef: [b]\n", "\"dependencyRefs\""},
-           {"componentRefs: [{name: a}, {name: a}]\n", "name stands twice"},
-           {"componentRefs: [{name: a, type: helm}]\n", "must be Helm or Kustomize"},
-           {"componentRefs: [{name: a, namespace: 'x;y'}]\n", "small letters"},
-           {"componentRefs: [{version: a}]\n", "name is missing"},
-           {"constraints: [{name: a, value: 1}, {name: a, value: 2}]\n", "name stands twice"},
-           {"constraints: [{name: a}]\n", "value is missing"},
+           {"componentRefs: [{name: a}, {name: a}]\n", "[1].name: is in this list twice"},
+           {"componentRefs: [{name: a, type: helm}]\n",
+            "componentRefs[0].type: unknown value \"helm\"; did you mean \"Helm\"?"},
+           {"componentRefs: [{name: a, namespace: 'x;y'}]\n", "lower-case letters"},
+           {"componentRefs: [{version: a}]\n", "name: is missing"},
+           {"constraints: [{name: a, value: 1}, {name: a, value: 2}]\n",
+            "[1].name: is in this list twice"},
+           {"constraints: [{name: a}]\n", "value: is missing"},
            {"validation: {deploymnt: {}}\n", "\"deployment\""},
            {"validation: {deployment: {check: [a]}}\n", "\"checks\""},
            {"validation: {deployment: {nodeSelection: {maxNode: 1}}}\n", "\"maxNodes\""},

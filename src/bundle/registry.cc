@@ -5,37 +5,32 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
+#include "bundle/names.h"
+
 namespace lockstep::bundle {
 
 namespace {
 
-void read_paths(StrictObject& object, SchedulingPaths& into) {
+void read_paths(StrictReader& object, SchedulingPaths& into) {
   object.texts("nodeSelectorPaths", into.node_selectors)
       .texts("tolerationPaths", into.tolerations)
       .texts("taintPaths", into.taints)
       .texts("taintStrPaths", into.taint_texts);
 }
 
-void read_check(StrictObject& object, ComponentCheck& into) {
-  JsonObject conditions;
+void read_check(StrictReader& object, ComponentCheck& into) {
   object.text("function", into.function).required("function");
-  object.text("severity", into.severity).required("severity");
-  object.text("message", into.message).map("conditions", conditions);
-  if (into.severity != "warning" && into.severity != "error") {
-    object.refuse("severity", "must be warning or error");
-  }
-  for (const auto& [field, values] : conditions) {
-    if (!values.is_array()) {
-      object.refuse("conditions", "must be lists of words, one per criterion");
-      return;
-    }
-    for (const Json& value : values.get_array()) {
-      into.conditions[std::string(field)].emplace_back(as_text(&value));
-    }
-  }
+  object.word("severity", into.severity, {"warning", "error"}).required("severity");
+  object.text("message", into.message);
+  object.any("conditions", [&](StrictReader& conditions) {
+    conditions.entries([&](const std::string& criterion, StrictReader& words) {
+      words.texts(into.conditions[criterion]);
+    });
+  });
 }
 
-void read_helm(StrictObject& object, HelmDefaults& into) {
+void read_helm(StrictReader& object, HelmDefaults& into) {
   object.text("defaultRepository", into.repository)
       .text("defaultChart", into.chart)
       .text("defaultVersion", into.version)
@@ -43,36 +38,36 @@ void read_helm(StrictObject& object, HelmDefaults& into) {
   if (!into.ns.empty()) object.check("defaultNamespace", check_name(into.ns));
 }
 
-void read_component(StrictObject& object, Component& into) {
+void read_component(StrictReader& object, Component& into) {
   into.place = object.place();
   object.text("name", into.name).required("name");
   if (!into.name.empty()) object.check("name", check_name(into.name));
   object.text("displayName", into.display_name).texts("valueOverrideKeys", into.aliases);
   object.within("healthCheck",
-                [&](StrictObject& check) { check.text("assertFile", into.health_check_file); });
+                [&](StrictReader& check) { check.text("assertFile", into.health_check_file); });
   if (object.has("helm") && object.has("kustomize")) {
-    object.refuse("kustomize", "cannot stand beside helm: a component is one of the two");
+    object.refuse("kustomize", "cannot be set together with helm; remove one of the two");
   }
   if (object.has("kustomize")) into.type = ComponentType::kustomize;
-  object.within("helm", [&](StrictObject& helm) { read_helm(helm, into.helm); });
-  object.within("kustomize", [&](StrictObject& kustomize) {
+  object.within("helm", [&](StrictReader& helm) { read_helm(helm, into.helm); });
+  object.within("kustomize", [&](StrictReader& kustomize) {
     kustomize.text("defaultSource", into.kustomize.source)
         .text("defaultPath", into.kustomize.path)
         .text("defaultTag", into.kustomize.tag);
   });
-  object.within("nodeScheduling", [&](StrictObject& nodes) {
+  object.within("nodeScheduling", [&](StrictReader& nodes) {
     nodes.texts("nodeCountPaths", into.node_count_paths);
-    nodes.within("system", [&](StrictObject& paths) { read_paths(paths, into.system); });
-    nodes.within("accelerated", [&](StrictObject& paths) { read_paths(paths, into.accelerated); });
+    nodes.within("system", [&](StrictReader& paths) { read_paths(paths, into.system); });
+    nodes.within("accelerated", [&](StrictReader& paths) { read_paths(paths, into.accelerated); });
   });
-  object.within("podScheduling", [&](StrictObject& pods) {
-    pods.within("workload", [&](StrictObject& workload) {
+  object.within("podScheduling", [&](StrictReader& pods) {
+    pods.within("workload", [&](StrictReader& workload) {
       workload.texts("workloadSelectorPaths", into.workload_selector_paths);
     });
   });
   object.each("validations",
-              [&](StrictObject& check) { read_check(check, into.checks.emplace_back()); });
-  // Later versions of AICR's format. "manifest" stands in 0.11.1's own data, whose program does not
+              [&](StrictReader& check) { read_check(check, into.checks.emplace_back()); });
+  // Later versions of AICR's format. "manifest" is in 0.11.1's own data, whose program does not
   // read it.
   object.unused({"manifest", "manifestFiles", "storageClassPaths", "sharedStorageClassPaths",
                  "gkeCriticalPriority", "hasSelfRefCRDs", "ownsCRDs", "manifestsUseChartCRDs"});
@@ -94,17 +89,16 @@ std::string_view to_string(ComponentType type) {
 
 Result<void> Registry::add(const YamlFile& file) {
   std::map<std::string, Component> read;
-  LOCKSTEP_CHECK(read_strictly(file, [&](StrictObject& object) {
-    std::string kind;
-    object.text("kind", kind).required("kind").unused({"apiVersion"});
-    if (kind != "ComponentRegistry") object.refuse("kind", "must be ComponentRegistry");
-    object.each("components", [&](StrictObject& entry) {
+  LOCKSTEP_CHECK(read_strictly(file, [&](StrictReader& object) {
+    object.must_be("kind", "ComponentRegistry");
+    object.unused({"apiVersion"});
+    object.each("components", [&](StrictReader& entry) {
       Component component;
       read_component(entry, component);
       auto [at, inserted] = read.emplace(component.name, component);
       if (!inserted) {
-        entry.refuse("name", fmt::format("\"{}\" stands twice: also at {}", component.name,
-                                         at->second.place.text()));
+        entry.refuse("name", fmt::format("\"{}\" is also at {}; choose another name",
+                                         component.name, at->second.place.text()));
       }
     });
   }));
@@ -124,8 +118,7 @@ Result<const Component*> Registry::named(std::string_view name_or_alias) const {
   std::vector<std::string> known;
   for (const auto& [name, component] : components_) known.push_back(name);
   for (const auto& [name, component] : aliases_) known.push_back(name);
-  return failf(ErrorKind::invalid, "no component \"{}\": {}", name_or_alias,
-               suggestion(name_or_alias, known));
+  return fail(ErrorKind::invalid, unknown_word("component", name_or_alias, known));
 }
 
 Result<void> Registry::index_aliases() {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bundle/strict_object.h"
+#include "data/strict_reader.h"
 
 namespace lockstep::bundle {
 

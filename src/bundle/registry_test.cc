@@ -68,7 +68,7 @@ TEST(Registry, FindsByNameAndAlias) {
   EXPECT_EQ((*registry.named("gpu-operator"))->name, "gpu-operator");
   EXPECT_EQ(registry.find("gpuoperator"), nullptr) << "recipes use names alone";
   EXPECT_EQ(registry.named("gpu-opreator").error().message,
-            "no component \"gpu-opreator\": did you mean \"gpu-operator\"?");
+            "unknown component \"gpu-opreator\"; did you mean \"gpu-operator\"?");
 }
 
 TEST(Registry, ALayerAboveReplacesAComponentWhole) {
@@ -84,16 +84,19 @@ TEST(Registry, ALayerAboveReplacesAComponentWhole) {
 
 TEST(Registry, RefusesWhatIsWrong) {
   EXPECT_EQ(error_of("  - name: a\n    hlem: {}\n"),
-            "registry.yaml:4:5: unknown key \"hlem\": did you mean \"helm\"?");
+            "registry.yaml:4:5: components[0].hlem: unknown field; did you mean \"helm\"?");
   EXPECT_EQ(error_of("  - name: a\n    helm: {defaultVerison: v1}\n"),
-            "registry.yaml:4:12: unknown key \"defaultVerison\": did you mean \"defaultVersion\"?");
-  EXPECT_EQ(error_of("  - name: a\n  - name: a\n"),
-            "registry.yaml:4:5: name \"a\" stands twice: also at registry.yaml:3:5");
-  EXPECT_NE(error_of("  - name: ../a\n").find("small letters"), std::string::npos);
-  EXPECT_NE(error_of("  - {name: a, helm: {defaultNamespace: ../b}}\n").find("small letters"),
+            "registry.yaml:4:12: components[0].helm.defaultVerison: unknown field; did you mean "
+            "\"defaultVersion\"?");
+  EXPECT_EQ(
+      error_of("  - name: a\n  - name: a\n"),
+      "registry.yaml:4:5: components[1].name: \"a\" is also at registry.yaml:3:5; choose another "
+      "name");
+  EXPECT_NE(error_of("  - name: ../a\n").find("lower-case letters"), std::string::npos);
+  EXPECT_NE(error_of("  - {name: a, helm: {defaultNamespace: ../b}}\n").find("lower-case letters"),
             std::string::npos);
-  EXPECT_NE(error_of("  - displayName: a\n").find("name is missing"), std::string::npos);
-  EXPECT_NE(error_of("  - {name: a, helm: {}, kustomize: {}}\n").find("one of the two"),
+  EXPECT_NE(error_of("  - displayName: a\n").find("name: is missing"), std::string::npos);
+  EXPECT_NE(error_of("  - {name: a, helm: {}, kustomize: {}}\n").find("remove one of the two"),
             std::string::npos);
   EXPECT_NE(
       error_of("  - {name: a, valueOverrideKeys: [x]}\n  - {name: b, valueOverrideKeys: [x]}\n")
@@ -102,12 +105,12 @@ TEST(Registry, RefusesWhatIsWrong) {
   EXPECT_NE(error_of("  - {name: a, valueOverrideKeys: [b]}\n  - {name: b}\n").find("taken by b"),
             std::string::npos);
   EXPECT_NE(error_of("  - {name: a, validations: [{function: f, severity: bad}]}\n")
-                .find("warning or error"),
+                .find("expected one of: warning, error"),
             std::string::npos);
   EXPECT_NE(
       error_of(
           "  - {name: a, validations: [{function: f, severity: error, conditions: {intent: x}}]}\n")
-          .find("lists of words"),
+          .find("conditions.intent: must be a list, not a string"),
       std::string::npos);
   Registry registry;
   EXPECT_FALSE(registry.add(*YamlFile::parse("r.yaml", "kind: Other\n")).has_value());

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bundle/hook_waits.h"
+#include "bundle/names.h"
 
 namespace lockstep::bundle {
 

@@ -142,8 +142,7 @@ TEST(Resolve, RefusesWhatCannotBeDeployed) {
 }
 
 TEST(Resolve, RefusesAnUnknownWordWithTheKnownOnes) {
-  EXPECT_EQ(error_of({}, {.service = "esk"}),
-            "\"esk\" is no service: did you mean \"eks\"? known are eks, gke");
+  EXPECT_EQ(error_of({}, {.service = "esk"}), "unknown service \"esk\"; did you mean \"eks\"?");
 }
 
 TEST(Resolve, NeverLetsNamesDecideBetweenEquallySpecificOverlays) {

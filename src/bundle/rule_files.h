@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 #include "bundle/registry.h"
-#include "bundle/strict_object.h"
 #include "bundle/value_path.h"
+#include "data/strict_reader.h"
 
 namespace lockstep::bundle {
 

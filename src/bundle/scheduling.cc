@@ -76,9 +76,7 @@ Result<KeyValueEffect> parse_effect(std::string_view flag, std::string_view text
   parsed.effect = text.substr(colon + 1);
   if (std::find(effects.begin(), effects.end(), parsed.effect) == effects.end()) {
     std::vector<std::string> known(effects.begin(), effects.end());
-    return fail(wrong(
-        flag, text,
-        fmt::format("no effect \"{}\": {}", parsed.effect, suggestion(parsed.effect, known))));
+    return fail(wrong(flag, text, unknown_word("effect", parsed.effect, known)));
   }
   std::string_view label = text.substr(0, colon);
   size_t equals = label.find('=');

@@ -139,10 +139,11 @@ TEST(Scheduling, ATolerationHasAnEffect) {
   };
   EXPECT_EQ(error("a=b"),
             "--accelerated-node-toleration a=b: no effect: must be key=value:Effect or key:Effect");
-  EXPECT_EQ(error("a=b:NoSchedul"),
-            "--accelerated-node-toleration a=b:NoSchedul: no effect \"NoSchedul\": did you mean "
-            "\"NoSchedule\"?");
-  EXPECT_NE(error("a=b:").find("known are NoExecute, NoSchedule, PreferNoSchedule"),
+  EXPECT_EQ(
+      error("a=b:NoSchedul"),
+      "--accelerated-node-toleration a=b:NoSchedul: unknown effect \"NoSchedul\"; did you mean "
+      "\"NoSchedule\"?");
+  EXPECT_NE(error("a=b:").find("expected one of: NoExecute, NoSchedule, PreferNoSchedule"),
             std::string::npos);
   EXPECT_NE(error(":NoSchedule").find("is no key"), std::string::npos);
   EXPECT_NE(error("a=b:c:NoSchedule").find("is no value"), std::string::npos);

@@ -121,7 +121,7 @@ TEST(Settings, NameAndAliasAreOneSetInTheOrderGiven) {
 
 TEST(Settings, AnUnknownComponentIsRefused) {
   EXPECT_EQ(after_settings({"operatr:a=1"}, {{"operator", {}}}),
-            "--set operatr:a=1: no component \"operatr\": did you mean \"operator\"?");
+            "--set operatr:a=1: unknown component \"operatr\"; did you mean \"operator\"?");
 }
 
 TEST(Settings, AComponentThatIsNotDeployedIsRefused) {

@@ -15,51 +15,22 @@ namespace {
 
 using lockstep::find;
 
-Result<void> refuse(const YamlFile& file, const YamlPath& path, std::string what) {
-  return fail(ErrorKind::invalid, std::move(what), Place(file.source, path).text());
-}
-
-Result<void> check_subtypes(const YamlFile& file, const Json& measurement, const YamlPath& path) {
-  const Json* subtypes = find(measurement, "subtypes");
-  if (subtypes == nullptr || subtypes->is_null()) return {};
-  YamlPath list = path;
-  list.emplace_back("subtypes");
-  if (!subtypes->is_array()) return refuse(file, list, "subtypes must be a list");
-  for (size_t i = 0; i < subtypes->get_array().size(); ++i) {
-    const Json& subtype = subtypes->get_array()[i];
-    YamlPath at = list;
-    at.push_back(std::to_string(i));
-    if (text_at(subtype, "subtype").empty()) {
-      return refuse(file, at, "a subtype must be a map with its name under \"subtype\"");
-    }
-    const Json* data = find(subtype, "data");
-    if (data != nullptr && !data->is_null() && !data->is_object()) {
-      at.emplace_back("data");
-      return refuse(file, at, "data must be a map of measured values");
-    }
-  }
-  return {};
-}
-
 Result<void> check(const YamlFile& file) {
-  std::string_view kind = text_at(file.json, "kind");
-  if (kind != "Snapshot") {
-    return refuse(file, {"kind"},
-                  fmt::format("no snapshot: kind must be Snapshot, and is \"{}\"", kind));
-  }
-  const Json* measurements = find(file.json, "measurements");
-  if (measurements == nullptr || !measurements->is_array()) {
-    return refuse(file, {"measurements"}, "a snapshot must have a list of measurements");
-  }
-  for (size_t i = 0; i < measurements->get_array().size(); ++i) {
-    const Json& measurement = measurements->get_array()[i];
-    YamlPath path = {"measurements", std::to_string(i)};
-    if (text_at(measurement, "type").empty()) {
-      return refuse(file, path, "a measurement must be a map with its type under \"type\"");
-    }
-    LOCKSTEP_CHECK(check_subtypes(file, measurement, path));
-  }
-  return {};
+  Reading reading(file);
+  reading.map(file.json, [](StrictReader& snapshot) {
+    snapshot.must_be("kind", "Snapshot");
+    snapshot.ignore_unknown().required("measurements");
+    snapshot.each("measurements", [](StrictReader& measurement) {
+      std::string type;
+      measurement.ignore_unknown().text("type", type).required("type");
+      measurement.each("subtypes", [](StrictReader& subtype) {
+        std::string name;
+        JsonObject data;
+        subtype.ignore_unknown().text("subtype", name).required("subtype").object("data", data);
+      });
+    });
+  });
+  return reading.result();
 }
 
 struct Data {

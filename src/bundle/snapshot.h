@@ -12,7 +12,7 @@
 #include "bundle/constraint.h"
 #include "bundle/criteria.h"
 #include "bundle/overlay.h"
-#include "bundle/strict_object.h"
+#include "data/strict_reader.h"
 
 namespace lockstep::bundle {
 

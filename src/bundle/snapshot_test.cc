@@ -85,26 +85,23 @@ TEST(Snapshot, WhatWeDoNotKnowIsLeftAlone) {
 
 TEST(Snapshot, WhatIsNoSnapshotIsRefused) {
   EXPECT_EQ(error_of("kind: Snapshott\nmeasurements: []\n"),
-            "snapshot.yaml:1:1: no snapshot: kind must be Snapshot, and is \"Snapshott\"");
-  EXPECT_NE(error_of("[]").find("kind must be Snapshot"), std::string::npos);
-  EXPECT_NE(error_of("kind: Snapshot\n").find("must have a list of measurements"),
-            std::string::npos);
+            "snapshot.yaml:1:1: kind: must be Snapshot, not \"Snapshott\"");
+  EXPECT_NE(error_of("[]").find("must be a map, not a list"), std::string::npos);
+  EXPECT_NE(error_of("kind: Snapshot\n").find("measurements: is missing"), std::string::npos);
   EXPECT_NE(error_of("kind: Snapshot\nmeasurements: {}\n").find("snapshot.yaml:2:1"),
             std::string::npos);
 }
 
 TEST(Snapshot, AMeasurementWithoutItsNamesIsRefused) {
   std::string head = "kind: Snapshot\nmeasurements:\n";
-  EXPECT_NE(error_of(head + "- {subtypes: []}\n").find("its type under \"type\""),
-            std::string::npos);
-  EXPECT_NE(error_of(head + "- text\n").find("its type under \"type\""), std::string::npos);
-  EXPECT_NE(error_of(head + "- {type: K8s, subtypes: {}}\n").find("subtypes must be a list"),
-            std::string::npos);
-  EXPECT_NE(error_of(head + "- {type: K8s, subtypes: [{data: {}}]}\n").find("under \"subtype\""),
-            std::string::npos);
-  EXPECT_NE(error_of(head + "- {type: K8s, subtypes: [{subtype: a, data: []}]}\n")
-                .find("data must be a map"),
-            std::string::npos);
+  for (const auto& [text, part] : std::vector<std::pair<std::string, std::string>>{
+           {"- {subtypes: []}\n", "measurements[0].type: is missing"},
+           {"- text\n", "measurements[0]: must be a map"},
+           {"- {type: K8s, subtypes: {}}\n", "subtypes: must be a list"},
+           {"- {type: K8s, subtypes: [{data: {}}]}\n", "subtypes[0].subtype: is missing"},
+           {"- {type: K8s, subtypes: [{subtype: a, data: []}]}\n", "data: must be a map"}}) {
+    EXPECT_NE(error_of(head + text).find(part), std::string::npos) << error_of(head + text);
+  }
 }
 
 TEST(Snapshot, CriteriaAreReadFromTheMeasurements) {

@@ -9,28 +9,17 @@
 #include "cli/rollout_text.h"
 #include "cli/status_command.h"
 #include "cli/status_text.h"
-#include "controller/bake_keeper.h"
 #include "data/yaml.h"
+#include "view/kept_bake.h"
 #include "world/files.h"
 
 namespace lockstep::cli {
 
-namespace {
-
-std::optional<controller::KeptBake> kept_bake(const controller::RolloutWatch& watch,
-                                              const controller::KnownRollout& rollout,
-                                              size_t wave) {
-  ObjectKey key{watch.options().ns, controller::bake_name(rollout.name(), wave)};
-  auto map = watch.waves.cache.find(key);
-  return map ? controller::KeptBake::from_map(*map) : std::nullopt;
-}
-
-}  // namespace
-
 std::string bake_text(const rollout::BakeRecord& record) {
   rollout::BakeVerdict verdict = record.judge();
-  std::string text = fmt::format("{}{}{}: {}\n", to_string(verdict.outcome),
-                                 verdict.reason.empty() ? "" : ", ", verdict.reason, verdict.text);
+  std::string text =
+      fmt::format("{}{}{}: {}\n", to_string(verdict.outcome), verdict.reason.empty() ? "" : ", ",
+                  verdict.reason.view(), verdict.text);
   text += fmt::format(
       "  {} since {}, in {} steps; {:.2f} GPU-hours after the upgrade, {:.2f} without it\n",
       human_duration(verdict.passed), format_rfc3339(record.began), record.steps.size(),
@@ -45,22 +34,21 @@ std::string bake_text(const rollout::BakeRecord& record) {
   return text;
 }
 
-std::string why_rollout_text(const controller::RolloutWatch& watch,
-                             const controller::KnownRollout& rollout, Time now) {
+std::string why_rollout_text(const view::RolloutWatch& watch, const view::KnownRollout& rollout,
+                             Time now) {
   std::string text = rollout_text(*rollout.object->document, now);
   for (size_t i = 0; i < rollout.spec.waves.size(); ++i) {
-    auto kept = kept_bake(watch, rollout, i);
+    auto kept = view::kept_bake(watch, rollout.name(), i);
     if (!kept) continue;
     text += fmt::format("bake of wave {}: {}", rollout.spec.waves[i].name, bake_text(kept->record));
   }
   return text + "history:\n" + rollout_history(*rollout.object->document);
 }
 
-Json why_rollout_json(const controller::RolloutWatch& watch,
-                      const controller::KnownRollout& rollout) {
+Json why_rollout_json(const view::RolloutWatch& watch, const view::KnownRollout& rollout) {
   JsonArray bakes;
   for (size_t i = 0; i < rollout.spec.waves.size(); ++i) {
-    auto kept = kept_bake(watch, rollout, i);
+    auto kept = view::kept_bake(watch, rollout.name(), i);
     if (!kept) continue;
     bakes.push_back(JsonObject{{"wave", rollout.spec.waves[i].name},
                                {"verdict", rollout::to_json(kept->record.judge())}});

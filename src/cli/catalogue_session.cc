@@ -16,23 +16,21 @@ namespace lockstep::cli {
 
 namespace {
 
-Result<bundle::YamlFile> read_yaml(const std::string& path) {
+Result<YamlFile> read_yaml(const std::string& path) {
   LOCKSTEP_TRY(std::string text, SystemFiles().read(path));
-  return bundle::YamlFile::parse(path, std::move(text));
+  return YamlFile::parse(path, std::move(text));
 }
 
 // kind: RecipeCriteria, with the criteria under spec.
 Result<bundle::Criteria> read_criteria_file(const bundle::Catalogue& catalogue,
                                             const std::string& path) {
-  LOCKSTEP_TRY(bundle::YamlFile file, read_yaml(path));
+  LOCKSTEP_TRY(YamlFile file, read_yaml(path));
   bundle::Criteria criteria;
-  LOCKSTEP_CHECK(bundle::read_strictly(file, [&](bundle::StrictObject& object) {
-    std::string kind;
-    object.text("kind", kind).required("kind").required("spec").unused({"apiVersion", "metadata"});
-    if (kind != "RecipeCriteria") object.refuse("kind", "must be RecipeCriteria");
-    object.within("spec", [&](bundle::StrictObject& spec) {
-      read_criteria(spec, catalogue.words, criteria);
-    });
+  LOCKSTEP_CHECK(read_strictly(file, [&](StrictReader& object) {
+    object.must_be("kind", "RecipeCriteria");
+    object.required("spec").unused({"apiVersion", "metadata"});
+    object.within("spec",
+                  [&](StrictReader& spec) { read_criteria(spec, catalogue.words, criteria); });
   }));
   return criteria;
 }
@@ -98,7 +96,7 @@ Result<bundle::ResolvedRecipe> resolve(const bundle::Catalogue& catalogue,
   bundle::Criteria criteria;
   std::optional<bundle::Snapshot> snapshot;
   if (!flags.snapshot_file.empty()) {
-    LOCKSTEP_TRY(bundle::YamlFile file, read_yaml(flags.snapshot_file));
+    LOCKSTEP_TRY(YamlFile file, read_yaml(flags.snapshot_file));
     LOCKSTEP_TRY(snapshot, bundle::Snapshot::read(std::move(file)));
     criteria = bundle::criteria_of(*snapshot, catalogue.words);
   }
@@ -112,7 +110,7 @@ Result<bundle::ResolvedRecipe> resolve(const bundle::Catalogue& catalogue,
 
 Result<bundle::ResolvedRecipe> read_recipe_file(const bundle::Catalogue& catalogue,
                                                 const std::string& path) {
-  LOCKSTEP_TRY(bundle::YamlFile file, read_yaml(path));
+  LOCKSTEP_TRY(YamlFile file, read_yaml(path));
   return bundle::read_recipe(file, catalogue.words);
 }
 

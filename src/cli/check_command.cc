@@ -55,7 +55,7 @@ Result<Findings> check_path(const std::string& path, const CatalogueFlags& flags
   }
   LOCKSTEP_TRY(std::string text, SystemFiles().read(path));
   // A recipe, or manifests: those may be several documents.
-  auto file = bundle::YamlFile::parse(path, text);
+  auto file = YamlFile::parse(path, text);
   if (file && text_at(file->json, "kind") == "RecipeResult") {
     LOCKSTEP_TRY(bundle::ResolvedRecipe recipe, read_recipe_file(catalogue, path));
     return bundle::check_recipe(rules, recipe, path);

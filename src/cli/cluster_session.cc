@@ -24,8 +24,8 @@ Result<rollout::TimeZone> system_time_zone(const std::string& name) {
 
 }  // namespace
 
-controller::FleetWatchOptions ClusterFlags::fleet() const {
-  controller::FleetWatchOptions options;
+view::FleetWatchOptions ClusterFlags::fleet() const {
+  view::FleetWatchOptions options;
   if (!key_domain.empty()) options.key_domain = key_domain;
   options.gpu_pods.dra_drivers = dra_drivers;
   options.clients = clients;
@@ -83,14 +83,13 @@ Result<std::unique_ptr<ClusterSession>> ClusterSession::open(const ClusterFlags&
   return session;
 }
 
-Result<void> wait_for_fleet(ClusterSession& session, controller::FleetWatch& watch,
-                            Duration limit) {
+Result<void> wait_for_fleet(ClusterSession& session, view::FleetWatch& watch, Duration limit) {
   watch.start();
-  const auto& reflector = watch.nodes_watch.reflector;
+  const kube::ReflectorStatus& contact = watch.caches().contact();
   // A person waits: what half a minute of trying again will hardly mend is said at once.
   auto is_hopeless = [&] {
-    const auto& error = reflector.status().last_error;
-    return !reflector.synced() && error &&
+    const auto& error = contact.last_error;
+    return !contact.synced && error &&
            (error->kind == ErrorKind::unreachable || error->kind == ErrorKind::unauthorized ||
             error->kind == ErrorKind::forbidden);
   };
@@ -100,8 +99,7 @@ Result<void> wait_for_fleet(ClusterSession& session, controller::FleetWatch& wat
     return {};
   }
   // The first trouble says more than "timed out".
-  const auto& error = reflector.status().last_error;
-  if (error && !reflector.synced()) return fail(*error);
+  if (contact.last_error && !contact.synced) return fail(*contact.last_error);
   return failf(ErrorKind::timed_out, "the cluster did not list in {}: {}", format_duration(limit),
                watch.missing());
 }

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "controller/fleet_watch.h"
 #include "kube/connect.h"
 #include "kube/counting_api.h"
 #include "kube/limited_api.h"
 #include "kube/self_review.h"
+#include "view/fleet_watch.h"
 #include "world/event_loop.h"
 #include "world/files.h"
 #include "world/log.h"
@@ -31,7 +31,7 @@ struct ClusterFlags {
   std::vector<std::string> driver_namespaces;
   bool verbose = false;
 
-  controller::FleetWatchOptions fleet() const;
+  view::FleetWatchOptions fleet() const;
 };
 
 class ClusterSession {
@@ -63,7 +63,7 @@ std::string who_am_i();
 Result<kube::ClusterUser> identity_in(kube::SyncApi& api);
 
 // Starts the watch and waits until all has been listed; an error says what did not come.
-Result<void> wait_for_fleet(ClusterSession& session, controller::FleetWatch& watch,
+Result<void> wait_for_fleet(ClusterSession& session, view::FleetWatch& watch,
                             Duration limit = seconds(30));
 
 }  // namespace lockstep::cli

@@ -1,11 +1,15 @@
 #include "cli/command_tree.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <functional>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "cli/command_examples.h"
 
 namespace lockstep::cli {
 
@@ -279,6 +283,119 @@ std::string man_option(const OptionText& option) {
   return text + "\n";
 }
 
+// In Markdown a bar ends a cell of a table, and <WORD> is an HTML tag.
+std::string for_markdown(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    if (c == '|') {
+      escaped += "\\|";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string upper_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string markdown_names(const OptionText& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.names) {
+    names.push_back("`" + (option.is_positional() ? upper_case(name) : name) + "`");
+  }
+  return join(names, ", ");
+}
+
+std::string markdown_row(const OptionText& option) {
+  std::string about = for_markdown(option.about);
+  if (!option.choices.empty()) about += " (" + for_markdown(join(option.choices, ", ")) + ")";
+  if (option.required) about += ". Required.";
+  return fmt::format("| {} | {} | {} |\n", markdown_names(option),
+                     option.preset.empty() ? "" : "`" + for_markdown(option.preset) + "`", about);
+}
+
+bool is_listed(const OptionText& option) {
+  return option.names.front() != "--help" && option.names.front() != "--version";
+}
+
+constexpr std::string_view markdown_head = "| flag | default | meaning |\n|---|---|---|\n";
+
+// Rows that many commands have, in the order in which they come first: they are listed once.
+std::vector<std::string> common_rows(const CommandText& program) {
+  constexpr size_t many = 8;
+  std::map<std::string, size_t> counts;
+  std::vector<std::string> rows;
+  each_command(program, program.name, [&](const CommandText& command, const std::string&) {
+    for (const OptionText& option : command.options) {
+      if (!is_listed(option) || option.is_positional()) continue;
+      if (++counts[markdown_row(option)] == 1) {
+        rows.push_back(markdown_row(option));
+      }
+    }
+  });
+  std::erase_if(rows, [&](const std::string& row) { return counts[row] < many; });
+  return rows;
+}
+
+std::string markdown_options(const CommandText& command, const std::vector<std::string>& common) {
+  std::string rows;
+  std::vector<std::string> others;
+  for (const OptionText& option : command.options) {
+    if (!is_listed(option)) continue;
+    const std::string row = markdown_row(option);
+    if (std::find(common.begin(), common.end(), row) == common.end()) {
+      rows += row;
+    } else {
+      others.push_back(markdown_names(option));
+    }
+  }
+  std::string text = rows.empty() ? "" : std::string(markdown_head) + rows + "\n";
+  if (!others.empty()) text += "[Common flags](#common-flags): " + join(others, ", ") + ".\n\n";
+  return text;
+}
+
+// What is behind "lockstep " in `path`.
+std::string without_program(const std::string& path) { return path.substr(path.find(' ') + 1); }
+
+std::string markdown_command(const CommandText& command, const std::string& path,
+                             const std::vector<std::string>& common) {
+  std::string text = fmt::format("### {}\n\n{}.\n\n", path, for_markdown(command.about));
+  for (const CommandExample& example : examples_of(without_program(path))) {
+    text += fmt::format("    # {}\n    {}\n", example.about, example.line);
+  }
+  if (!examples_of(without_program(path)).empty()) text += '\n';
+  return text + markdown_options(command, common);
+}
+
+std::string anchor_of(std::string path) {
+  std::replace(path.begin(), path.end(), ' ', '-');
+  return path;
+}
+
+std::string markdown_group(const CommandText& program, const CommandGroup& group,
+                           const std::vector<std::string>& common) {
+  std::string rows;
+  std::string details;
+  for (std::string_view name : group.commands) {
+    for (const CommandText& child : program.commands) {
+      if (child.name != name) continue;
+      each_command(child, program.name + " " + child.name,
+                   [&](const CommandText& command, const std::string& path) {
+                     rows += fmt::format("| [`{}`](#{}) | {} |\n", path, anchor_of(path),
+                                         for_markdown(command.about));
+                     details += markdown_command(command, path, common);
+                   });
+    }
+  }
+  return fmt::format("## {}\n\n{}\n\n| command | what it does |\n|---|---|\n{}\n{}", group.title,
+                     group.about, rows, details);
+}
+
 }  // namespace
 
 std::string completion_script(const CommandText& program, const std::string& shell) {
@@ -307,6 +424,23 @@ std::string man_page(const CommandText& program, const std::string& version) {
       ".SH ENVIRONMENT\n.TP\n.B KUBECONFIG\nThe kubeconfig, as for kubectl.\n"
       ".TP\n.B NO_COLOR\nNo colours.\n"
       ".SH SEE ALSO\n.BR kubectl (1)\n";
+  return text;
+}
+
+std::string markdown_page(const CommandText& program) {
+  std::string text =
+      "# Commands\n\nReference: every command of `lockstep`, with its flags and examples. "
+      "`make docs` makes this page from the\ndefinitions of `--help`; a test compares the two.\n\n"
+      "- The conventions are those of kubectl: `-o`, `-w`, `-n`, `--context`, `--kubeconfig`.\n"
+      "- As `kubectl-lockstep` on the `PATH`, the program is the plugin `kubectl lockstep`.\n"
+      "- [REFERENCE.md](REFERENCE.md) lists exit codes, environment variables and metrics.\n";
+  const std::vector<std::string> common = common_rows(program);
+  for (const CommandGroup& group : command_groups()) {
+    text += "\n" + markdown_group(program, group, common);
+  }
+  text += fmt::format("## Common flags\n\nMany commands have these flags.\n\n{}{}", markdown_head,
+                      join(common, ""));
+  while (text.ends_with("\n\n")) text.pop_back();
   return text;
 }
 

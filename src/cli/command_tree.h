@@ -1,5 +1,5 @@
-// The commands and their flags as values, taken from the definitions that parse them: what shell
-// completion and the man page are made of, so that neither can fall behind --help.
+// The commands and their flags as values, taken from the definitions that parse them: shell
+// completion, the man page and docs/CLI.md are made from them, so that none can differ from --help.
 #pragma once
 
 #include <string>
@@ -30,5 +30,8 @@ std::string completion_script(const CommandText& program, const std::string& she
 
 // In the language of man(7).
 std::string man_page(const CommandText& program, const std::string& version);
+
+// docs/CLI.md: the commands in groups, each with its examples and flags, in Markdown.
+std::string markdown_page(const CommandText& program);
 
 }  // namespace lockstep::cli

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "cli/dashboard_host.h"
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
@@ -14,9 +15,9 @@
 #include "controller/metrics.h"
 #include "controller/notice_source.h"
 #include "controller/rollout_controller.h"
-#include "controller/status_server.h"
 #include "controller/upgrade_controller.h"
 #include "fleet/key_domain.h"
+#include "http/status_pages.h"
 #include "kube/leader_election.h"
 #include "kube/sync_api.h"
 #include "notify/http_sender.h"
@@ -73,7 +74,7 @@ struct Notices {
   std::unique_ptr<controller::NoticeSource> source;
 
   static Result<Notices> open(ClusterSession& session, const ControllerFlags& flags,
-                              const kube::AddressGuard& guard, controller::FleetWatch& watch) {
+                              const http::AddressGuard& guard, view::FleetWatch& watch) {
     Notices notices;
     if (flags.notify_address.empty()) return notices;
     auto sender =
@@ -106,21 +107,21 @@ struct Controllers {
   controller::GitMatrix git;
   controller::HttpGateAsker asker;
   std::unique_ptr<controller::UpgradeController> upgrade;
-  std::unique_ptr<controller::FleetWatch> own_watch;
-  controller::FleetWatch& watch;
+  std::unique_ptr<view::FleetWatch> own_watch;
+  view::FleetWatch& watch;
   controller::RolloutController rollouts;
   controller::FailureController failures;
   Notices notices;
 
   Controllers(ClusterSession& session, const ControllerFlags& flags,
-              git::AllowedRepositories allowed, const kube::AddressGuard& guard)
+              git::AllowedRepositories allowed, const http::AddressGuard& guard)
       : git(session.loop, git_options(std::move(allowed))),
         asker(system_environment(), guard, session.loop),
         upgrade(flags.conducts() ? nullptr
                                  : std::make_unique<controller::UpgradeController>(
                                        *session.api, session.loop, session.random, *session.log,
                                        upgrade_options(session, flags))),
-        own_watch(flags.conducts() ? std::make_unique<controller::FleetWatch>(
+        own_watch(flags.conducts() ? std::make_unique<view::FleetWatch>(
                                          *session.api, session.loop, session.random, *session.log,
                                          upgrade_options(session, flags).fleet)
                                    : nullptr),
@@ -182,10 +183,7 @@ struct Controllers {
     options.gates.allows_job_gates = flags.job_gates;
     if (!flags.gate_image.empty()) options.gates.image = flags.gate_image;
     if (!upgrade) return options;
-    options.reason_of = [this](const std::string& node) {
-      auto at = upgrade->reasons().find(node);
-      return at == upgrade->reasons().end() ? std::string() : at->second.name;
-    };
+    options.reason_of = [this](const std::string& node) { return upgrade->reason_of(node); };
     return options;
   }
   static controller::FailureOptions failure_options(const ControllerFlags& flags) {
@@ -203,7 +201,7 @@ kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
   kube::LeaderElectionOptions options;
   options.lease = {flags.ns, flags.lease};
   options.identity = identity;
-  const controller::FleetWatchOptions fleet = flags.cluster.fleet();
+  const view::FleetWatchOptions fleet = flags.cluster.fleet();
   options.annotations = {
       {std::string(fleet::key_domain_annotation), fleet.key_domain},
       {std::string(fleet::driver_namespaces_annotation), join(fleet.drivers.namespaces, ",")}};
@@ -221,10 +219,9 @@ kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
   return options;
 }
 
-controller::StatusServer::Handlers status_pages(ClusterSession& session, Controllers& controllers) {
-  using controller::StatusAnswer;
-  controller::StatusServer::Handlers pages;
-  pages["/metrics"] = [&](const std::string&) {
+http::StatusPages status_pages(ClusterSession& session, Controllers& controllers) {
+  http::StatusPages pages;
+  pages["/metrics"] = [&] {
     std::string text = controllers.notices.metrics() + controllers.failures.metrics();
     // In coordinate mode the upgrades are NVIDIA's, and their metrics too.
     if (controllers.upgrade) {
@@ -232,13 +229,12 @@ controller::StatusServer::Handlers status_pages(ClusterSession& session, Control
                                         session.loop.now()) +
              text;
     }
-    return StatusAnswer{200, std::move(text), "text/plain; version=0.0.4; charset=utf-8"};
+    return http::metrics_page(std::move(text));
   };
   // It answers: the loop turns.
-  pages["/healthz"] = [](const std::string&) { return StatusAnswer{200, "ok\n"}; };
-  pages["/readyz"] = [&](const std::string&) {
-    if (controllers.watch.synced()) return StatusAnswer{200, "ok\n"};
-    return StatusAnswer{503, "waits for " + controllers.watch.missing() + "\n"};
+  pages["/healthz"] = [] { return http::readiness(true); };
+  pages["/readyz"] = [&] {
+    return http::readiness(controllers.watch.synced(), "waits for " + controllers.watch.missing());
   };
   return pages;
 }
@@ -255,7 +251,7 @@ int run_controller(const ControllerFlags& flags) {
   auto allowed = git::AllowedRepositories::read(
       flags.git_repositories, flags.allow_local_git ? git::Local::accepted : git::Local::refused);
   if (!allowed) return report(allowed.error().at("--git-repository"));
-  auto guard = kube::AddressGuard::read(flags.allow_gate_addresses);
+  auto guard = http::AddressGuard::read(flags.allow_gate_addresses);
   if (!guard) return report(guard.error().at("--allow-gate-addresses"));
   block_signals();
   auto opened = ClusterSession::open(flags.cluster, LogLevel::info);
@@ -280,10 +276,10 @@ int run_controller(const ControllerFlags& flags) {
     controllers.lead();
   }
 
-  std::unique_ptr<controller::StatusServer> server;
+  std::unique_ptr<http::Server> server;
   if (!flags.status_address.empty()) {
-    auto listening = controller::StatusServer::listen(
-        session.loop, *session.log, flags.status_address, status_pages(session, controllers));
+    auto listening = http::serve_status(session.loop, *session.log, flags.status_address,
+                                        status_pages(session, controllers));
     if (!listening) return report(listening.error().at("--status-address"));
     server = std::move(*listening);
     session.log->info("metrics and health", {{"port", std::to_string(server->port())}});

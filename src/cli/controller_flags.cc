@@ -114,7 +114,7 @@ void add_install(CLI::App& app, OwnFlags& own, int& result) {
   add_driver_flag(command, flags.driver_namespaces, "controller.driverNamespaces of the values");
   command->add_flag("--dry-run", flags.dry_run,
                     "Print the objects, as helm template does, and ask no cluster");
-  command->add_flag("--force", flags.force, "Take over objects that somebody else has made");
+  command->add_flag("--force", flags.force, "Take over objects that another tool has made");
   command->add_flag("--wait", flags.wait, "Until the controller is available");
   command->add_option("--timeout", flags.timeout, "Of --wait")->capture_default_str();
   command->callback([&] { result = run_install(flags); });

@@ -15,8 +15,8 @@ int run_dashboard(const DashboardFlags& flags) {
   ClusterFlags cluster = flags.cluster;
   auto session = open_in_key_domain(cluster, KeyUse::read);
   if (!session) return report(session.error());
-  controller::FleetWatch watch(*(*session)->api, (*session)->loop, (*session)->random,
-                               *(*session)->log, cluster.fleet());
+  view::FleetWatch watch(*(*session)->api, (*session)->loop, (*session)->random, *(*session)->log,
+                         cluster.fleet());
   // What is wrong with the address or the cluster is said at once, not on the page.
   auto host = DashboardHost::start(**session, cluster, watch, flags.place);
   if (!host) return report(host.error().at("--address"));

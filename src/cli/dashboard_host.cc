@@ -2,16 +2,16 @@
 
 #include <utility>
 
-#include "cli/plan_command.h"
 #include "git/names.h"
 #include "kube/token_connection.h"
+#include "operate/plan.h"
 
 namespace lockstep::cli {
 
 namespace {
 
 dashboard::FleetSourceParts source_parts(ClusterSession& session, const ClusterFlags& flags,
-                                         controller::FleetWatch& watch,
+                                         view::FleetWatch& watch,
                                          const dashboard::FleetModel& model) {
   kube::ConnectOptions options;
   options.kubeconfig = flags.kubeconfig;
@@ -22,15 +22,15 @@ dashboard::FleetSourceParts source_parts(ClusterSession& session, const ClusterF
                                     session.files, session.processes, session.loop);
   };
   auto plan = [&watch, &session](bool assume_change) {
-    PlanFlags asked;
+    operate::PlanRequest asked;
     asked.assume_change = assume_change;
-    return plan_to_json(make_plan(watch, session.loop.now(), asked));
+    return operate::to_json(operate::make_plan(watch, session.loop.now(), asked));
   };
   return {watch, *session.api, session.loop, model, connect_as, plan, flags.key_conflict};
 }
 
 // Each place once, with the rollouts that take their version from it; the one of the flags first.
-std::vector<dashboard::ShownMatrix> matrices_of(const controller::FleetWatch& watch,
+std::vector<dashboard::ShownMatrix> matrices_of(const view::FleetWatch& watch,
                                                 const DashboardPlace& place) {
   std::vector<dashboard::ShownMatrix> shown;
   auto add = [&](const rollout::MatrixPlace& matrix, bool readable) -> auto& {
@@ -41,7 +41,7 @@ std::vector<dashboard::ShownMatrix> matrices_of(const controller::FleetWatch& wa
     return shown.back();
   };
   if (!place.matrix.repository.empty()) add(place.matrix, true);
-  for (const auto& [name, known] : watch.rollouts.all()) {
+  for (const auto& [name, known] : watch.rollouts().all()) {
     if (!known.spec.matrix) continue;
     // Who names a directory in which they have the repository means that one.
     const bool stands_for = !place.matrix.repository.empty() && !place.rollouts_repositories;
@@ -55,12 +55,12 @@ std::vector<dashboard::ShownMatrix> matrices_of(const controller::FleetWatch& wa
 }  // namespace
 
 DashboardHost::DashboardHost(ClusterSession& session, const ClusterFlags& flags,
-                             controller::FleetWatch& watch)
+                             view::FleetWatch& watch)
     : source_(source_parts(session, flags, watch, model_)) {}
 
 Result<std::unique_ptr<DashboardHost>> DashboardHost::start(ClusterSession& session,
                                                             const ClusterFlags& flags,
-                                                            controller::FleetWatch& watch,
+                                                            view::FleetWatch& watch,
                                                             const DashboardPlace& place) {
   std::unique_ptr<DashboardHost> host(new DashboardHost(session, flags, watch));
   dashboard::DashboardOptions options;
@@ -85,7 +85,7 @@ Result<std::unique_ptr<DashboardHost>> DashboardHost::start(ClusterSession& sess
   return host;
 }
 
-void DashboardHost::follow_matrices(ClusterSession& session, controller::FleetWatch& watch,
+void DashboardHost::follow_matrices(ClusterSession& session, view::FleetWatch& watch,
                                     const DashboardPlace& place) {
   controller::MatrixLogOptions log;
   log.allowed = place.rollouts_repositories;
@@ -104,7 +104,7 @@ void DashboardHost::follow_matrices(ClusterSession& session, controller::FleetWa
   options.interval = place.matrix_interval;
   matrix_feed_ =
       std::make_unique<dashboard::MatrixFeed>(session.loop, model_, std::move(parts), options);
-  watch.rollouts.on_change(scope_.bind([this] { matrix_feed_->hurry(); }));
+  watch.rollouts().on_change(scope_.bind([this] { matrix_feed_->hurry(); }));
 }
 
 }  // namespace lockstep::cli

@@ -8,7 +8,6 @@
 
 #include "base/result.h"
 #include "cli/cluster_session.h"
-#include "controller/fleet_watch.h"
 #include "controller/matrix_log.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/fleet_feed.h"
@@ -16,6 +15,7 @@
 #include "dashboard/fleet_source.h"
 #include "dashboard/matrix_feed.h"
 #include "git/allowed.h"
+#include "view/fleet_watch.h"
 
 namespace lockstep::cli {
 
@@ -37,7 +37,7 @@ class DashboardHost {
   // The watch is somebody's who starts it, and outlives this.
   static Result<std::unique_ptr<DashboardHost>> start(ClusterSession& session,
                                                       const ClusterFlags& flags,
-                                                      controller::FleetWatch& watch,
+                                                      view::FleetWatch& watch,
                                                       const DashboardPlace& place);
   DashboardHost(const DashboardHost&) = delete;
   DashboardHost& operator=(const DashboardHost&) = delete;
@@ -46,8 +46,8 @@ class DashboardHost {
   size_t pages() const { return dashboard_->pages(); }
 
  private:
-  DashboardHost(ClusterSession& session, const ClusterFlags& flags, controller::FleetWatch& watch);
-  void follow_matrices(ClusterSession& session, controller::FleetWatch& watch,
+  DashboardHost(ClusterSession& session, const ClusterFlags& flags, view::FleetWatch& watch);
+  void follow_matrices(ClusterSession& session, view::FleetWatch& watch,
                        const DashboardPlace& place);
 
   dashboard::FleetModel model_;

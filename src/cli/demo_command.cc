@@ -102,8 +102,8 @@ class Demo {
         fleet_options(flags_));
     fleet_->start();
     LOCKSTEP_CHECK(make_rollout());
-    watch_ = std::make_unique<controller::FleetWatch>(
-        *session_->api, session_->loop, session_->random, *session_->log, cluster.fleet());
+    watch_ = std::make_unique<view::FleetWatch>(*session_->api, session_->loop, session_->random,
+                                                *session_->log, cluster.fleet());
     LOCKSTEP_CHECK(open_dashboard(cluster));
     LOCKSTEP_CHECK(wait_for_fleet(*session_, *watch_, minutes(1)));
     std::vector<std::string> words{own_program(),      "controller",
@@ -121,7 +121,7 @@ class Demo {
     bool up = run_until(
         [&] {
           FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
-          const controller::KnownRollout* rollout = find_rollout(*watch_);
+          const view::KnownRollout* rollout = find_rollout(*watch_);
           return status.pools.size() == 1 && status.pools[0].upgraded == flags_.nodes &&
                  rollout != nullptr && rollout->status.stable.is_set();
         },
@@ -162,9 +162,12 @@ class Demo {
     bool moved = false;
     auto finished = [&] {
       FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
-      const controller::KnownRollout* rollout = find_rollout(*watch_);
-      screen.show(status, rollout == nullptr ? "" : rollout_line(*watch_, *rollout),
-                  session_->loop.uptime() - began_, controller_->pid());
+      const view::KnownRollout* rollout = find_rollout(*watch_);
+      const std::string line =
+          rollout == nullptr
+              ? ""
+              : operate::progress_line(operate::report_rollout(*watch_, *rollout, status));
+      screen.show(status, line, session_->loop.uptime() - began_, controller_->pid());
       if (rollout == nullptr) return false;
       moved = moved || rollout->is_active();
       bool held = rollout->status.phase == rollout::Phase::held;
@@ -186,7 +189,7 @@ class Demo {
     } else {
       print_text("\n" + demo_summary(status, took, Terminal::of_output()));
     }
-    if (const controller::KnownRollout* rollout = find_rollout(*watch_)) {
+    if (const view::KnownRollout* rollout = find_rollout(*watch_)) {
       print_text(fmt::format("\n$ lockstep rollout history {}\n{}", demo_rollout_name,
                              rollout_history(*rollout->object->document)));
       show_git(rollout->status);
@@ -352,7 +355,7 @@ class Demo {
   std::unique_ptr<sim::SimulatedFleet> fleet_;
   std::unique_ptr<sim::HealthReporter> health_;
   std::unique_ptr<DemoGit> git_;
-  std::unique_ptr<controller::FleetWatch> watch_;
+  std::unique_ptr<view::FleetWatch> watch_;
   std::unique_ptr<DashboardHost> dashboard_;
   std::unique_ptr<ChildProcess> controller_;
   Duration began_{0};

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "controller/live_status.h"
 #include "fleet/keys.h"
 
 namespace lockstep::cli {
@@ -57,24 +56,10 @@ sim::EventRates demo_rates(const DemoFlags& flags) {
   return {{flags.to, many}};
 }
 
-const controller::KnownRollout* find_rollout(const controller::FleetWatch& watch) {
-  const auto& all = watch.rollouts.all();
+const view::KnownRollout* find_rollout(const view::FleetWatch& watch) {
+  const auto& all = watch.rollouts().all();
   auto at = all.find(std::string(demo_rollout_name));
   return at == all.end() ? nullptr : &at->second;
-}
-
-std::string rollout_line(const controller::FleetWatch& watch,
-                         const controller::KnownRollout& rollout) {
-  const rollout::RolloutStatus status = controller::live_status(watch, rollout);
-  int64_t current = status.current_wave();
-  bool has_wave = current >= 0 && current < static_cast<int64_t>(status.waves.size());
-  if (!has_wave) return fmt::format("{}: {}", to_string(status.phase), status.message);
-  const rollout::WaveStatus& wave = status.waves[static_cast<size_t>(current)];
-  // What the status says of them is up to ten seconds old.
-  const std::string text = status.phase == rollout::Phase::upgrading
-                               ? fmt::format("{} of {} nodes done", wave.done, wave.nodes)
-                               : status.message;
-  return fmt::format("{} {}: {}", to_string(status.phase), wave.name, text);
 }
 
 }  // namespace lockstep::cli

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cli/demo_command.h"
-#include "controller/fleet_watch.h"
 #include "sim/health_reporter.h"
 #include "sim/simulated_fleet.h"
+#include "view/fleet_watch.h"
 
 namespace lockstep::cli {
 
@@ -24,9 +24,6 @@ Json demo_rollout(const DemoFlags& flags, const std::string& repository);
 sim::EventRates demo_rates(const DemoFlags& flags);
 
 // The rollout of the watch, once it is there.
-const controller::KnownRollout* find_rollout(const controller::FleetWatch& watch);
-// "Baking canary: 3 of 12 s, …"
-std::string rollout_line(const controller::FleetWatch& watch,
-                         const controller::KnownRollout& rollout);
+const view::KnownRollout* find_rollout(const view::FleetWatch& watch);
 
 }  // namespace lockstep::cli

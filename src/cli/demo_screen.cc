@@ -89,8 +89,7 @@ void DemoScreen::print_changes(const FleetStatus& status, const std::string& rol
   std::string failures;
   for (const auto& node : pool.nodes) {
     if (node.state == State::failed) {
-      failures +=
-          fmt::format("  {} failed: {}: {}\n", node.name, node.reason.name, node.reason.text);
+      failures += fmt::format("  {} failed: {}\n", node.name, node.reason.line());
     }
   }
   // Its counts change with every node; what it does, now and then.

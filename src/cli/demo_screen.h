@@ -5,7 +5,7 @@
 #include <string>
 #include <sys/types.h>
 
-#include "cli/fleet_status.h"
+#include "cli/status_text.h"
 #include "cli/terminal.h"
 
 namespace lockstep::cli {

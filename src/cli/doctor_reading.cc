@@ -5,13 +5,13 @@
 #include "base/strings.h"
 #include "cli/matrix_session.h"
 #include "cli/server_clock.h"
-#include "controller/fleet_watch.h"
-#include "controller/lookalikes.h"
-#include "controller/unknown_plugins.h"
 #include "deploy/chart.h"
 #include "kube/certificate.h"
 #include "kube/sync_api.h"
 #include "kube/typed.h"
+#include "view/fleet_watch.h"
+#include "view/lookalikes.h"
+#include "view/unknown_plugins.h"
 
 namespace lockstep::cli {
 
@@ -32,8 +32,8 @@ const ResourceType self_reviews{"authorization.k8s.io", "v1", "SelfSubjectAccess
 const ResourceType reviews{"authorization.k8s.io", "v1", "SubjectAccessReview",
                            "subjectaccessreviews", false};
 
-void read_fleet(const controller::FleetWatch& watch, ClusterView& view) {
-  watch.nodes_watch.cache.for_each(
+void read_fleet(const view::FleetWatch& watch, ClusterView& view) {
+  watch.caches().nodes().for_each(
       [&](const std::shared_ptr<const Node>& node) { view.all_nodes.push_back(node); });
   for (const std::string& name : watch.nodes()) {
     auto node = watch.view(name);
@@ -42,9 +42,9 @@ void read_fleet(const controller::FleetWatch& watch, ClusterView& view) {
     node->slice_versions = watch.published_versions(name);
     view.nodes.push_back(std::move(*node));
   }
-  watch.claims.cache.for_each(
+  watch.caches().claims().for_each(
       [&](const std::shared_ptr<const ResourceClaim>& claim) { view.claims.push_back(claim); });
-  watch.pods.cache.for_each(
+  watch.caches().pods().for_each(
       [&](const std::shared_ptr<const Pod>& pod) { view.pod_uids.insert(pod->meta.uid.str()); });
   view.rival = watch.rival();
   auto add_policy = [&](const std::string& pool, const GenericObject& object,
@@ -53,15 +53,15 @@ void read_fleet(const controller::FleetWatch& watch, ClusterView& view) {
                              fmt::format("{}/{}", kind, object.meta.name.view()),
                              upgrade::pruned_fields(*object.document)});
   };
-  if (auto object = watch.cluster_policy()) add_policy("", *object, "clusterpolicy");
-  watch.nvidia_driver_objects.cache.for_each(
+  if (auto object = watch.caches().cluster_policy()) add_policy("", *object, "clusterpolicy");
+  watch.caches().nvidia_drivers().for_each(
       [&](const auto& object) { add_policy(object->meta.name.str(), *object, "nvidiadriver"); });
-  for (auto& plugin : controller::find_unknown_plugins(watch)) {
+  for (auto& plugin : view::find_unknown_plugins(watch)) {
     view.unknown_plugins.push_back(
         {plugin.dra_driver, std::move(plugin.nodes), std::move(plugin.perhaps)});
   }
   view.driver_namespaces = watch.options().drivers.namespaces;
-  for (auto& lookalike : controller::find_lookalikes(watch)) {
+  for (auto& lookalike : view::find_lookalikes(watch)) {
     view.lookalikes.push_back(
         {std::move(lookalike.kind), std::move(lookalike.key), std::move(lookalike.of)});
   }
@@ -186,8 +186,8 @@ Result<ClusterView> read_cluster(ClusterSession& session, const DoctorFlags& fla
   if (!patience) return fail(patience.error().at("--stuck-after"));
   view.claim_patience = *patience;
   LOCKSTEP_CHECK(read_versions(flags, view));
-  controller::FleetWatch watch(*session.api, session.loop, session.random, *session.log,
-                               flags.cluster.fleet());
+  view::FleetWatch watch(*session.api, session.loop, session.random, *session.log,
+                         flags.cluster.fleet());
   LOCKSTEP_CHECK(wait_for_fleet(session, watch));
   view.keys = fleet::Keys(flags.cluster.fleet().key_domain);
   view.ns = flags.ns;

@@ -123,4 +123,15 @@ Result<std::unique_ptr<ClusterSession>> open_in_key_domain(ClusterFlags& flags, 
   return session;
 }
 
+Result<OpenFleet> open_fleet(ClusterFlags flags, bool is_document) {
+  OpenFleet fleet;
+  LOCKSTEP_TRY(fleet.session, open_in_key_domain(flags, KeyUse::read, is_document));
+  ClusterSession& session = *fleet.session;
+  fleet.key_conflict = flags.key_conflict;
+  fleet.watch = std::make_unique<view::FleetWatch>(*session.api, session.loop, session.random,
+                                                   *session.log, flags.fleet());
+  LOCKSTEP_CHECK(wait_for_fleet(session, *fleet.watch));
+  return fleet;
+}
+
 }  // namespace lockstep::cli

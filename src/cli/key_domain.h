@@ -17,4 +17,14 @@ enum class KeyUse { read, write };
 Result<std::unique_ptr<ClusterSession>> open_in_key_domain(ClusterFlags& flags, KeyUse use,
                                                            bool is_document = false);
 
+// A fleet that has been listed.
+struct OpenFleet {
+  std::unique_ptr<ClusterSession> session;
+  std::unique_ptr<view::FleetWatch> watch;
+  std::string key_conflict;
+
+  Time now() const { return session->loop.now(); }
+};
+Result<OpenFleet> open_fleet(ClusterFlags flags, bool is_document = false);
+
 }  // namespace lockstep::cli

@@ -36,7 +36,8 @@ void add_looking(CLI::App& app, LookingFlags& flags, int& result) {
       "plan", "What would happen: the order, who is moved, who blocks, how long");
   add_cluster_flags(plan, flags.plan.cluster);
   add_output_flag(plan, flags.plan.output);
-  plan->add_flag("--assume-change", flags.plan.assume_change, "As if a new driver version came");
+  plan->add_flag("--assume-change", flags.plan.asked.assume_change,
+                 "As if a new driver version came");
   plan->add_option("--node-minutes", flags.node_minutes, "How long one node takes, in minutes")
       ->check(CLI::Range(0.01, 10000.0))
       ->capture_default_str();
@@ -46,8 +47,8 @@ void add_looking(CLI::App& app, LookingFlags& flags, int& result) {
           "your own git; with / at its end all below it; repeatable")
       ->allow_extra_args(false);
   plan->callback([&, plan] {
-    flags.plan.node_time = seconds(static_cast<int64_t>(flags.node_minutes * 60));
-    flags.plan.node_time_given = plan->count("--node-minutes") > 0;
+    flags.plan.asked.node_time = seconds(static_cast<int64_t>(flags.node_minutes * 60));
+    flags.plan.asked.node_time_given = plan->count("--node-minutes") > 0;
     result = run_plan(flags.plan);
   });
 }

@@ -42,7 +42,7 @@ void add_matrix_change(CLI::App* command, MatrixChangeFlags& flags) {
   command->add_option("--approved-by", flags.approved_by, "Who has approved it");
   command->add_option("--reason", flags.reason, "Why, for the commit's message");
   command->add_option("--rollout", flags.rollout, "The rollout that it belongs to");
-  command->add_option("--tries", flags.tries, "When somebody else pushes meanwhile")
+  command->add_option("--tries", flags.tries, "How often to try when another push comes first")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command->add_flag("--dry-run", flags.dry_run, "Print the diff, and commit nothing");
@@ -96,7 +96,7 @@ void add_matrix(CLI::App& app, MatrixFlags& flags, int& result) {
       matrix->add_subcommand("revert", "git revert of the commit that brought the version, pushed");
   add_matrix_change(revert, flags.revert);
   revert->add_option("--version", flags.revert.version, "The version to get rid of");
-  revert->add_option("--commit", flags.revert.commit, "The commit to take back");
+  revert->add_option("--commit", flags.revert.commit, "The commit to revert");
   revert->callback([&] { result = run_matrix_revert(flags.revert); });
 }
 

@@ -37,8 +37,8 @@ void add_reroll(CLI::App& app, RerollFlags& flags, int& result) {
 
 // Flag and variable have the names that NVIDIA's manager has, so that one takes the other's place.
 void add_driver_manager(CLI::App& app, DriverManagerFlags& flags, int& result) {
-  CLI::App* command = app.add_subcommand(
-      "driver-manager", "What has to happen on a node before its driver is loaded anew");
+  CLI::App* command =
+      app.add_subcommand("driver-manager", "Prepare a node before its driver is loaded again");
   add_connection_flags(command, flags.cluster);
   add_gpu_flags(command, flags.cluster);
   command->add_option("action", flags.action, "What NVIDIA's manager is told; may be left out")
@@ -73,7 +73,7 @@ void add_driver_manager(CLI::App& app, DriverManagerFlags& flags, int& result) {
       ->capture_default_str();
   command
       ->add_option("--driver-config-digest", flags.digest,
-                   "Configuration of the driver to be loaded: the same one is not loaded anew")
+                   "Configuration of the driver to be loaded: the same one is not loaded again")
       ->envname("DRIVER_CONFIG_DIGEST");
   command->add_option("--force-reinstall", flags.force_reinstall, "Also the same one")
       ->envname("FORCE_REINSTALL")

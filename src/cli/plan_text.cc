@@ -47,8 +47,8 @@ std::string counted(int64_t count, std::string_view what) {
   return upgrade::counted(static_cast<size_t>(count), what);
 }
 
-std::string text_of(const rollout::Reason& reason) {
-  return reason.text.empty() ? reason.name : one_line(reason.name + ": " + reason.text);
+std::string text_of(const fleet::Reason& reason) {
+  return reason.text.empty() ? reason.name.str() : one_line(reason.line());
 }
 
 std::string after(Duration from_now) {
@@ -60,8 +60,8 @@ std::string time_in_utc(Time time) {
   return text.size() < 16 ? text : text.substr(5, 5) + " " + text.substr(11, 5);
 }
 
-void add_refusals(std::string& out, const std::vector<rollout::Reason>& refused, size_t indent) {
-  for (const rollout::Reason& reason : refused) {
+void add_refusals(std::string& out, const std::vector<fleet::Reason>& refused, size_t indent) {
+  for (const fleet::Reason& reason : refused) {
     out += wrap(std::string(indent, ' ') + "WOULD NOT START: ", text_of(reason), indent + 4);
     if (reason.remedy.empty()) continue;
     out += wrap(std::string(indent + 2, ' ') + "Next: ", one_line(reason.remedy), indent + 4);
@@ -93,13 +93,13 @@ void add_wave(std::string& out, const PlannedWave& wave) {
 
 std::string end_of(const PlannedRollout& rollout) {
   const std::string phase(to_string(rollout.end_phase));
-  return rollout.end.name.empty() || rollout.end.name == phase
+  return rollout.end.name.empty() || rollout.end.name.view() == phase
              ? phase
              : fmt::format("{}: {}", phase, text_of(rollout.end));
 }
 
 void add_rollout(std::string& out, const PlannedRollout& rollout) {
-  if (rollout.refused.empty() && rollout.end.name == "NothingToDo") {
+  if (rollout.refused.empty() && rollout.end.name == fleet::Reason::nothing_to_do) {
     out += wrap(fmt::format("Rollout {} ({}): ", rollout.name, rollout.phase), rollout.end.text, 2);
     return;
   }
@@ -144,8 +144,9 @@ std::vector<std::string> notes_of(const PlannedNode& node) {
   if (node.stays_cordoned) notes.emplace_back("stays cordoned");
   if (node.outcome == PlannedEnd::failed) {
     // What blocks is named below.
-    notes.push_back(fmt::format("FAILS {}: {}", after(node.end.value_or(Duration::zero())),
-                                node.blocked.empty() ? text_of(node.reason) : node.reason.name));
+    notes.push_back(
+        fmt::format("FAILS {}: {}", after(node.end.value_or(Duration::zero())),
+                    node.blocked.empty() ? text_of(node.reason) : node.reason.name.str()));
   }
   if (node.outcome == PlannedEnd::stuck) {
     notes.push_back("does not finish: " + text_of(node.reason));
@@ -180,7 +181,7 @@ void add_nodes(std::string& out, const rollout::Plan& plan) {
 // Those that wait for the same are named together.
 void add_waiting(std::string& out, const rollout::Plan& plan) {
   struct Waiting {
-    const rollout::Reason* reason;
+    const fleet::Reason* reason;
     std::vector<std::string> nodes;
   };
   std::vector<Waiting> all;
@@ -229,7 +230,7 @@ Sums sum(const rollout::Plan& plan) {
   return sums;
 }
 
-void add_sums(std::string& out, const PlanAnswer& answer) {
+void add_sums(std::string& out, const operate::PlanAnswer& answer) {
   const rollout::Plan& plan = answer.plan;
   const Sums sums = sum(plan);
   std::vector<std::string> parts;
@@ -257,80 +258,9 @@ void add_sums(std::string& out, const PlanAnswer& answer) {
   out += wrap("", assumed + ".", 0);
 }
 
-Json json_of(const std::vector<std::string>& lines) {
-  JsonArray array;
-  for (const auto& line : lines) array.emplace_back(line);
-  return array;
-}
-
-Json json_of(const rollout::Reason& reason) {
-  return JsonObject{{"name", reason.name}, {"text", reason.text}, {"remedy", reason.remedy}};
-}
-
-Json json_of(const std::vector<rollout::Reason>& reasons) {
-  JsonArray array;
-  for (const auto& reason : reasons) array.push_back(json_of(reason));
-  return array;
-}
-
-void put(JsonObject& object, std::string_view key, const std::optional<Duration>& value) {
-  if (value) object[key] = in_seconds(*value);
-}
-
-Json json_of(const PlannedNode& node) {
-  JsonObject object{{"name", node.name},
-                    {"pool", node.pool},
-                    {"state", fleet::display_name(node.state)},
-                    {"outcome", to_string(node.outcome)},
-                    {"gpus", node.gpus},
-                    {"jobs", node.jobs},
-                    {"restartOnly", node.restart_only},
-                    {"staysCordoned", node.stays_cordoned},
-                    {"moved", json_of(node.moved)},
-                    {"waitedFor", json_of(node.waited)},
-                    {"waitsUnlimited", node.waits_unlimited},
-                    {"blocked", json_of(node.blocked)}};
-  if (!node.rollout.empty()) object["rollout"] = node.rollout;
-  if (!node.wave.empty()) object["wave"] = node.wave;
-  if (!node.reason.name.empty()) object["reason"] = json_of(node.reason);
-  put(object, "startSeconds", node.start);
-  put(object, "endSeconds", node.end);
-  return object;
-}
-
-Json json_of(const PlannedRollout& rollout) {
-  JsonArray waves;
-  for (const PlannedWave& wave : rollout.waves) {
-    JsonObject object{{"name", wave.name},
-                      {"selection", wave.selection},
-                      {"nodes", json_of(wave.nodes)},
-                      {"gates", json_of(wave.gates)},
-                      {"gpus", wave.gpus},
-                      {"movedPods", wave.moved_pods},
-                      {"jobs", wave.jobs},
-                      {"blockedNodes", wave.blocked_nodes},
-                      {"gpuHoursLost", wave.gpu_hours_lost},
-                      {"needsApproval", wave.needs_approval}};
-    put(object, "opensSeconds", wave.opens);
-    put(object, "upgradedSeconds", wave.upgraded);
-    put(object, "passesSeconds", wave.passes);
-    waves.push_back(std::move(object));
-  }
-  return JsonObject{{"name", rollout.name},
-                    {"phase", rollout.phase},
-                    {"from", rollout.from},
-                    {"to", rollout.to},
-                    {"rollback", rollout.rollback},
-                    {"refused", json_of(rollout.refused)},
-                    {"excluded", json_of(rollout.excluded)},
-                    {"endPhase", to_string(rollout.end_phase)},
-                    {"end", json_of(rollout.end)},
-                    {"waves", std::move(waves)}};
-}
-
 }  // namespace
 
-std::string plan_text(const PlanAnswer& answer) {
+std::string plan_text(const operate::PlanAnswer& answer) {
   const rollout::Plan& plan = answer.plan;
   std::string out;
   add_refusals(out, plan.refused, 0);
@@ -357,33 +287,6 @@ std::string plan_text(const PlanAnswer& answer) {
   add_waiting(out, plan);
   add_sums(out, answer);
   return out;
-}
-
-Json plan_to_json(const PlanAnswer& answer) {
-  const rollout::Plan& plan = answer.plan;
-  JsonArray nodes;
-  for (const PlannedNode& node : plan.nodes) nodes.push_back(json_of(node));
-  JsonArray rollouts;
-  for (const PlannedRollout& rollout : plan.rollouts) rollouts.push_back(json_of(rollout));
-  JsonArray events;
-  for (const auto& event : plan.events) {
-    events.push_back(JsonObject{{"seconds", in_seconds(event.at)},
-                                {"at", format_rfc3339(plan.now + event.at)},
-                                {"rollout", event.rollout},
-                                {"wave", event.wave},
-                                {"text", event.text}});
-  }
-  return JsonObject{{"at", format_rfc3339(plan.now)},
-                    {"seconds", in_seconds(plan.duration)},
-                    {"mostAtOnce", plan.most_at_once},
-                    {"isCut", plan.is_cut},
-                    {"nodeSeconds", in_seconds(answer.pace.node)},
-                    {"fromHistory", answer.from_history},
-                    {"refused", json_of(plan.refused)},
-                    {"nodes", std::move(nodes)},
-                    {"failed", json_of(plan.failed)},
-                    {"rollouts", std::move(rollouts)},
-                    {"events", std::move(events)}};
 }
 
 }  // namespace lockstep::cli

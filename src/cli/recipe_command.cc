@@ -124,11 +124,10 @@ Result<Json> select(const Json& document, const std::string& selector) {
       if (at->is_object()) {
         for (const auto& [key, value] : at->get_object()) known.emplace_back(key);
       }
-      return fail(
-          ErrorKind::not_found,
-          fmt::format("there is no \"{}\" in {}: {}", name, walked.empty() ? "the recipe" : walked,
-                      bundle::suggestion(name, known)),
-          selector);
+      return fail(ErrorKind::not_found,
+                  fmt::format("there is no \"{}\" in {}{}", name,
+                              walked.empty() ? "the recipe" : walked, suggestion(name, known)),
+                  selector);
     }
     at = next;
     walked += (walked.empty() ? "" : ".") + name;

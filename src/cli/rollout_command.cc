@@ -1,6 +1,7 @@
 #include "cli/rollout_command.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -16,6 +17,7 @@
 #include "data/yaml.h"
 #include "fleet/keys.h"
 #include "kube/sync_api.h"
+#include "operate/action.h"
 #include "rollout/command_rules.h"
 #include "rollout/rollout_spec.h"
 
@@ -43,7 +45,7 @@ Result<std::vector<Document>> list_rollouts(kube::SyncApi& api) {
 }
 
 // The one that is named, or the only one there is.
-Result<Document> find_rollout(kube::SyncApi& api, const std::string& name) {
+Result<Document> named_rollout(kube::SyncApi& api, const std::string& name) {
   if (!name.empty()) {
     auto found = api.get(fleet::driver_rollouts, {"", name});
     if (!found) return fail(explain(found.error()).at("rollout " + name));
@@ -95,79 +97,45 @@ Result<Document> create(ClusterSession& session, kube::SyncApi& api, const Rollo
   return kube::document_of(api.call(std::move(request)));
 }
 
-std::string_view name_of(RolloutVerb verb) {
-  switch (verb) {
-    case RolloutVerb::promote:
-      return "promote";
-    case RolloutVerb::pause:
-      return "pause";
-    case RolloutVerb::resume:
-      return "resume";
-    case RolloutVerb::abort:
-      return "abort";
-    case RolloutVerb::retry:
-      return "retry";
-    case RolloutVerb::rollback:
-      return "rollback";
-    default:
-      return "";
-  }
-}
-
-rollout::Command command_of(const RolloutFlags& flags, const rollout::RolloutSpec& spec,
-                            const kube::ClusterUser& user, Time now) {
-  rollout::Command command;
-  command.verb = name_of(flags.verb);
-  command.wave = flags.wave;
-  command.by = user.name;
-  command.groups = rollout::groups_asked_for(spec, user.groups);
-  command.at = now;
-  command.force = flags.force;
-  return command;
-}
-
-std::string_view done_text(RolloutVerb verb) {
-  switch (verb) {
-    case RolloutVerb::promote:
-      return "is asked to go on with the next wave";
-    case RolloutVerb::pause:
-      return "is paused: no new node starts, nodes in flight finish";
-    case RolloutVerb::resume:
-      return "goes on";
-    case RolloutVerb::abort:
-      return "is asked to close its waves; nodes stay as they are";
-    case RolloutVerb::retry:
-      return "is asked to try again what is held";
-    case RolloutVerb::rollback:
-      return "is asked to roll back to the previous version";
-    default:
-      return "";
-  }
-}
+struct Steering {
+  RolloutVerb verb;
+  std::string_view name;
+  std::string_view done;  // what is said when it was written
+};
+constexpr std::array steerings = {
+    Steering{RolloutVerb::promote, "promote", "is asked to go on with the next wave"},
+    Steering{RolloutVerb::pause, "pause", "is paused: no new node starts, nodes in flight finish"},
+    Steering{RolloutVerb::resume, "resume", "goes on"},
+    Steering{RolloutVerb::abort, "abort", "is asked to close its waves; nodes stay as they are"},
+    Steering{RolloutVerb::retry, "retry", "is asked to try again what is held"},
+    Steering{RolloutVerb::rollback, "rollback", "is asked to roll back to the previous version"},
+};
 
 int steer(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags) {
-  auto found = find_rollout(api, flags.name);
+  auto found = named_rollout(api, flags.name);
   if (!found) return report(found.error());
   std::string name(text_at(**found, "metadata", "name"));
   auto user = identity_in(api);
   if (!user) return report(user.error());
-  const rollout::RolloutSpec spec = rollout::read_rollout_spec(**found);
-  const rollout::Command command = command_of(flags, spec, *user, session.loop.now());
-  auto checked = rollout::check_command(name, command, spec, rollout::read_rollout_status(**found));
-  if (!checked) return report(checked.error());
-  Json patch = rollout::patch_of(command, spec);
-  JsonObject& metadata = ensure_object(patch.as_object(), "metadata");
-  ensure_object(metadata, "annotations")[rollout::steered_annotation] =
-      rollout::steering_line(command.at, command.verb, command.by, flags.reason);
-  kube::Request request =
-      kube::patch(fleet::driver_rollouts, {"", name}, kube::PatchType::merge, std::move(patch));
-  request.with("fieldManager", "lockstep");
+  const auto* steering = std::find_if(steerings.begin(), steerings.end(),
+                                      [&](const Steering& s) { return s.verb == flags.verb; });
+  const operate::Action action{std::string(steering->name),
+                               operate::ActionTarget::rollout,
+                               name,
+                               flags.wave,
+                               flags.reason,
+                               flags.force};
+  auto requests =
+      operate::requests_of(action, *user, session.loop.now(), fleet::Keys(), {}, **found);
+  if (!requests) return report(requests.error());
+  kube::Request& request = requests->front();
   if (flags.dry_run) request.with("dryRun", "All");
   auto written = kube::document_of(api.call(std::move(request)));
   if (!written) return report(written.error().at("rollout " + name));
-  const bool resumes = flags.verb == RolloutVerb::rollback && spec.paused;
-  fmt::print("rollout {} {}{}{}\n", name, done_text(flags.verb),
-             resumes ? "; its pause has ended" : "", flags.dry_run ? " (dry run)" : "");
+  const bool resumes =
+      flags.verb == RolloutVerb::rollback && rollout::read_rollout_spec(**found).paused;
+  fmt::print("rollout {} {}{}{}\n", name, steering->done, resumes ? "; its pause has ended" : "",
+             flags.dry_run ? " (dry run)" : "");
   return ExitCode::ok;
 }
 
@@ -186,7 +154,7 @@ int show_list(kube::SyncApi& api, const RolloutFlags& flags, Time now) {
 
 int show(ClusterSession& session, kube::SyncApi& api, const RolloutFlags& flags) {
   while (true) {
-    auto found = find_rollout(api, flags.name);
+    auto found = named_rollout(api, flags.name);
     if (!found) return report(found.error());
     if (flags.output != "table") {
       print_document(flags.verb == RolloutVerb::history ? rollout_history_json(**found) : **found,

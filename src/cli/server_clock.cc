@@ -3,19 +3,19 @@
 #include <ctime>
 #include <optional>
 
-#include "kube/http_transport.h"
+#include "http/client.h"
 
 namespace lockstep::cli {
 
 namespace {
 
-Result<kube::Route> route_to(ClusterSession& session) {
+Result<http::Route> route_to(ClusterSession& session) {
   const kube::ClusterConfig& cluster = session.connection.target.cluster;
-  kube::Route route;
-  LOCKSTEP_TRY(route.endpoint, kube::parse_endpoint(cluster.server, true));
-  route.proxy = kube::proxy_from_environment(route.endpoint, system_environment());
+  http::Route route;
+  LOCKSTEP_TRY(route.endpoint, http::parse_endpoint(cluster.server, true));
+  route.proxy = http::proxy_from_environment(route.endpoint, system_environment());
   if (!cluster.proxy_url.empty()) {
-    LOCKSTEP_TRY(route.proxy, kube::parse_proxy(cluster.proxy_url));
+    LOCKSTEP_TRY(route.proxy, http::parse_proxy(cluster.proxy_url));
   }
   std::string authority = cluster.certificate_authority.data;
   if (authority.empty() && !cluster.certificate_authority.file.empty()) {
@@ -40,16 +40,16 @@ std::optional<Time> parse_http_date(const std::string& text) {
 }  // namespace
 
 Result<Duration> server_ahead(ClusterSession& session) {
-  LOCKSTEP_TRY(const kube::Route route, route_to(session));
-  kube::HttpTransport transport(session.loop);
-  kube::Exchange exchange;
+  LOCKSTEP_TRY(const http::Route route, route_to(session));
+  http::Client transport(session.loop);
+  http::Exchange exchange;
   exchange.target = "/version";
   exchange.headers = {"Accept: application/json"};
   exchange.wanted_headers = {"date"};
-  std::optional<Result<kube::HttpAnswer>> answer;
+  std::optional<Result<http::Response>> answer;
   Time asked = session.loop.now();
-  kube::HttpTransport::Handlers handlers;
-  handlers.on_done = [&](Result<kube::HttpAnswer> arrived) { answer = std::move(arrived); };
+  http::Client::Handlers handlers;
+  handlers.on_done = [&](Result<http::Response> arrived) { answer = std::move(arrived); };
   transport.start(route, std::move(exchange), std::move(handlers));
   session.loop.run_until([&] { return answer.has_value(); }, seconds(15));
   if (!answer) return fail(ErrorKind::timed_out, "the API server did not answer");

@@ -66,10 +66,12 @@ void add_shell(CLI::App& app, ShellFlags& flags, int& result) {
     result = ExitCode::ok;
   });
   CLI::App* man = app.add_subcommand("man", "This program's man page: lockstep man | man -l -");
-  man->callback([&app, &result] {
+  man->add_flag("--markdown", flags.markdown,
+                "Print docs/CLI.md instead: every command in Markdown");
+  man->callback([&app, &flags, &result] {
     CommandText program = command_tree(app);
     program.name = "lockstep";
-    fmt::print("{}", man_page(program, LOCKSTEP_VERSION));
+    fmt::print("{}", flags.markdown ? markdown_page(program) : man_page(program, LOCKSTEP_VERSION));
     result = ExitCode::ok;
   });
 }

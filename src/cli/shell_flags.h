@@ -13,6 +13,7 @@ namespace lockstep::cli {
 
 struct ShellFlags {
   std::string shell;
+  bool markdown = false;
 };
 
 // `result` becomes its exit code when it is the one that is asked for. Every other command must be

@@ -9,7 +9,6 @@
 #include "base/strings.h"
 #include "cli/bake_text.h"
 #include "cli/exit_codes.h"
-#include "cli/fleet_status.h"
 #include "cli/key_domain.h"
 #include "cli/output.h"
 #include "cli/rollout_tree.h"
@@ -30,18 +29,18 @@ namespace {
 
 // Rollouts in progress and paused ones, with their waves: what the nodes below wait for follows
 // from them.
-std::string rollouts_text(const controller::FleetWatch& watch, const FleetStatus& status,
+std::string rollouts_text(const view::FleetWatch& watch, const FleetStatus& status,
                           const Terminal& terminal) {
   std::string text;
-  for (const auto& [name, known] : watch.rollouts.all()) {
+  for (const auto& [name, known] : watch.rollouts().all()) {
     if (known.is_active() || known.spec.paused) {
-      text += rollout_tree(watch, known, status, terminal);
+      text += rollout_tree(operate::report_rollout(watch, known, status), status.at, terminal);
     }
   }
   return text;
 }
 
-void show(const controller::FleetWatch& watch, const FleetStatus& status, const StatusFlags& flags,
+void show(const view::FleetWatch& watch, const FleetStatus& status, const StatusFlags& flags,
           const Terminal& terminal) {
   if (flags.output != "table") {
     print_document(to_json(status), flags.output);
@@ -54,16 +53,15 @@ void show(const controller::FleetWatch& watch, const FleetStatus& status, const 
 }
 
 // What is shown may be old: why, or nothing.
-std::string lost_contact(const controller::FleetWatch& watch) {
-  const auto& status = watch.nodes_watch.reflector.status();
-  bool lost = !status.watching && status.last_error && status.last_error_time > status.last_success;
-  if (!lost) return {};
+std::string lost_contact(const view::FleetWatch& watch) {
+  if (!watch.caches().has_lost_contact()) return {};
+  const kube::ReflectorStatus& status = watch.caches().contact();
   return fmt::format("no contact since {}: {}", format_rfc3339(status.last_success),
                      status.last_error->text());
 }
 
 // Redraws on a terminal; elsewhere a line, or a document, for each change.
-int follow(ClusterSession& session, controller::FleetWatch& watch, const StatusFlags& flags,
+int follow(ClusterSession& session, view::FleetWatch& watch, const StatusFlags& flags,
            const std::string& key_conflict) {
   Terminal terminal = Terminal::of_output();
   std::string last;
@@ -95,25 +93,17 @@ int follow(ClusterSession& session, controller::FleetWatch& watch, const StatusF
 }  // namespace
 
 int run_status(const StatusFlags& flags) {
-  ClusterFlags cluster = flags.cluster;
-  auto session = open_in_key_domain(cluster, KeyUse::read, flags.output != "table");
-  if (!session) return report(session.error());
-  controller::FleetWatch watch(*(*session)->api, (*session)->loop, (*session)->random,
-                               *(*session)->log, cluster.fleet());
-  if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
-  if (flags.watch) return follow(**session, watch, flags, cluster.key_conflict);
-  show(watch, look_at_fleet(watch, (*session)->loop.now()), flags, Terminal::of_output());
+  auto fleet = open_fleet(flags.cluster, flags.output != "table");
+  if (!fleet) return report(fleet.error());
+  if (flags.watch) return follow(*fleet->session, *fleet->watch, flags, fleet->key_conflict);
+  show(*fleet->watch, look_at_fleet(*fleet->watch, fleet->now()), flags, Terminal::of_output());
   return ExitCode::ok;
 }
 
 int run_why(const WhyFlags& flags) {
-  ClusterFlags cluster = flags.cluster;
-  auto session = open_in_key_domain(cluster, KeyUse::read, flags.output != "table");
-  if (!session) return report(session.error());
-  controller::FleetWatch watch(*(*session)->api, (*session)->loop, (*session)->random,
-                               *(*session)->log, cluster.fleet());
-  if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
-  FleetStatus status = look_at_fleet(watch, (*session)->loop.now());
+  auto fleet = open_fleet(flags.cluster, flags.output != "table");
+  if (!fleet) return report(fleet.error());
+  FleetStatus status = look_at_fleet(*fleet->watch, fleet->now());
   std::vector<std::string> names;
   for (const auto& pool : status.pools) {
     for (const auto& node : pool.nodes) {
@@ -130,22 +120,19 @@ int run_why(const WhyFlags& flags) {
       return ExitCode::ok;
     }
   }
-  auto rollout = watch.rollouts.all().find(flags.node);
-  if (rollout != watch.rollouts.all().end()) {
+  auto rollout = fleet->watch->rollouts().all().find(flags.node);
+  if (rollout != fleet->watch->rollouts().all().end()) {
     if (flags.output == "table") {
-      print_text(why_rollout_text(watch.rollouts, rollout->second, (*session)->loop.now()));
+      print_text(why_rollout_text(fleet->watch->rollouts(), rollout->second, fleet->now()));
     } else {
-      print_document(why_rollout_json(watch.rollouts, rollout->second), flags.output);
+      print_document(why_rollout_json(fleet->watch->rollouts(), rollout->second), flags.output);
     }
     return ExitCode::ok;
   }
-  bool exists = watch.nodes_watch.cache.find(kube::KeyView("", flags.node)) != nullptr;
-  auto near = nearest(flags.node, names);
-  return report(Error{ErrorKind::not_found,
-                      exists ? "the node has no GPU driver from a driver DaemonSet"
-                      : near ? fmt::format("there is no such node; did you mean {}?", *near)
-                             : "there is no such node",
-                      "node " + flags.node});
+  bool exists = fleet->watch->node(flags.node) != nullptr;
+  if (!exists) return report({ErrorKind::not_found, unknown_word("node", flags.node, names), {}});
+  return report({ErrorKind::not_found, "the node has no GPU driver from a driver DaemonSet",
+                 "node " + flags.node});
 }
 
 }  // namespace lockstep::cli

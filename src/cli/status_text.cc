@@ -45,8 +45,8 @@ std::string head(const PoolStatus& pool, const Terminal& terminal) {
   if (!pool.paused.empty()) {
     text += terminal.paint(fmt::format("  paused: {}\n", one_line(pool.paused)), "33");
   }
-  if (pool.held && pool.counts.waiting > 0 && pool.held->name != "Paused") {
-    text += fmt::format("  waiting nodes: {}: {}\n", pool.held->name, one_line(pool.held->text));
+  if (pool.held && pool.counts.waiting > 0 && pool.held->name != fleet::Reason::paused) {
+    text += fmt::format("  waiting nodes: {}\n", one_line(pool.held->line()));
   }
   return text;
 }
@@ -63,10 +63,9 @@ void add_nodes(std::string& text, const std::vector<const NodeStatus*>& nodes, S
   for (size_t i = 0; i < shown; ++i) name_width = std::max(name_width, nodes[i]->name.size());
   for (size_t i = 0; i < shown; ++i) {
     const NodeStatus& node = *nodes[i];
-    std::string line =
-        fmt::format("{}  {} {:<{}}  {:>5}  {}: {}", last_group ? " " : "|",
-                    i + 1 == nodes.size() ? "`-" : "|-", node.name, name_width,
-                    human_duration(node.in_state), node.reason.name, one_line(node.reason.text));
+    std::string line = fmt::format("{}  {} {:<{}}  {:>5}  {}", last_group ? " " : "|",
+                                   i + 1 == nodes.size() ? "`-" : "|-", node.name, name_width,
+                                   human_duration(node.in_state), one_line(node.reason.line()));
     size_t width = terminal.interactive ? static_cast<size_t>(terminal.width) : line.size();
     text += shorten(line, width) + "\n";
   }
@@ -152,7 +151,7 @@ std::string why_text(const NodeStatus& node, const PoolStatus& pool, const Termi
       terminal.paint(std::string(fleet::display_name(node.state)), colour_of(node.state)),
       human_duration(node.in_state), node.cordoned ? ", cordoned" : "",
       node.ready ? "" : ", not Ready");
-  text += fmt::format("  why:     {}: {}\n", node.reason.name, one_line(node.reason.text));
+  text += fmt::format("  why:     {}\n", one_line(node.reason.line()));
   if (!node.reason.remedy.empty()) {
     text += fmt::format("  change:  {}\n", one_line(node.reason.remedy));
   }

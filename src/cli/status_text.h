@@ -3,10 +3,15 @@
 
 #include <string>
 
-#include "cli/fleet_status.h"
 #include "cli/terminal.h"
+#include "operate/fleet_status.h"
 
 namespace lockstep::cli {
+
+using operate::FleetStatus;
+using operate::look_at_fleet;
+using operate::NodeStatus;
+using operate::PoolStatus;
 
 struct StatusTextOptions {
   bool all_nodes = false;  // also those that are done and at rest

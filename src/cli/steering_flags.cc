@@ -37,7 +37,7 @@ void add_steering(CLI::App& app, SteeringFlags& flags, int& result) {
     command->add_flag("--dry-run", pauses->dry_run, "Say what would be done, and do not do it");
     command->callback([pauses, &result] { result = run_pause(*pauses); });
   }
-  pause->add_option("--reason", flags.pause.reason, "Why: shown to whoever asks why nodes wait");
+  pause->add_option("--reason", flags.pause.reason, "Why: shown to users who ask why nodes wait");
   resume->add_option("--reason", flags.resume.reason, "Why: kept beside who did it");
   add_node_steering(app, "retry", "Try failed nodes again", NodeSteering::retry, flags.retry,
                     result);

@@ -6,7 +6,6 @@
 #include "bundle/tar.h"
 #include "cli/doctor_reading.h"
 #include "cli/exit_codes.h"
-#include "cli/fleet_status.h"
 #include "cli/key_domain.h"
 #include "cli/status_text.h"
 #include "controller/gate_jobs.h"
@@ -118,8 +117,8 @@ void collect_logs(kube::SyncApi& api, const SupportBundleFlags& flags, Collectio
 
 void collect_status(ClusterSession& session, const SupportBundleFlags& flags,
                     Collection& collection) {
-  controller::FleetWatch watch(*session.api, session.loop, session.random, *session.log,
-                               flags.doctor.cluster.fleet());
+  view::FleetWatch watch(*session.api, session.loop, session.random, *session.log,
+                         flags.doctor.cluster.fleet());
   if (auto listed = wait_for_fleet(session, watch); !listed) {
     return collection.miss("status.json", listed.error());
   }

@@ -43,7 +43,7 @@ void add_doctor(CLI::App& app, DoctorFlags& flags, int& result) {
 
 void add_support_bundle(CLI::App& app, SupportBundleFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
-      "support-bundle", "What somebody else needs to help, in one file, without secrets");
+      "support-bundle", "What a maintainer needs to help, in one file, without secrets");
   add_doctor_flags(command, flags.doctor);
   command->add_option("-f,--file", flags.file,
                       "File to write; by default lockstep-support-TIME.tar.gz");

@@ -109,7 +109,7 @@ std::string top_text(const FleetStatus& status, const std::string& sort, const T
   for (size_t i = 0; i < rows.size() && i < room; ++i) {
     const NodeStatus& node = *rows[i].node;
     std::string state = fmt::format("{:<22}", fleet::display_name(node.state));
-    std::string why = one_line(fmt::format("{}: {}", node.reason.name, node.reason.text));
+    std::string why = one_line(node.reason.line());
     constexpr int before_why = 77;
     if (terminal.interactive) {
       why = shorten(why, static_cast<size_t>(std::max(terminal.width - before_why, 10)));
@@ -123,24 +123,20 @@ std::string top_text(const FleetStatus& status, const std::string& sort, const T
 }
 
 int run_top(const TopFlags& flags) {
-  ClusterFlags cluster = flags.cluster;
-  auto session = open_in_key_domain(cluster, KeyUse::read);
-  if (!session) return report(session.error());
-  controller::FleetWatch watch(*(*session)->api, (*session)->loop, (*session)->random,
-                               *(*session)->log, cluster.fleet());
-  if (auto listed = wait_for_fleet(**session, watch); !listed) return report(listed.error());
+  auto fleet = open_fleet(flags.cluster);
+  if (!fleet) return report(fleet.error());
   while (true) {
     Terminal terminal = Terminal::of_output();
-    std::string text = top_text(look_at_fleet(watch, (*session)->loop.now()), flags.sort, terminal);
+    std::string text = top_text(look_at_fleet(*fleet->watch, fleet->now()), flags.sort, terminal);
     bool once = flags.once || !terminal.interactive;
-    if (!once && !cluster.key_conflict.empty()) {
-      text = fmt::format("key domain: {}\n{}", cluster.key_conflict, text);
+    if (!once && !fleet->key_conflict.empty()) {
+      text = fmt::format("key domain: {}\n{}", fleet->key_conflict, text);
     }
     if (!once) fmt::print("\x1b[H\x1b[2J");
     print_text(text);
     if (once) return ExitCode::ok;
     std::fflush(stdout);
-    (*session)->loop.run_until([] { return false; }, seconds(1));
+    fleet->session->loop.run_until([] { return false; }, seconds(1));
   }
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/cluster_session.h"
-#include "cli/fleet_status.h"
+#include "cli/status_text.h"
 #include "cli/terminal.h"
 
 namespace lockstep::cli {

@@ -16,19 +16,6 @@ namespace {
 constexpr std::string_view version_label = "nvidia.com/cuda.driver-version.full";
 constexpr std::string_view count_label = "nvidia.com/gpu.count";
 
-// What a node says: counts by kind; nothing: it says nothing.
-std::optional<std::map<std::string, int64_t>> health_of(const Node& node) {
-  std::string_view text = node.meta.annotations.get(health_annotation);
-  if (text.empty()) return std::nullopt;
-  auto json = parse_json(text);
-  if (!json || !json->is_object()) return std::nullopt;
-  std::map<std::string, int64_t> counts;
-  for (const auto& [kind, count] : json->get_object()) {
-    if (count.is_int64()) counts[std::string(kind)] = count.get_int64();
-  }
-  return counts;
-}
-
 int64_t labelled_gpus(const Node& node) {
   return parse_integer(node.meta.labels.get(count_label)).value_or(0);
 }
@@ -40,10 +27,11 @@ bool is_state(const std::string& kind) {
 
 struct CountedState {
   const char* kind;
-  const char* rule;
+  fleet::KnownReason rule;
 };
 constexpr std::array<CountedState, 2> counted_states = {
-    {{"linksDown", "LinkDown"}, {"rowRemapFailures", "RowRemapFailure"}}};
+    {{"linksDown", fleet::Reason::link_down},
+     {"rowRemapFailures", fleet::Reason::row_remap_failure}}};
 
 std::vector<rollout::Breach> breaches_of(const BakeNode& entry,
                                          const std::map<std::string, int64_t>& health,
@@ -53,8 +41,8 @@ std::vector<rollout::Breach> breaches_of(const BakeNode& entry,
   std::string name = node.meta.name.str();
   std::string_view version = node.meta.labels.get(version_label);
   if (!entry.version.empty() && !version.empty() && version != entry.version) {
-    breaches.push_back(
-        {"WrongVersion", name, fmt::format("{} is loaded instead of {}", version, entry.version)});
+    breaches.push_back({fleet::Reason::wrong_version, name,
+                        fmt::format("{} is loaded instead of {}", version, entry.version)});
   }
   for (const std::string& published : entry.published) {
     // The label may lag behind: whoever tells of what is meant to run is right, too.
@@ -63,13 +51,13 @@ std::vector<rollout::Breach> breaches_of(const BakeNode& entry,
       continue;
     }
     breaches.push_back(
-        {"PluginDisagrees", name,
+        {fleet::Reason::plugin_disagrees, name,
          fmt::format("its DRA plugin tells of {}, and {} is loaded", published, version)});
   }
   auto gpus = health.find("gpus");
   if (gpus != health.end() && gpus->second < labelled_gpus(node)) {
-    breaches.push_back(
-        {"GpuMissing", name, fmt::format("{} of {} GPUs", gpus->second, labelled_gpus(node))});
+    breaches.push_back({fleet::Reason::gpu_missing, name,
+                        fmt::format("{} of {} GPUs", gpus->second, labelled_gpus(node))});
   }
   for (const CountedState& state : counted_states) {
     auto at = health.find(state.kind);
@@ -135,95 +123,10 @@ void append(rollout::BakeRecord& record, rollout::BakeStep step) {
   }
 }
 
-}  // namespace
-
-std::string bake_name(const std::string& rollout, size_t wave) {
-  return fmt::format("lockstep-bake-{}-{}", rollout, wave);
-}
-
-Json KeptBake::to_json(const ObjectKey& key, const std::string& rollout,
-                       const std::string& resource_version) const {
-  JsonObject metadata{{"name", key.name},
-                      {"namespace", key.ns},
-                      {"labels", JsonObject{{"app.kubernetes.io/managed-by", "lockstep"},
-                                            {fleet::rollout_label, rollout}}}};
-  if (!resource_version.empty()) metadata["resourceVersion"] = resource_version;
-  // Of most nodes there is nothing to say but that they have reported.
-  std::string reported;
-  JsonObject counts;
-  for (const auto& [node, kinds] : seen) {
-    if (kinds.empty()) {
-      reported += (reported.empty() ? "" : " ") + node;
-    } else {
-      counts[node] = counts_to_json(kinds);
-    }
-  }
-  JsonObject gpus;
-  for (const auto& [model, sums] : busy) {
-    JsonArray all;
-    for (const BusyGpus::BySide* side : {&sums.upgraded, &sums.control}) {
-      for (int64_t each : *side) all.push_back(each);
-    }
-    gpus[model] = std::move(all);
-  }
-  return JsonObject{
-      {"apiVersion", "v1"},
-      {"kind", "ConfigMap"},
-      {"metadata", std::move(metadata)},
-      {"data", JsonObject{{"record", record.text()},
-                          {"opened", opened.is_set() ? format_rfc3339(opened) : ""},
-                          {"until", until.is_set() ? format_rfc3339_micro(until) : ""},
-                          {"reported", reported},
-                          {"seen", print_json(Json(std::move(counts)))},
-                          {"busy", print_json(Json(std::move(gpus)))}}}};
-}
-
-std::optional<KeptBake> KeptBake::from_map(const ConfigMap& map) {
-  auto record = rollout::BakeRecord::parse(map.data.get("record"));
-  auto seen = parse_json(map.data.get("seen"));
-  auto busy = parse_json(map.data.get("busy"));
-  const bool is_whole = record && seen && seen->is_object() && busy && busy->is_object();
-  if (!is_whole) return std::nullopt;
-  KeptBake kept;
-  kept.record = std::move(*record);
-  kept.opened = parse_rfc3339(map.data.get("opened")).value_or(Time());
-  kept.until = parse_rfc3339(map.data.get("until")).value_or(Time());
-  for (std::string_view node : split(map.data.get("reported"), ' ')) {
-    if (!node.empty()) kept.seen[std::string(node)];
-  }
-  for (const auto& [node, kinds] : seen->get_object()) {
-    auto& counts = kept.seen[std::string(node)];
-    if (!kinds.is_object()) continue;
-    for (const auto& [kind, count] : kinds.get_object()) {
-      counts[std::string(kind)] = as_integer(&count);
-    }
-  }
-  for (const auto& [model, sums] : busy->get_object()) {
-    BusyGpus& gpus = kept.busy[std::string(model)];
-    constexpr size_t places = std::tuple_size_v<BusyGpus::BySide>;
-    if (!sums.is_array() || sums.get_array().size() != 2 * places) return std::nullopt;
-    for (size_t i = 0; i < places; ++i) {
-      gpus.upgraded[i] = as_integer(&sums.get_array()[i]);
-      gpus.control[i] = as_integer(&sums.get_array()[places + i]);
-    }
-  }
-  return kept;
-}
-
-ReadHealth read_health(const std::shared_ptr<const Node>& node) {
-  ReadHealth read{node, health_of(*node), labelled_gpus(*node)};
-  if (read.gpus == 0 && read.counts && read.counts->contains("gpus")) {
-    read.gpus = read.counts->at("gpus");
-  }
-  return read;
-}
-
-namespace {
-
 const ReadHealth& read_health(const std::shared_ptr<const Node>& node, const std::string& name,
                               HealthMemory& memory) {
   ReadHealth& read = memory[name];
-  if (read.node != node) read = controller::read_health(node);
+  if (read.node != node) read = view::read_health(node);
   return read;
 }
 
@@ -249,7 +152,7 @@ void add_hours(const BusyGpus::BySide& gpus, double hours, double& all,
 
 // What a node is known to have, beside counts of events: links that are down, and rules that it
 // broke when it was first seen.
-constexpr std::string_view old_prefix = "old:";
+constexpr const char* old_prefix = "old:";
 
 // Where a node's counts stand when it reports for the first time, and what is broken then.
 void note_first(std::map<std::string, int64_t>& seen, const BakeNode& entry,
@@ -259,7 +162,7 @@ void note_first(std::map<std::string, int64_t>& seen, const BakeNode& entry,
   }
   if (entry.upgraded) return;
   for (const rollout::Breach& breach : breaches_of(entry, health, health)) {
-    seen[std::string(old_prefix) + breach.rule] = 1;
+    seen[old_prefix + breach.rule.str()] = 1;
   }
 }
 
@@ -275,7 +178,7 @@ void forget_repaired(std::map<std::string, int64_t>& seen,
   std::erase_if(seen, [&](const auto& each) {
     if (!each.first.starts_with(old_prefix)) return each.second == 0;
     return std::none_of(breaches.begin(), breaches.end(), [&](const rollout::Breach& breach) {
-      return each.first.substr(old_prefix.size()) == breach.rule;
+      return each.first == old_prefix + breach.rule.str();
     });
   });
 }
@@ -294,7 +197,7 @@ void add_breaches(KeptBake& kept, const BakeNode& entry, const std::string& name
   if (!entry.upgraded) {
     // What they have had for long says nothing of what happens now.
     std::erase_if(breaches, [&](const rollout::Breach& breach) {
-      return seen.contains(std::string(old_prefix) + breach.rule);
+      return seen.contains(old_prefix + breach.rule.str());
     });
   }
   if (has_reported && read.counts) forget_repaired(known->second, *read.counts, all);

@@ -1,10 +1,7 @@
-// What is seen during a bake, kept in one ConfigMap per wave: how long GPUs were busy on upgraded
-// nodes and on those that are not, and what happened on them. The judge reads it from there, so
-// that a controller that begins anew goes on where the last one was, and a person can judge it
-// again.
+// What happens during a bake is seen here, and kept (view/kept_bake.h): how long GPUs were busy on
+// upgraded nodes and on those that are not, and what happened on them.
 #pragma once
 
-#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,39 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "controller/fleet_watch.h"
 #include "rollout/bake_record.h"
 #include "rollout/rollout_view.h"
+#include "view/kept_bake.h"
 
 namespace lockstep::controller {
 
-// A node's own words of its GPUs: counts of events, as a JSON map. {"gpus": 8, "FatalXid": 2}
-inline constexpr std::string_view health_annotation = "lockstep.dev/gpu-health";
-
-// Of one GPU model, the GPUs of nodes that were busy when it was last looked: what happens until
-// the next look is weighed by that. Work that an error has killed leaves its node idle at the end.
-struct BusyGpus {
-  // On nodes that had no incident before, one, two, and more than are compared.
-  using BySide = std::array<int64_t, rollout::compared_incidents + 1>;
-  BySide upgraded = {};
-  BySide control = {};
-
-  bool operator==(const BusyGpus&) const = default;
-};
-
-struct KeptBake {
-  rollout::BakeRecord record;
-  Time opened;  // of the wave
-  Time until;   // up to when it was looked; not set: the bake has not begun
-  // What each node that has reported had counted by then, and what of it was broken before.
-  std::map<std::string, std::map<std::string, int64_t>> seen;
-  std::map<std::string, BusyGpus> busy;  // by GPU model
-
-  Json to_json(const ObjectKey& key, const std::string& rollout,
-               const std::string& resource_version) const;
-  // Nothing where it cannot be read, also of an earlier version of Lockstep: the bake begins again.
-  static std::optional<KeptBake> from_map(const ConfigMap& map);
-};
+using view::BusyGpus;
+using view::KeptBake;
+using view::ReadHealth;
 
 // One side of the comparison, node by node.
 struct BakeNode {
@@ -55,16 +28,7 @@ struct BakeNode {
   std::vector<std::string> published = {};  // which versions its DRA plugins tell
 };
 
-std::string bake_name(const std::string& rollout, size_t wave);
-
-// What a node said when it was last looked, so that its words are read once.
-struct ReadHealth {
-  std::shared_ptr<const Node> node;
-  std::optional<std::map<std::string, int64_t>> counts;  // nothing: it says nothing
-  int64_t gpus = 0;
-};
 using HealthMemory = std::unordered_map<std::string, ReadHealth>;
-ReadHealth read_health(const std::shared_ptr<const Node>& node);
 
 // How the nodes are before a wave's upgrade: what is broken then is not the new driver's doing.
 void note_before(KeptBake& kept, const std::vector<BakeNode>& nodes,

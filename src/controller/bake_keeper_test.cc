@@ -15,7 +15,7 @@ BakeNode node(const std::string& name, bool upgraded, bool busy, const std::stri
   made->meta.labels = StringMap{{rollout::gpu_model_label, "H100"},
                                 {"nvidia.com/gpu.count", "8"},
                                 {"nvidia.com/cuda.driver-version.full", upgraded ? "580" : "570"}};
-  if (!health.empty()) made->meta.annotations = StringMap{{health_annotation, health}};
+  if (!health.empty()) made->meta.annotations = StringMap{{view::health_annotation, health}};
   return {made, upgraded, busy, upgraded ? "580" : ""};
 }
 
@@ -304,16 +304,6 @@ TEST(BakeKeeper, ABakeThatFoundSomethingIsNotCarriedOn) {
   }
   ASSERT_EQ(judge_bake(kept).outcome, rollout::Outcome::failed);
   EXPECT_TRUE(earlier_steps(kept).empty());
-}
-
-TEST(BakeKeeper, WhatIsNoBakeIsNone) {
-  EXPECT_FALSE(KeptBake::from_map(ConfigMap{}));
-  // Of a version that did not say on which node events happened.
-  ConfigMap old;
-  old.data.set(Text("record"), Text("{\"began\":\"2026-11-15T00:00:00Z\"}\n"));
-  old.data.set(Text("until"), Text("2026-11-15T01:00:00Z"));
-  old.data.set(Text("seen"), Text("{}"));
-  EXPECT_FALSE(KeptBake::from_map(old));
 }
 
 TEST(BakeKeeper, APluginThatTellsOfAnotherDriverThanIsLoadedIsABreach) {

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/fleet_objects_test_util.h"
 #include "rollout/rollout_test_util.h"
+#include "view/fleet_objects_test_util.h"
 
 namespace lockstep::controller::baseline_keeper_test {
 namespace {
+
+using namespace view;
 
 class BaselineKeeperTest : public ::testing::Test {
  protected:

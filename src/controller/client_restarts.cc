@@ -8,10 +8,10 @@
 
 namespace lockstep::controller {
 
-void ClientRestarts::look_at(const KnownRollout& known) {
+void ClientRestarts::look_at(const view::KnownRollout& known) {
   for (const auto& [name, facts] : watch_.driver_facts()) {
     if (!facts.in_sync || facts.pod_created < known.object->meta.created) continue;
-    auto node = watch_.nodes_watch.cache.find(kube::KeyView("", name));
+    auto node = watch_.node(name);
     if (!node || busy_.contains(name) || !watch_.is_current(name)) continue;
     if (!known.covers(std::string(node->meta.labels.get(fleet::driver_owner_label)), facts.set)) {
       continue;
@@ -21,7 +21,7 @@ void ClientRestarts::look_at(const KnownRollout& known) {
   }
 }
 
-void ClientRestarts::look_at(const std::string& name, const DriverFacts& facts) {
+void ClientRestarts::look_at(const std::string& name, const view::DriverFacts& facts) {
   auto view = watch_.view(name);
   if (!view) return;
   view->clients = watch_.clients_on(*view);
@@ -54,7 +54,7 @@ void ClientRestarts::call(const std::string& node, kube::Request request) {
     busy_.erase(node);
     // The next write of the node waits until this one is seen.
     if (is_note && reply && reply->ok()) {
-      watch_.nodes_watch.cache.expect(ObjectKey{"", node}, kube::peek_body_version(reply->body));
+      watch_.expect_node(node, kube::peek_body_version(reply->body));
     }
     if (reply && (reply->ok() || reply->code == 404 || reply->code == 409)) return;
     const Error error = reply ? reply->error() : reply.error();

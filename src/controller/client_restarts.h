@@ -6,28 +6,28 @@
 #include <set>
 #include <string>
 
-#include "controller/fleet_watch.h"
-#include "controller/rollout_watch.h"
+#include "view/fleet_watch.h"
+#include "view/rollout_watch.h"
 
 namespace lockstep::controller {
 
 class ClientRestarts {
  public:
-  ClientRestarts(kube::Api& api, Log& log, FleetWatch& watch)
+  ClientRestarts(kube::Api& api, Log& log, view::FleetWatch& watch)
       : api_(api), log_(log), watch_(watch) {}
   ClientRestarts(const ClientRestarts&) = delete;
   ClientRestarts& operator=(const ClientRestarts&) = delete;
 
   // Of the rollout's nodes: those whose driver pod is newer than the rollout.
-  void look_at(const KnownRollout& known);
+  void look_at(const view::KnownRollout& known);
 
  private:
-  void look_at(const std::string& node, const DriverFacts& facts);
+  void look_at(const std::string& node, const view::DriverFacts& facts);
   void call(const std::string& node, kube::Request request);
 
   kube::Api& api_;
   Log& log_;
-  FleetWatch& watch_;
+  view::FleetWatch& watch_;
   std::set<std::string> busy_;
   Scope scope_;
 };

@@ -2,13 +2,15 @@
 
 #include <optional>
 
-#include "controller/watched_fleet_test_util.h"
+#include "view/watched_fleet_test_util.h"
 
 namespace lockstep::controller::client_restarts_test {
 namespace {
 
-FleetWatchOptions with_rollouts() {
-  FleetWatchOptions options;
+using namespace view;
+
+view::FleetWatchOptions with_rollouts() {
+  view::FleetWatchOptions options;
   options.rollouts.enabled = true;
   return options;
 }
@@ -49,7 +51,7 @@ class ClientRestartsTest : public ::testing::Test {
   std::string uid_of_driver() { return fleet.view().driver.pod->meta.uid.str(); }
 
   WatchedFleet fleet{with_rollouts()};
-  KnownRollout known;
+  view::KnownRollout known;
   std::shared_ptr<GenericObject> rollout;
   std::optional<ClientRestarts> restarts;
 };

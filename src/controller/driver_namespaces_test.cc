@@ -2,8 +2,8 @@
 // NVIDIA's operator are those of the configured namespaces.
 #include <gtest/gtest.h>
 
-#include "controller/fleet_test_util.h"
-#include "controller/watched_fleet_test_util.h"
+#include "controller/controller_test_util.h"
+#include "view/watched_fleet_test_util.h"
 
 namespace lockstep::controller::driver_namespaces_test {
 namespace {
@@ -54,7 +54,7 @@ TEST(DriverNamespaces, ATenantsDaemonSetRevisionAndPodAreNotTheDriver) {
 }
 
 TEST(DriverNamespaces, AreThoseOfTheFlag) {
-  FleetWatchOptions options;
+  view::FleetWatchOptions options;
   options.drivers.namespaces = {std::string(tenant)};
   WatchedFleet scene(options);
   scene.add_usual();

@@ -5,21 +5,19 @@
 
 #include <fmt/format.h>
 
-#include "controller/metrics_text.h"
+#include "http/prometheus.h"
 #include "kube/typed.h"
 
 namespace lockstep::controller {
 
 namespace {
 
+using fleet::Reason;
 using upgrade::Healing;
 using upgrade::HeldPod;
 
 constexpr std::string_view node_prefix = "node ";
 constexpr std::string_view pod_prefix = "pod ";
-constexpr std::string_view healing_reason = "StalePluginRestarted";
-constexpr std::string_view stays_stale_reason = "PluginStaysStale";
-constexpr std::string_view bad_config_reason = "PrepareFailedPermanently";
 
 kube::EventRecorderOptions event_options(const FailureOptions& options) {
   kube::EventRecorderOptions events;
@@ -30,7 +28,8 @@ kube::EventRecorderOptions event_options(const FailureOptions& options) {
 
 kube::ReflectorOptions events_of_failed_prepares() {
   kube::ReflectorOptions options;
-  options.query = {{"fieldSelector", fmt::format("reason={}", upgrade::prepare_failed)}};
+  constexpr auto reason = Reason::failed_prepare_dynamic_resources;
+  options.query = {{"fieldSelector", fmt::format("reason={}", to_string(reason))}};
   return options;
 }
 
@@ -47,15 +46,10 @@ ObjectReference reference_to(const Pod& pod) {
   return {"v1", "Pod", pod.meta.ns, pod.meta.name, pod.meta.uid, "", ""};
 }
 
-ObjectKey key_of(std::string_view text) {
-  size_t slash = text.find('/');
-  return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
-}
-
 }  // namespace
 
 FailureController::FailureController(kube::Api& api, Loop& loop, Random& random, Log& log,
-                                     FleetWatch& watch, FailureOptions options)
+                                     view::FleetWatch& watch, FailureOptions options)
     : api_(api),
       loop_(loop),
       log_(log),
@@ -70,7 +64,7 @@ FailureController::FailureController(kube::Api& api, Loop& loop, Random& random,
       look_at({event.about.ns.str(), event.about.name.str()});
     }
   });
-  watch_.pods.cache.on_change(scope_.bind([this](const kube::Cache<Pod>::Change& change) {
+  watch_.on_pod(scope_.bind([this](const kube::Cache<Pod>::Change& change) {
     if (!change.after) return;
     // Of all the pods of a cluster only those of which there is such an event.
     ObjectKey key = change.after->meta.key();
@@ -88,8 +82,8 @@ void FailureController::lead() {
 }
 
 void FailureController::look_at_all() {
-  events_watch_.cache.for_each_value(
-      "pod", [this](const auto& pod) { look_at(key_of(std::string_view(pod))); });
+  events_watch_.cache.for_each_value("pod",
+                                     [this](const auto& pod) { look_at(ObjectKey::parse(pod)); });
 }
 
 void FailureController::look_at(const ObjectKey& pod) {
@@ -107,7 +101,7 @@ void FailureController::work(const std::string& key) {
   if (text.starts_with(node_prefix)) {
     work_on_node(key, std::string(text.substr(node_prefix.size())));
   } else {
-    work_on_pod(key, key_of(text.substr(pod_prefix.size())));
+    work_on_pod(key, ObjectKey::parse(text.substr(pod_prefix.size())));
   }
 }
 
@@ -123,7 +117,7 @@ std::optional<HeldPod> FailureController::newest_event(const fleet::PodPtr& pod)
 
 std::vector<HeldPod> FailureController::held_on(const std::string& node) const {
   std::vector<HeldPod> held;
-  watch_.pods.cache.for_each("node", node, [&](const auto& pod) {
+  watch_.caches().pods().for_each("node", node, [&](const auto& pod) {
     if (!upgrade::is_held(*pod)) return;
     if (auto newest = newest_event(pod)) held.push_back(std::move(*newest));
   });
@@ -131,7 +125,7 @@ std::vector<HeldPod> FailureController::held_on(const std::string& node) const {
 }
 
 void FailureController::work_on_pod(const std::string& key, const ObjectKey& pod_key) {
-  fleet::PodPtr pod = watch_.pods.cache.find(pod_key);
+  fleet::PodPtr pod = watch_.caches().pods().find(pod_key);
   auto held = pod ? newest_event(pod) : std::nullopt;
   if (!held) return queue_.done(key);
   if (!pod->node_name.empty()) queue_.add(std::string(node_prefix) + pod->node_name.str());
@@ -150,15 +144,16 @@ void FailureController::write_verdict(const std::string& key, const fleet::PodPt
   request.subresource = "status";
   api_.call(std::move(request), scope_.bind([this, key, pod, verdict](kube::Reply reply) {
     if (take(key, reply, "a pod's status could not be written")) {
-      watch_.pods.cache.expect(pod->meta.key(), kube::peek_body_version(reply->body));
+      watch_.expect_pod(pod->meta.key(), kube::peek_body_version(reply->body));
       if (!verdict.clears) {
         ++counts_.bad_configs;
         if (verdict.fails) ++counts_.pods_failed;
-        events_.record(reference_to(*pod), kube::EventType::warning, bad_config_reason,
+        events_.record(reference_to(*pod), kube::EventType::warning,
+                       to_string(Reason::prepare_failed_permanently),
                        fmt::format("{}; {}", verdict.reason.text, verdict.reason.remedy));
       }
       log_.info("prepare", {{"pod", pod->meta.key().text()},
-                            {"reason", verdict.reason.name},
+                            {"reason", verdict.reason.name.str()},
                             {"because", verdict.reason.text}});
     }
     queue_.done(key);
@@ -173,7 +168,7 @@ void FailureController::work_on_node(const std::string& key, const std::string& 
     if (view && !held.empty()) queue_.add_after(key, seconds(1));
     return queue_.done(key);
   }
-  upgrade::Reason before = std::exchange(reasons_[name], {});
+  Reason before = std::exchange(reasons_[name], {});
   for (const fleet::ClientView& plugin : watch_.clients_on(*view)) {
     Healing healing =
         upgrade::decide_healing(*view, plugin, held, watch_.rules().keys, loop_.now());
@@ -187,7 +182,7 @@ void FailureController::work_on_node(const std::string& key, const std::string& 
     }
     if (is_news && healing.step == Healing::Step::none && !healing.reason.name.empty()) {
       events_.record(node_reference(view->node->meta.name), kube::EventType::warning,
-                     stays_stale_reason,
+                     to_string(Reason::plugin_stays_stale),
                      fmt::format("{}; {}", healing.reason.text, healing.reason.remedy));
     }
   }
@@ -204,7 +199,7 @@ void FailureController::write_note(const std::string& key, const fleet::NodeView
       kube::patch(resource::nodes, view.node->meta.key(), kube::PatchType::merge, patch.body()),
       scope_.bind([this, key, node = view.node](kube::Reply reply) {
         if (take(key, reply, "a node could not be written")) {
-          watch_.nodes_watch.cache.expect(node->meta.key(), kube::peek_body_version(reply->body));
+          watch_.expect_node(node->meta.name.str(), kube::peek_body_version(reply->body));
           // The second half of it.
           queue_.add_after(key, milliseconds(100));
         }
@@ -221,10 +216,11 @@ void FailureController::restart_plugin(const std::string& key, const fleet::Node
             scope_.bind([this, key, node = view.node, pod = plugin.meta.key(),
                          uid = plugin.meta.uid, healing](kube::Reply reply) {
               if (take(key, reply, "a stale plugin could not be restarted")) {
-                watch_.pods.cache.expect_deleted(pod, uid);
+                watch_.expect_pod_gone(pod, uid);
                 ++counts_.plugins_restarted;
                 events_.record(node_reference(node->meta.name), kube::EventType::normal,
-                               healing_reason, healing.reason.text + "; restarted");
+                               to_string(Reason::stale_plugin_restarted),
+                               healing.reason.text + "; restarted");
                 log_.info("plugin restarted",
                           {{"node", node->meta.name.str()}, {"because", healing.reason.text}});
               }
@@ -233,9 +229,9 @@ void FailureController::restart_plugin(const std::string& key, const fleet::Node
 }
 
 std::string FailureController::metrics() const {
-  MetricsText out;
+  http::PrometheusText out;
   auto count = [&](std::string_view name, std::string_view help, uint64_t value) {
-    out.counter(name, help).sample(static_cast<double>(value));
+    out.counter(name, help).sample(value);
   };
   count("lockstep_stale_plugins_restarted_total",
         "DRA plugins that were restarted because they had an earlier driver open.",
@@ -248,9 +244,9 @@ std::string FailureController::metrics() const {
   count("lockstep_failure_controller_errors_total",
         "Writes of the failure controller that failed and are tried again.", counts_.errors);
   out.gauge("lockstep_stale_plugins", "Nodes whose DRA plugin is stale, by what is done about it.");
-  std::map<std::string, int> by_reason;
+  std::map<fleet::ReasonName, int> by_reason;
   for (const auto& [node, reason] : reasons_) ++by_reason[reason.name];
-  for (const auto& [reason, nodes] : by_reason) out.sample(nodes, {{"reason", reason}});
+  for (const auto& [reason, nodes] : by_reason) out.sample(nodes, {{"reason", reason.str()}});
   return out.text();
 }
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "controller/fleet_watch.h"
 #include "kube/cache_feed.h"
 #include "kube/events.h"
 #include "kube/queue.h"
 #include "objects/event.h"
 #include "upgrade/prepare_failure.h"
+#include "view/fleet_watch.h"
 
 namespace lockstep::controller {
 
@@ -33,7 +33,7 @@ struct FailureCounts {
 
 class FailureController {
  public:
-  FailureController(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatch& watch,
+  FailureController(kube::Api& api, Loop& loop, Random& random, Log& log, view::FleetWatch& watch,
                     FailureOptions options);
   FailureController(const FailureController&) = delete;
   FailureController& operator=(const FailureController&) = delete;
@@ -49,7 +49,7 @@ class FailureController {
   // A part of /metrics.
   std::string metrics() const;
   // Nodes whose plugin is stale, and why nothing is done about it yet.
-  const std::map<std::string, upgrade::Reason>& reasons() const { return reasons_; }
+  const std::map<std::string, fleet::Reason>& reasons() const { return reasons_; }
 
  private:
   // Keys of the queue: "node gpu-7" and "pod namespace/name".
@@ -73,14 +73,14 @@ class FailureController {
   kube::Api& api_;
   Loop& loop_;
   Log& log_;
-  FleetWatch& watch_;
+  view::FleetWatch& watch_;
   FailureOptions options_;
   kube::CachedResource<Event> events_watch_;
   kube::EventRecorder events_;
   kube::WorkQueue queue_;
   bool leading_ = false;
   FailureCounts counts_;
-  std::map<std::string, upgrade::Reason> reasons_;
+  std::map<std::string, fleet::Reason> reasons_;
   Scope scope_;
 };
 

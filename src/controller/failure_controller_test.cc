@@ -1,6 +1,6 @@
 #include "controller/failure_controller.h"
 
-#include "controller/fleet_test_util.h"
+#include "controller/controller_test_util.h"
 
 namespace lockstep::controller::failure_controller_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "kube/http_transport.h"
+#include "http/asker.h"
 #include "kube/kubeconfig.h"
 #include "rollout/asked_gate.h"
 #include "world/event_loop.h"
@@ -30,21 +30,19 @@ class GateAsker {
 class HttpGateAsker final : public GateAsker {
  public:
   // `environment`: where a proxy may be named.
-  HttpGateAsker(kube::Environment environment, kube::AddressGuard guard, EventLoop& loop,
+  HttpGateAsker(kube::Environment environment, http::AddressGuard guard, EventLoop& loop,
                 Duration limit = seconds(20))
       : environment_(std::move(environment)),
-        guard_(std::make_shared<const kube::AddressGuard>(std::move(guard))),
+        guard_(std::make_shared<const http::AddressGuard>(std::move(guard))),
         loop_(loop),
-        limit_(limit),
-        transport_(loop) {}
+        asker_(loop, limit) {}
   void ask(rollout::Question question, std::function<void(Result<GateAnswer>)> done) override;
 
  private:
   kube::Environment environment_;
-  std::shared_ptr<const kube::AddressGuard> guard_;
+  std::shared_ptr<const http::AddressGuard> guard_;
   EventLoop& loop_;
-  Duration limit_;
-  kube::HttpTransport transport_;
+  http::Asker asker_;
   Scope scope_;
 };
 

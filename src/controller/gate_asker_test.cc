@@ -3,19 +3,19 @@
 #include <gtest/gtest.h>
 
 #include "base/patience_test_util.h"
-#include "kube/scripted_server_test_util.h"
+#include "http/scripted_server_test_util.h"
 
 namespace lockstep::controller::gate_asker_test {
 namespace {
 
-using kube::testing::ReceivedRequest;
-using kube::testing::ScriptedServer;
-using kube::testing::ServerConnection;
+using http::testing::ReceivedRequest;
+using http::testing::ScriptedServer;
+using http::testing::ServerConnection;
 
 struct HttpGateAskerTest : ::testing::Test {
   Result<GateAnswer> ask(const std::string& address, Duration limit = test_patience,
                          const std::vector<std::string>& allowed = {"127.0.0.0/8"}) {
-    HttpGateAsker asker({}, kube::AddressGuard::read(allowed).value(), loop, limit);
+    HttpGateAsker asker({}, http::AddressGuard::read(allowed).value(), loop, limit);
     std::optional<Result<GateAnswer>> result;
     asker.ask({address, "text/plain", "how is it?"},
               [&](Result<GateAnswer> answer) { result = std::move(answer); });

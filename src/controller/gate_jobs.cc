@@ -105,7 +105,7 @@ std::string GateRun::id() const {
                      started.is_set() ? format_rfc3339(started) : "", round);
 }
 
-GateJobs::GateJobs(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatch& watch,
+GateJobs::GateJobs(kube::Api& api, Loop& loop, Random& random, Log& log, view::FleetWatch& watch,
                    GateJobsOptions options)
     : api_(api),
       loop_(loop),
@@ -172,12 +172,12 @@ Json GateJobs::job_object(const GateRun& run, const rollout::GateSpec& gate,
 std::string GateJobs::refusal_of(const rollout::GateSpec& gate) const {
   if (gate.kind != rollout::GateKind::job) return {};
   if (!options_.allows_job_gates) {
-    return fmt::format("gate {}: {}", gate.name, job_gates_are_off);
+    return fmt::format("gate {}: {}", gate.name, view::job_gates_are_off);
   }
   // The spec was checked when it was read; what runs on GPU nodes is checked here, too.
-  std::vector<std::string> problems;
-  rollout::check_job_gate(gate.details, fmt::format("gate {}: job", gate.name), problems);
-  return join(problems, "; ");
+  Reading reading(fmt::format("gate {}: job", gate.name));
+  reading.map(gate.details, rollout::check_job_gate);
+  return join(reading.texts(), "; ");
 }
 
 GateJobs::NodeVerdict GateJobs::read_failure(const Job& job) const {

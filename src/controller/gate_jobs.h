@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "controller/fleet_watch.h"
 #include "kube/cache_feed.h"
 #include "objects/generic_object.h"
 #include "objects/job.h"
@@ -19,6 +18,7 @@
 #include "rollout/gate_end.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
+#include "view/fleet_watch.h"
 
 namespace lockstep::controller {
 
@@ -68,7 +68,7 @@ bool runs_on_nodes(const rollout::GateSpec& gate);
 
 class GateJobs {
  public:
-  GateJobs(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatch& watch,
+  GateJobs(kube::Api& api, Loop& loop, Random& random, Log& log, view::FleetWatch& watch,
            GateJobsOptions options);
   GateJobs(const GateJobs&) = delete;
   GateJobs& operator=(const GateJobs&) = delete;

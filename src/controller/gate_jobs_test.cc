@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/fleet_test_util.h"
+#include "controller/controller_test_util.h"
 
 namespace lockstep::controller::gate_jobs_test {
 namespace {
@@ -137,8 +137,7 @@ TEST_F(GateJobsTest, ATemplateThatAsksForTheNodeMakesNoJob) {
   details.as_object()["template"].as_object()["spec"].as_object()["hostPID"] = true;
   run.gates = {{"mine", rollout::GateKind::job, false, details}};
   begin();
-  EXPECT_EQ(refusal,
-            "gate mine: job.template.spec.hostPID must be false in a Job gate, and is true");
+  EXPECT_EQ(refusal, "gate mine: job.template.spec.hostPID: must be false in a Job gate, not true");
   EXPECT_TRUE(jobs().empty());
 }
 
@@ -153,7 +152,7 @@ TEST_F(GateJobsTest, WhereJobGatesAreOffNoneIsMade) {
   std::string said;
   built_in_only.begin(run, [&](const std::string& why) { said = why; });
   fleet.loop.run_for(seconds(5));
-  EXPECT_EQ(said, "gate mine: " + std::string(job_gates_are_off));
+  EXPECT_EQ(said, "gate mine: " + std::string(view::job_gates_are_off));
   ASSERT_EQ(jobs().size(), 1U);
   EXPECT_EQ(text_at(*jobs()[0], "metadata", "labels", gate_label), "driver");
 }

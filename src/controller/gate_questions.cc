@@ -17,8 +17,9 @@ using rollout::GateSpec;
 
 AskedGate asked(const GateSpec& gate) {
   // What is wrong with it was said when the spec was read: then nothing begins.
-  std::vector<std::string> problems;
-  return rollout::read_asked_gate(gate.kind, gate.details, gate.name, problems);
+  return read_again(gate.details, [&](StrictReader& details) {
+    return rollout::read_asked_gate(gate.kind, details);
+  });
 }
 
 const GateRecord* find_record(const std::map<std::string, GateRecord>& records,
@@ -35,8 +36,7 @@ std::string answers_name(const std::string& rollout, size_t wave) {
 
 std::map<std::string, GateRecord> GateQuestions::records_of(const GateRun& run) const {
   std::map<std::string, GateRecord> records;
-  ObjectKey key{watch_.rollouts.options().ns, answers_name(run.rollout, run.wave)};
-  auto map = watch_.rollouts.waves.cache.find(key);
+  auto map = watch_.rollouts().record(answers_name(run.rollout, run.wave));
   if (!map) return records;
   for (const GateSpec& gate : run.gates) {
     if (runs_on_nodes(gate)) continue;
@@ -109,8 +109,8 @@ void GateQuestions::ask(const GateRun& run, std::function<void(kube::Reply)> don
 
 void GateQuestions::write(const GateRun& run, const std::map<std::string, GateRecord>& records,
                           std::function<void(kube::Reply)> done) {
-  ObjectKey key{watch_.rollouts.options().ns, answers_name(run.rollout, run.wave)};
-  auto held = watch_.rollouts.waves.cache.find(key);
+  const ObjectKey key = watch_.rollouts().record_key(answers_name(run.rollout, run.wave));
+  auto held = watch_.rollouts().record(key.name);
   JsonObject metadata{{"name", key.name},
                       {"namespace", key.ns},
                       {"labels", JsonObject{{"app.kubernetes.io/managed-by", "lockstep"},
@@ -126,7 +126,7 @@ void GateQuestions::write(const GateRun& run, const std::map<std::string, GateRe
                                : kube::create(resource::config_maps, key.ns, std::move(body));
   api_.call(std::move(request), scope_.bind([this, key, done = std::move(done)](kube::Reply reply) {
     if (reply && reply->ok()) {
-      watch_.rollouts.waves.cache.expect(key, kube::peek_body_version(reply->body));
+      watch_.rollouts().expect_record(key.name, kube::peek_body_version(reply->body));
     }
     done(std::move(reply));
   }));

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "controller/fleet_watch.h"
 #include "controller/gate_asker.h"
 #include "controller/gate_jobs.h"
+#include "view/fleet_watch.h"
 
 namespace lockstep::controller {
 
@@ -20,7 +20,7 @@ std::string answers_name(const std::string& rollout, size_t wave);
 class GateQuestions {
  public:
   // Without an asker such gates are inconclusive.
-  GateQuestions(kube::Api& api, Loop& loop, FleetWatch& watch, GateAsker* asker)
+  GateQuestions(kube::Api& api, Loop& loop, view::FleetWatch& watch, GateAsker* asker)
       : api_(api), loop_(loop), watch_(watch), asker_(asker) {}
   GateQuestions(const GateQuestions&) = delete;
   GateQuestions& operator=(const GateQuestions&) = delete;
@@ -39,7 +39,7 @@ class GateQuestions {
 
   kube::Api& api_;
   Loop& loop_;
-  FleetWatch& watch_;
+  view::FleetWatch& watch_;
   GateAsker* asker_;
   Scope scope_;
 };

@@ -7,17 +7,17 @@
 
 #include "controller/git_matrix.h"
 #include "git/git_test_util.h"
-#include "kube/scripted_server_test_util.h"
+#include "http/scripted_server_test_util.h"
 
 namespace lockstep::controller::git_access_test {
 namespace {
 
-using kube::testing::make_certificate;
-using kube::testing::ReceivedRequest;
-using kube::testing::ScriptedServer;
-using kube::testing::ServerConnection;
-using kube::testing::TestCertificate;
-using kube::testing::TlsServer;
+using http::testing::make_certificate;
+using http::testing::ReceivedRequest;
+using http::testing::ScriptedServer;
+using http::testing::ServerConnection;
+using http::testing::TestCertificate;
+using http::testing::TlsServer;
 
 constexpr const char* secret = "Basic SECRET";
 

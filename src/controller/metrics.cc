@@ -4,13 +4,15 @@
 #include <map>
 #include <tuple>
 
-#include "controller/metrics_text.h"
+#include "http/prometheus.h"
 #include "upgrade/slots.h"
 
 namespace lockstep::controller {
 
 namespace {
 
+using fleet::Reason;
+using fleet::ReasonName;
 using fleet::State;
 
 double as_value(bool yes) { return yes ? 1 : 0; }
@@ -63,14 +65,14 @@ class Metrics {
     out_.gauge(name, help);
     for (const auto& pool : pools_) out_.sample(as_value(value(pool)), {{"pool", pool}});
   }
-  std::string waits_for(const std::string& pool, const std::string& node,
-                        const fleet::NodeFacts& facts) const;
+  ReasonName waits_for(const std::string& pool, const std::string& node,
+                       const fleet::NodeFacts& facts) const;
 
   const UpgradeController& controller_;
-  const FleetWatch& watch_;
+  const view::FleetWatch& watch_;
   Time now_;
   std::vector<std::string> pools_;
-  MetricsText out_;
+  http::PrometheusText out_;
 };
 
 void Metrics::write_operator_names() {
@@ -131,22 +133,23 @@ void Metrics::write_policies() {
 
 // What was decided of a waiting node is from when the node last changed. What holds it now is the
 // pool's business, which changes with every other node.
-std::string Metrics::waits_for(const std::string& pool, const std::string& node,
-                               const fleet::NodeFacts& facts) const {
-  auto decided = controller_.reasons().find(node);
-  std::string said = decided == controller_.reasons().end() ? "Unknown" : decided->second.name;
+ReasonName Metrics::waits_for(const std::string& pool, const std::string& node,
+                              const fleet::NodeFacts& facts) const {
   bool cordoned_by_us = facts.unschedulable && !facts.cordoned_by_others;
   if (watch_.rival()) return watch_.rival()->name;
-  if (!facts.startable || cordoned_by_us) return said;
+  if (!facts.startable || cordoned_by_us) {
+    const ReasonName said = controller_.reason_of(node);
+    return said.empty() ? ReasonName(Reason::unknown) : said;
+  }
   auto held = upgrade::held_back(watch_.pool(pool), facts.cordoned_by_others);
-  return held ? held->name : "NextInLine";
+  return held ? held->name : ReasonName(Reason::next_in_line);
 }
 
 void Metrics::write_reasons() {
-  std::map<std::tuple<std::string, std::string>, int64_t> waiting;
-  std::map<std::tuple<std::string, std::string, std::string>, int64_t> busy;
+  std::map<std::tuple<std::string, ReasonName>, int64_t> waiting;
+  std::map<std::tuple<std::string, std::string, ReasonName>, int64_t> busy;
   // Of startable nodes the answer is the same for all that are cordoned and all that are not.
-  std::map<std::tuple<std::string, bool>, std::string> known;
+  std::map<std::tuple<std::string, bool>, ReasonName> known;
   for (const auto& [node, reason] : controller_.reasons()) {
     const fleet::NodeFacts* facts = watch_.tally().facts(node);
     if (facts == nullptr) continue;
@@ -156,7 +159,7 @@ void Metrics::write_reasons() {
         ++waiting[{facts->pool, waits_for(facts->pool, node, *facts)}];
         continue;
       }
-      std::string& name = known[{facts->pool, facts->cordoned_by_others}];
+      ReasonName& name = known[{facts->pool, facts->cordoned_by_others}];
       if (name.empty()) name = waits_for(facts->pool, node, *facts);
       ++waiting[{facts->pool, name}];
     } else if (fleet::is_active(facts->state) || facts->state == State::failed) {
@@ -165,14 +168,14 @@ void Metrics::write_reasons() {
   }
   out_.gauge("lockstep_nodes_waiting", "Nodes that wait for their upgrade to begin, by reason.");
   for (const auto& [key, count] : waiting) {
-    out_.sample(as_value(count), {{"pool", std::get<0>(key)}, {"reason", std::get<1>(key)}});
+    out_.sample(as_value(count), {{"pool", std::get<0>(key)}, {"reason", std::get<1>(key).str()}});
   }
   out_.gauge("lockstep_nodes_by_reason",
              "Nodes under way or failed, by what their state waits for or failed of.");
   for (const auto& [key, count] : busy) {
-    out_.sample(
-        as_value(count),
-        {{"pool", std::get<0>(key)}, {"state", std::get<1>(key)}, {"reason", std::get<2>(key)}});
+    out_.sample(as_value(count), {{"pool", std::get<0>(key)},
+                                  {"state", std::get<1>(key)},
+                                  {"reason", std::get<2>(key).str()}});
   }
 }
 
@@ -233,7 +236,7 @@ void Metrics::write_health() {
           "lockstep_last_successful_sync_timestamp_seconds",
           "When the cluster was last heard of, by the kind of object that is the furthest behind; "
           "0 before all have been listed.")
-      .sample(as_value(watch_.last_heard()));
+      .sample(as_value(watch_.caches().last_heard()));
   out_.gauge("lockstep_last_decision_timestamp_seconds", "When a node was last looked at.")
       .sample(as_value(controller_.counts().last_sync));
   out_.gauge("lockstep_rival", "1 if NVIDIA's controller would upgrade the same nodes.")
@@ -246,10 +249,10 @@ void Metrics::write_health() {
 
 void Metrics::write_api(const kube::CountingApi& api) {
   auto labels_of = [](const kube::CallLabels& labels) {
-    return MetricLabels{{"verb", labels.verb},
-                        {"resource", labels.resource},
-                        {"subresource", labels.subresource},
-                        {"code", std::to_string(labels.code)}};
+    return http::MetricLabels{{"verb", labels.verb},
+                              {"resource", labels.resource},
+                              {"subresource", labels.subresource},
+                              {"code", std::to_string(labels.code)}};
   };
   out_.counter("lockstep_api_calls_total",
                "Calls of the Kubernetes API; code 0 is no answer at all.");

@@ -14,12 +14,12 @@ constexpr kube::BackoffPolicy between_releases{seconds(2), minutes(2), 2.0, 0};
 
 }  // namespace
 
-std::string version_of_node(const FleetWatch& watch, const std::string& name) {
-  auto node = watch.nodes_watch.cache.find(ObjectKey{"", name});
+std::string version_of_node(const view::FleetWatch& watch, const std::string& name) {
+  auto node = watch.node(name);
   return node ? node->meta.resource_version.str() : std::string();
 }
 
-NodeHolds::NodeHolds(kube::Api& api, Loop& loop, FleetWatch& watch, Done done)
+NodeHolds::NodeHolds(kube::Api& api, Loop& loop, view::FleetWatch& watch, Done done)
     : api_(api), loop_(loop), watch_(watch), done_(std::move(done)) {}
 
 // Two replicas with different views would undo each other's writes every second. The one that
@@ -43,13 +43,14 @@ void NodeHolds::note(const rollout::SkipChange& change) {
   release.at = loop_.uptime();
 }
 
-NodeHolds::Due NodeHolds::due(const KnownRollout& known, const rollout::RolloutView& view) const {
+NodeHolds::Due NodeHolds::due(const view::KnownRollout& known,
+                              const rollout::RolloutView& view) const {
   Due due;
   // A rollout whose nodes another one governs holds none.
   if (!view.other.empty()) return due;
   due.changes = rollout::skips_due(view, known.gate, watch_.rules().keys);
   std::erase_if(due.changes, [&](const rollout::SkipChange& change) {
-    if (!watch_.nodes_watch.cache.is_current(ObjectKey{"", change.node})) return true;
+    if (!watch_.is_node_current(change.node)) return true;
     const std::optional<Duration> wait = wait_of(change);
     if (!wait) return false;
     due.requeue_after = std::min(due.requeue_after.value_or(*wait), *wait);
@@ -60,20 +61,20 @@ NodeHolds::Due NodeHolds::due(const KnownRollout& known, const rollout::RolloutV
 
 std::vector<rollout::SkipChange> NodeHolds::orphans() const {
   std::vector<rollout::SkipChange> changes;
-  watch_.nodes_watch.cache.for_each([&](const std::shared_ptr<const Node>& node) {
+  watch_.caches().nodes().for_each([&](const std::shared_ptr<const Node>& node) {
     if (!rollout::is_kept_back(*node)) return;
     std::string name = node->meta.name.str();
-    auto keeper = watch_.rollouts.all().find(
+    auto keeper = watch_.rollouts().all().find(
         std::string(node->meta.annotations.get(rollout::kept_back_annotation)));
     auto facts = watch_.driver_facts().find(name);
     const std::string pool(node->meta.labels.get(fleet::driver_owner_label));
     const std::string set = facts == watch_.driver_facts().end() ? "" : facts->second.set;
-    bool is_there = keeper != watch_.rollouts.all().end();
-    bool governed = watch_.rollouts.governing(pool, set) != nullptr;
+    bool is_there = keeper != watch_.rollouts().all().end();
+    bool governed = watch_.rollouts().governing(pool, set) != nullptr;
     if (!rollout::is_left_behind(*node, is_there ? &keeper->second.spec : nullptr, governed)) {
       return;
     }
-    if (!watch_.nodes_watch.cache.is_current(node->meta.key())) return;
+    if (!watch_.is_node_current(node->meta.name.str())) return;
     changes.push_back({name, false, false});
   });
   return changes;
@@ -91,8 +92,7 @@ void NodeHolds::write(const std::string& rollout, std::vector<rollout::SkipChang
         scope_.bind([this, rollout, change, left, failed](kube::Reply reply) {
           if (reply && reply->ok()) {
             note(change);
-            watch_.nodes_watch.cache.expect(ObjectKey{"", change.node},
-                                            kube::peek_body_version(reply->body));
+            watch_.expect_node(change.node, kube::peek_body_version(reply->body));
           } else {
             *failed = true;
           }

@@ -7,21 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "controller/fleet_watch.h"
 #include "kube/api.h"
 #include "rollout/conduct.h"
+#include "view/fleet_watch.h"
 #include "world/loop.h"
 
 namespace lockstep::controller {
 
 // Without the version, a patch may arrive late and change back what was done since.
-std::string version_of_node(const FleetWatch& watch, const std::string& name);
+std::string version_of_node(const view::FleetWatch& watch, const std::string& name);
 
 class NodeHolds {
  public:
   using Done = std::function<void(const std::string& rollout, bool failed)>;
 
-  NodeHolds(kube::Api& api, Loop& loop, FleetWatch& watch, Done done);
+  NodeHolds(kube::Api& api, Loop& loop, view::FleetWatch& watch, Done done);
   NodeHolds(const NodeHolds&) = delete;
   NodeHolds& operator=(const NodeHolds&) = delete;
 
@@ -29,7 +29,7 @@ class NodeHolds {
     std::vector<rollout::SkipChange> changes;
     std::optional<Duration> requeue_after;  // of a release that waits
   };
-  Due due(const KnownRollout& known, const rollout::RolloutView& view) const;
+  Due due(const view::KnownRollout& known, const rollout::RolloutView& view) const;
   // Nodes held by a rollout that was deleted, or that does not govern them any more.
   std::vector<rollout::SkipChange> orphans() const;
   void write(const std::string& rollout, std::vector<rollout::SkipChange> changes);
@@ -45,7 +45,7 @@ class NodeHolds {
 
   kube::Api& api_;
   Loop& loop_;
-  FleetWatch& watch_;
+  view::FleetWatch& watch_;
   Done done_;
   std::map<std::string, Release> releases_;
   Scope scope_;

@@ -2,11 +2,13 @@
 
 #include <optional>
 
-#include "controller/watched_fleet_test_util.h"
 #include "rollout/rollout_test_util.h"
+#include "view/watched_fleet_test_util.h"
 
 namespace lockstep::controller::node_holds_test {
 namespace {
+
+using namespace view;
 
 // The only wave of a rollout is open, and NVIDIA's controller waits for its node.
 class NodeHoldsTest : public ::testing::Test {
@@ -30,21 +32,18 @@ class NodeHoldsTest : public ::testing::Test {
     fleet.settle();
   }
   NodeHolds::Due due() {
-    rollout.node(1).node = fleet.watch->nodes_watch.cache.find(ObjectKey{"", "gpu-1"});
+    rollout.node(1).node = fleet.watch->node("gpu-1");
     return holds->due(known, rollout.view);
   }
   void write(std::vector<rollout::SkipChange> changes) {
     holds->write("driver", std::move(changes));
     fleet.settle();
   }
-  bool is_held() {
-    return fleet::is_skipped(*fleet.watch->nodes_watch.cache.find(ObjectKey{"", "gpu-1"}),
-                             fleet::Keys());
-  }
+  bool is_held() { return fleet::is_skipped(*fleet.watch->node("gpu-1"), fleet::Keys()); }
 
   WatchedFleet fleet;
   rollout::TestRollout rollout{1, "  waves:\n    - {name: all, nodes: {rest: true}}\n"};
-  KnownRollout known;
+  view::KnownRollout known;
   std::optional<NodeHolds> holds;
   int failures = 0;
 };

@@ -47,8 +47,8 @@ void NotesPublisher::look() {
 void NotesPublisher::work() {
   if (!leading_ || busy_) return;
   if (!published_) return read();
-  ControllerNotes notes = collect_();
-  if (!is_about_same(notes, *published_)) write(std::move(notes));
+  view::ControllerNotes notes = collect_();
+  if (!view::is_about_same(notes, *published_)) write(std::move(notes));
 }
 
 void NotesPublisher::read() {
@@ -56,7 +56,7 @@ void NotesPublisher::read() {
   api_.call(kube::get(resource::config_maps, key_), scope_.bind([this](kube::Reply reply) {
     if (reply && reply->code == 404) {
       exists_ = false;
-      published_ = ControllerNotes{};
+      published_ = view::ControllerNotes{};
       return end(true);
     }
     auto document = kube::document_of(std::move(reply));
@@ -68,12 +68,12 @@ void NotesPublisher::read() {
     exists_ = true;
     DecodeContext context;
     auto map = decode_object<ConfigMap>(**document, context);
-    published_ = map ? ControllerNotes::from_map(*map) : ControllerNotes{};
+    published_ = map ? view::ControllerNotes::from_map(*map) : view::ControllerNotes{};
     end(true);
   }));
 }
 
-void NotesPublisher::write(ControllerNotes notes) {
+void NotesPublisher::write(view::ControllerNotes notes) {
   busy_ = true;
   Json body = notes.to_json(key_);
   kube::Request request = exists_ ? kube::update(resource::config_maps, key_, std::move(body))

@@ -5,9 +5,9 @@
 #include <functional>
 #include <optional>
 
-#include "controller/controller_notes.h"
 #include "kube/api.h"
 #include "kube/backoff.h"
+#include "view/controller_notes.h"
 #include "world/log.h"
 #include "world/loop.h"
 #include "world/random.h"
@@ -16,7 +16,7 @@ namespace lockstep::controller {
 
 class NotesPublisher {
  public:
-  using Collect = std::function<ControllerNotes()>;
+  using Collect = std::function<view::ControllerNotes()>;
 
   NotesPublisher(kube::Api& api, Loop& loop, Random& random, Log& log, ObjectKey key,
                  Collect collect);
@@ -31,7 +31,7 @@ class NotesPublisher {
  private:
   void work();
   void read();
-  void write(ControllerNotes notes);
+  void write(view::ControllerNotes notes);
   void end(bool ok);
 
   kube::Api& api_;
@@ -45,7 +45,7 @@ class NotesPublisher {
   bool due_ = false;    // a timer is running
   bool again_ = false;  // something changed while a call was in progress
   bool exists_ = false;
-  std::optional<ControllerNotes> published_;  // nothing: not known
+  std::optional<view::ControllerNotes> published_;  // nothing: not known
   Scope scope_;
 };
 

@@ -39,8 +39,8 @@ TEST(OneAnswer, NotesThatCannotBeWrittenAreTriedAgain) {
   fails.fault = kube::Fault::server_error;
   scene.one.faults.on_call(
       [](const kube::Request& request) {
-        return request.name == notes_name ||
-               (request.body && text_at(*request.body, "metadata", "name") == notes_name);
+        return request.name == view::notes_name ||
+               (request.body && text_at(*request.body, "metadata", "name") == view::notes_name);
       },
       fails, 4);
   scene.block("gpu-1");

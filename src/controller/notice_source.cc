@@ -1,8 +1,6 @@
 #include "controller/notice_source.h"
 
 #include <algorithm>
-#include <array>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,9 +11,10 @@ namespace lockstep::controller {
 
 namespace {
 
+using fleet::Reason;
+using fleet::Severity;
 using fleet::State;
 using notify::Notice;
-using notify::Severity;
 using rollout::Phase;
 
 constexpr Duration just_now = minutes(2);
@@ -37,34 +36,23 @@ std::string remedy_of(Phase phase, const std::string& name) {
   return {};
 }
 
-// "DriverCrashLoop: container … has restarted" as it stands on the node.
-std::pair<std::string, std::string> split_failure(std::string_view failure) {
-  size_t colon = failure.find(": ");
-  if (failure.empty()) return {"Failed", "nothing says why"};
-  if (colon == std::string_view::npos) return {"Failed", std::string(failure)};
-  return {std::string(failure.substr(0, colon)), std::string(failure.substr(colon + 2))};
-}
-
 }  // namespace
 
-std::optional<upgrade::Reason> held_for_a_person(const FleetWatch& watch, const std::string& pool) {
+std::optional<fleet::Reason> held_for_a_person(const view::FleetWatch& watch,
+                                               const std::string& pool) {
   if (watch.rival()) return watch.rival();
   auto held = upgrade::held_back(watch.pool(pool), false);
-  constexpr std::array lasting = {std::string_view("InvalidPolicy"), std::string_view("Paused"),
-                                  std::string_view("FailureBudget")};
-  if (!held || std::find(lasting.begin(), lasting.end(), held->name) == lasting.end()) {
-    return std::nullopt;
-  }
+  if (!held || held->name.row().severity == Severity::none) return std::nullopt;
   return held;
 }
 
-NoticeSource::NoticeSource(FleetWatch& watch, Loop& loop, notify::Notifier& notifier)
+NoticeSource::NoticeSource(view::FleetWatch& watch, Loop& loop, notify::Notifier& notifier)
     : watch_(watch), loop_(loop), notifier_(notifier) {
   watch_.on_node(scope_.bind([this](const std::string& node) {
     if (leading_) look_at_node(node);
   }));
   watch_.on_pool(scope_.bind([this] { look_soon(); }));
-  watch_.rollouts.on_change(scope_.bind([this] { look_soon(); }));
+  watch_.rollouts().on_change(scope_.bind([this] { look_soon(); }));
 }
 
 bool NoticeSource::is_fresh(Time since) const {
@@ -93,7 +81,7 @@ void NoticeSource::look_soon() {
 }
 
 void NoticeSource::look_at_node(const std::string& name) {
-  auto node = watch_.nodes_watch.cache.find(kube::KeyView("", name));
+  auto node = watch_.node(name);
   if (node == nullptr) {
     states_.erase(name);
     return;
@@ -116,15 +104,16 @@ void NoticeSource::tell_of_node(const Node& node, State before, State now) {
   notice.subject = "Node " + node.meta.name.str();
   notice.state = fleet::display_name(now);
   if (now == State::failed) {
-    notice.severity = Severity::warning;
-    notice.event = "NodeFailed";
-    std::tie(notice.reason, notice.text) =
-        split_failure(node.meta.annotations.get(fleet::failure_annotation));
+    Reason failure = Reason::of_failure(node.meta.annotations.get(fleet::failure_annotation));
+    notice.event = Reason::node_failed;
+    notice.severity = failure.name.row().severity;
+    notice.reason = failure.name;
+    notice.text = std::move(failure.text);
     notice.remedy = fmt::format("lockstep why {0}; when it is repaired: lockstep retry {0}",
                                 node.meta.name.view());
   } else if (before == State::failed) {
-    notice.event = "NodeRecovered";
-    notice.reason = "Retry";
+    notice.event = Reason::node_recovered;
+    notice.reason = Reason::retry;
     notice.text = "it had failed, and goes on";
   } else {
     return;
@@ -133,14 +122,14 @@ void NoticeSource::tell_of_node(const Node& node, State before, State now) {
 }
 
 void NoticeSource::look_at_rollouts() {
-  for (const auto& [name, known] : watch_.rollouts.all()) {
+  for (const auto& [name, known] : watch_.rollouts().all()) {
     // The reason belongs to it only where somebody is waited for: in Upgrading it changes all the
     // time.
     Phase phase = known.status.phase;
     bool waits =
         phase == Phase::held || phase == Phase::awaiting_approval || phase == Phase::pending;
     std::string text =
-        fmt::format("{} {}", rollout::to_string(phase), waits ? known.status.reason : "");
+        fmt::format("{} {}", rollout::to_string(phase), waits ? known.status.reason.view() : "");
     auto [at, is_new] = phases_.emplace(name, text);
     if (is_new && !is_fresh(known.status.phase_since)) continue;
     if (!is_new && at->second == text) continue;
@@ -148,15 +137,15 @@ void NoticeSource::look_at_rollouts() {
     tell_of_rollout(known);
   }
   std::erase_if(phases_,
-                [&](const auto& entry) { return !watch_.rollouts.all().contains(entry.first); });
+                [&](const auto& entry) { return !watch_.rollouts().all().contains(entry.first); });
 }
 
-void NoticeSource::tell_of_rollout(const KnownRollout& known) {
+void NoticeSource::tell_of_rollout(const view::KnownRollout& known) {
   const rollout::RolloutStatus& status = known.status;
   Notice notice;
   notice.at = loop_.now();
   notice.severity = severity_of(status.phase);
-  notice.event = status.phase == Phase::held ? "RolloutHeld" : "PhaseChanged";
+  notice.event = status.phase == Phase::held ? Reason::rollout_held : Reason::phase_changed;
   notice.subject = "DriverRollout " + known.name();
   notice.state = rollout::to_string(status.phase);
   // Two waves that are opened are two pieces of news.
@@ -191,7 +180,7 @@ void NoticeSource::tell_of_pool(const std::string& pool, const PoolLook& before,
   notice.at = loop_.now();
   notice.subject = title_of_pool(pool);
   if (before.busy != now.busy) {
-    notice.event = now.busy ? "UpgradeBegan" : "UpgradeEnded";
+    notice.event = now.busy ? Reason::upgrade_began : Reason::upgrade_ended;
     notice.severity = !now.busy && counts.failed > 0 ? Severity::warning : Severity::info;
     notice.state = now.busy ? "upgrading" : "at rest";
     notice.reason = notice.event;
@@ -203,8 +192,8 @@ void NoticeSource::tell_of_pool(const std::string& pool, const PoolLook& before,
   if (before.held == now.held || now.held.empty()) return;
   auto held = held_for_a_person(watch_, pool);
   if (!held) return;
-  notice.event = "PoolHeld";
-  notice.severity = held->name == "Paused" ? Severity::info : Severity::critical;
+  notice.event = Reason::pool_held;
+  notice.severity = held->name.row().severity;
   notice.state = "held";
   notice.reason = held->name;
   notice.text = held->text;

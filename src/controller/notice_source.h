@@ -7,17 +7,17 @@
 #include <optional>
 #include <string>
 
-#include "controller/fleet_watch.h"
 #include "fleet/state.h"
 #include "notify/notifier.h"
 #include "rollout/rollout_status.h"
+#include "view/fleet_watch.h"
 #include "world/loop.h"
 
 namespace lockstep::controller {
 
 class NoticeSource {
  public:
-  NoticeSource(FleetWatch& watch, Loop& loop, notify::Notifier& notifier);
+  NoticeSource(view::FleetWatch& watch, Loop& loop, notify::Notifier& notifier);
   NoticeSource(const NoticeSource&) = delete;
   NoticeSource& operator=(const NoticeSource&) = delete;
 
@@ -28,7 +28,7 @@ class NoticeSource {
 
  private:
   struct PoolLook {
-    std::string held;  // name of the reason; empty: not held
+    fleet::ReasonName held;  // empty: not held
     bool busy = false;
 
     bool operator==(const PoolLook&) const = default;
@@ -40,10 +40,10 @@ class NoticeSource {
   void look_soon();
   bool is_fresh(Time since) const;
   void tell_of_node(const Node& node, fleet::State before, fleet::State now);
-  void tell_of_rollout(const KnownRollout& rollout);
+  void tell_of_rollout(const view::KnownRollout& rollout);
   void tell_of_pool(const std::string& pool, const PoolLook& before, const PoolLook& now);
 
-  FleetWatch& watch_;
+  view::FleetWatch& watch_;
   Loop& loop_;
   notify::Notifier& notifier_;
   bool leading_ = false;
@@ -55,6 +55,7 @@ class NoticeSource {
 };
 
 // A pool that stays held until a person does something; nothing for what passes by itself.
-std::optional<upgrade::Reason> held_for_a_person(const FleetWatch& watch, const std::string& pool);
+std::optional<fleet::Reason> held_for_a_person(const view::FleetWatch& watch,
+                                               const std::string& pool);
 
 }  // namespace lockstep::controller

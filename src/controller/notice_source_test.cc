@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/fleet_test_util.h"
+#include "controller/controller_test_util.h"
 
 namespace lockstep::controller::notice_source_test {
 namespace {
@@ -141,12 +141,12 @@ TEST(NoticeSource, TellsOfARolloutThatChangesItsPhase) {
   scene.one.make();
   scene.start();
   scene.tell();
-  auto write = [&](rollout::Phase phase, const std::string& reason) {
+  auto write = [&](rollout::Phase phase, const fleet::ReasonName& reason) {
     rollout::RolloutStatus status;
     status.phase = phase;
     status.phase_since = scene.fleet.loop.now();
     status.reason = reason;
-    status.message = "the evidence of " + reason;
+    status.message = "the evidence of " + reason.str();
     JsonObject object{{"apiVersion", "lockstep.dev/v1alpha1"},
                       {"kind", "DriverRollout"},
                       {"metadata", JsonObject{{"name", "spring"}}},
@@ -160,9 +160,9 @@ TEST(NoticeSource, TellsOfARolloutThatChangesItsPhase) {
     }
     scene.settle();
   };
-  write(rollout::Phase::upgrading, "WaveOpen");
-  write(rollout::Phase::upgrading, "Upgrading");
-  write(rollout::Phase::held, "GateFailed");
+  write(rollout::Phase::upgrading, fleet::Reason::wave_open);
+  write(rollout::Phase::upgrading, fleet::Reason::upgrading);
+  write(rollout::Phase::held, fleet::Reason::gate_failed);
   EXPECT_EQ(scene.told(), (Lines{"PhaseChanged DriverRollout spring WaveOpen",
                                  "RolloutHeld DriverRollout spring GateFailed"}));
   const Json& held = scene.sender.messages.back();

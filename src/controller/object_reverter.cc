@@ -17,16 +17,6 @@ const ResourceType& type_of(const rollout::DriverTarget& driver) {
 
 }  // namespace
 
-std::string ObjectReverter::obstacle(const rollout::RolloutSpec& spec) {
-  if (spec.matrix) {
-    return "the version comes from Git (spec.matrix), and this controller has no access to it";
-  }
-  if (spec.driver.kind == rollout::DriverKind::daemon_set) {
-    return "the version of a DaemonSet is set by whoever made it";
-  }
-  return {};
-}
-
 void ObjectReverter::revert(const rollout::RolloutSpec& spec, const rollout::Revert& revert,
                             Done done) {
   if (!revert.to.fields) {

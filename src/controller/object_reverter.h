@@ -19,8 +19,6 @@ class ObjectReverter {
   ObjectReverter(const ObjectReverter&) = delete;
   ObjectReverter& operator=(const ObjectReverter&) = delete;
 
-  // Why it cannot be done for this rollout; empty: it can.
-  static std::string obstacle(const rollout::RolloutSpec& spec);
   // Hands over the version of the object that has it. The object is read first, and written only as
   // it was read: who changes it meanwhile is first, and what a user has set is left.
   using Done = std::function<void(Result<std::string>)>;

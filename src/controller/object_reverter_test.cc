@@ -44,16 +44,6 @@ class ObjectReverterTest : public ::testing::Test {
   rollout::Revert revert;
 };
 
-TEST_F(ObjectReverterTest, SaysWhatItCannotRestore) {
-  rollout::RolloutSpec asked;
-  EXPECT_EQ(ObjectReverter::obstacle(asked), "");
-  asked.driver.kind = rollout::DriverKind::daemon_set;
-  EXPECT_NE(ObjectReverter::obstacle(asked), "");
-  asked.driver.kind = rollout::DriverKind::cluster_policy;
-  asked.matrix = rollout::MatrixPlace{"https://git.example/matrix", "main", "matrix.yaml"};
-  EXPECT_NE(ObjectReverter::obstacle(asked).find("Git"), std::string::npos);
-}
-
 TEST_F(ObjectReverterTest, RestoresTheFieldsAndLeavesTheRest) {
   put(R"({"version":"590","repository":"r","upgradePolicy":{"autoUpgrade":true}})");
   auto restored = run();

@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/fleet_test_util.h"
+#include "controller/controller_test_util.h"
 #include "upgrade/decide.h"
 
 namespace lockstep::controller {
 
-inline const ObjectKey notes_key{"lockstep-system", std::string(notes_name)};
+inline const ObjectKey notes_key{"lockstep-system", std::string(view::notes_name)};
 // Evictions are tried without a time limit.
 inline constexpr std::string_view patient =
     R"({"autoUpgrade":true,"maxUnavailable":"100%","podDeletion":{"timeoutSeconds":0}})";
@@ -21,23 +21,23 @@ inline constexpr std::string_view patient =
 struct ObservedScene : UpgradeScene {
   explicit ObservedScene(FleetSetup setup) : UpgradeScene(std::move(setup)) {}
 
-  upgrade::Reason observed(const std::string& node) {
+  fleet::Reason observed(const std::string& node) {
     apiserver::InProcessApi api(fleet.backend, {"observer", {}, "observer"});
     SilentLog log;
     SeededRandom random(5);
-    FleetWatch watch(api, fleet.loop, random, log, {});
+    view::FleetWatch watch(api, fleet.loop, random, log, {});
     watch.start();
     EXPECT_TRUE(fleet.run_until([&] { return watch.synced(); }, seconds(10)));
     watch.count_changed();
     return said_by(watch, node);
   }
-  upgrade::Reason said_by(const FleetWatch& watch, const std::string& node) const {
+  fleet::Reason said_by(const view::FleetWatch& watch, const std::string& node) const {
     auto view = watch.view(node);
     EXPECT_TRUE(view);
     if (!view) return {};
     return upgrade::decide(*view, watch.pool(view->pool), watch.rules(), fleet.loop.now()).reason;
   }
-  upgrade::Reason said(const std::string& node) { return said_by(one.controller->watch(), node); }
+  fleet::Reason said(const std::string& node) { return said_by(one.controller->watch(), node); }
   bool says(const std::string& node, std::string_view reason) {
     const auto& reasons = one.controller->reasons();
     auto at = reasons.find(node);
@@ -58,8 +58,8 @@ struct ObservedScene : UpgradeScene {
     fleet.loop.run_for(seconds(5));
   }
   void expect_one_answer(const std::string& node) {
-    const upgrade::Reason here = said(node);
-    const upgrade::Reason there = observed(node);
+    const fleet::Reason here = said(node);
+    const fleet::Reason there = observed(node);
     EXPECT_EQ(there.name, here.name);
     EXPECT_EQ(there.remedy, here.remedy);
   }

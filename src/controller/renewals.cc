@@ -30,7 +30,7 @@ std::optional<Renewals::Renewal> Renewals::of(const fleet::NodeView& view, const
   const Text* owner = owner_of(pod);
   if (driver == nullptr || !driver->ready || owner == nullptr) return std::nullopt;
   if (set == nullptr || set->meta.uid != *owner || !has_no_surge(*set)) return std::nullopt;
-  Renewal renewal{std::string(view.name()), driver->meta.uid, driver->ready_since, *owner, {}};
+  Renewal renewal{driver->meta.uid, driver->ready_since, *owner, {}};
   for (const auto& entry : view.pods) {
     const Text* other = owner_of(*entry.pod);
     if (other != nullptr && *other == *owner) renewal.known.push_back(entry.pod->meta.uid);
@@ -39,31 +39,24 @@ std::optional<Renewals::Renewal> Renewals::of(const fleet::NodeView& view, const
 }
 
 void Renewals::add(Renewal renewal) {
-  auto& held = by_node_[renewal.node];
-  std::erase_if(held, [&](const Renewal& each) {
+  std::erase_if(held_, [&](const Renewal& each) {
     return each.owner == renewal.owner || each.driver != renewal.driver ||
            each.ready_since != renewal.ready_since;
   });
-  held.push_back(std::move(renewal));
+  held_.push_back(std::move(renewal));
 }
 
 void Renewals::tell(fleet::NodeView& view) const {
-  auto held = by_node_.find(view.name());
-  if (held == by_node_.end()) return;
-  for (const Renewal& renewal : held->second) {
+  for (const Renewal& renewal : held_) {
     if (!is_of(renewal, view)) continue;
     for (const auto& entry : view.pods) {
       const Text* owner = owner_of(*entry.pod);
       const Text& uid = entry.pod->meta.uid;
       bool is_new =
           std::find(renewal.known.begin(), renewal.known.end(), uid) == renewal.known.end();
-      if (owner != nullptr && *owner == renewal.owner && is_new) view.renewed.push_back(uid);
+      if (owner != nullptr && *owner == renewal.owner && is_new) view.known.renewed.push_back(uid);
     }
   }
-}
-
-void Renewals::forget(std::string_view node) {
-  if (auto held = by_node_.find(node); held != by_node_.end()) by_node_.erase(held);
 }
 
 }  // namespace lockstep::controller

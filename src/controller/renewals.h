@@ -1,12 +1,10 @@
-// Pods that opened a node's driver after it was ready, whatever their times say: we saw it ready,
-// removed the pod that was there, and this one came in its place. Times have seconds: a client that
-// is back in the very second in which its driver became ready would be restarted once more for
-// nothing. Lives in the process: whoever starts anew goes by the times alone.
+// Of one node: pods that opened its driver after it was ready, whatever their times say. We saw it
+// ready, removed the pod that was there, and this one came in its place. Times have seconds: a
+// client that is back in the very second in which its driver became ready would be restarted once
+// more for nothing. Lives in the process: a controller that starts again goes by the times alone.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "fleet/node_view.h"
@@ -18,7 +16,6 @@ class Renewals {
  public:
   // What a removal would make certain, once the server has said that the pod was there and goes.
   struct Renewal {
-    std::string node;
     Text driver;              // its pod's uid
     Time ready_since;         // of that pod
     Text owner;               // the DaemonSet's uid
@@ -32,10 +29,10 @@ class Renewals {
   void add(Renewal renewal);
   // Writes down in the view which of its pods have come since.
   void tell(fleet::NodeView& view) const;
-  void forget(std::string_view node);
+  void forget() { held_.clear(); }
 
  private:
-  std::map<std::string, std::vector<Renewal>, std::less<>> by_node_;
+  std::vector<Renewal> held_;
 };
 
 }  // namespace lockstep::controller

@@ -45,7 +45,7 @@ class RenewalsTest : public ::testing::Test {
   Uids renewed(const std::vector<Pod>& pods) const {
     fleet::NodeView told = view(pods);
     renewals.tell(told);
-    return told.renewed;
+    return told.known.renewed;
   }
 
   std::shared_ptr<Node> node_ = std::make_shared<Node>();
@@ -108,9 +108,9 @@ TEST_F(RenewalsTest, ADaemonSetThatIsNotKnownSaysNothing) {
   EXPECT_FALSE(Renewals::of(view({old_}), old_, &set));
 }
 
-TEST_F(RenewalsTest, ForgetsANode) {
+TEST_F(RenewalsTest, AreForgottenWithTheUpgrade) {
   remove(old_, {old_});
-  renewals.forget("gpu-1");
+  renewals.forget();
   EXPECT_EQ(renewed({next_}), Uids{});
 }
 

@@ -1,6 +1,6 @@
 #include "controller/reroller.h"
 
-#include "controller/fleet_test_util.h"
+#include "controller/controller_test_util.h"
 
 namespace lockstep::controller::reroller_test {
 namespace {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "kube/typed.h"
+#include "rollout/restoring.h"
 #include "rollout/rollout_gate.h"
 #include "rollout/rollout_progress.h"
 #include "upgrade/slots.h"
@@ -42,7 +43,7 @@ kube::EventRecorderOptions event_options(const RolloutOptions& options) {
 }  // namespace
 
 RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random, Log& log,
-                                     FleetWatch& watch, RolloutOptions options)
+                                     view::FleetWatch& watch, RolloutOptions options)
     : api_(api),
       loop_(loop),
       log_(log),
@@ -61,7 +62,7 @@ RolloutController::RolloutController(kube::Api& api, Loop& loop, Random& random,
     look_within(moment * static_cast<int64_t>(1 + watch_.driver_facts().size() / nodes_per_moment));
   };
   watch_.on_node(scope_.bind([soon](const std::string&) { soon(); }));
-  watch_.rollouts.on_change(scope_.bind(soon));
+  watch_.rollouts().on_change(scope_.bind(soon));
   gates_.on_change(soon);
 }
 
@@ -88,23 +89,20 @@ void RolloutController::look() {
   watch_.count_changed();
   if (options_.conduct && (busy_.contains("") || write_holds("", holds_.orphans()))) return;
   std::vector<std::string> names;
-  for (const auto& [name, known] : watch_.rollouts.all()) names.push_back(name);
+  for (const auto& [name, known] : watch_.rollouts().all()) names.push_back(name);
   for (const std::string& name : names) {
-    auto at = watch_.rollouts.all().find(name);
-    if (at == watch_.rollouts.all().end()) continue;
+    auto at = watch_.rollouts().all().find(name);
+    if (at == watch_.rollouts().all().end()) continue;
     if (at->second.is_active()) look_within(heartbeat_of(at->second.status.phase));
     look_at(at->second);
   }
 }
 
-void RolloutController::look_at(const KnownRollout& known) {
+void RolloutController::look_at(const view::KnownRollout& known) {
   std::string name = known.name();
   if (busy_.contains(name)) return;
   // What was written last is to be seen first.
-  bool current = watch_.rollouts.rollouts.cache.is_current(ObjectKey{"", name}) &&
-                 watch_.rollouts.waves.cache.expectations().empty() &&
-                 nodes_.is_object_current(known.spec);
-  if (!current) return;
+  if (!watch_.rollouts().is_current(name) || !nodes_.is_object_current(known.spec)) return;
   rollout::RolloutView now = view(known);
   if (options_.conduct) {
     clients_.look_at(known);
@@ -119,7 +117,8 @@ void RolloutController::look_at(const KnownRollout& known) {
   act(known, decision);
 }
 
-bool RolloutController::conducts(const KnownRollout& known, const rollout::RolloutView& view) {
+bool RolloutController::conducts(const view::KnownRollout& known,
+                                 const rollout::RolloutView& view) {
   NodeHolds::Due due = holds_.due(known, view);
   if (due.requeue_after) look_within(*due.requeue_after);
   return write_holds(known.name(), std::move(due.changes));
@@ -134,16 +133,17 @@ bool RolloutController::write_holds(const std::string& rollout,
 }
 
 void RolloutController::report_outsiders(const rollout::RolloutView& view) {
+  constexpr auto outside_wave = fleet::Reason::upgraded_outside_wave;
   for (const rollout::RolloutNode& node : view.nodes) {
-    if (node.reason != rollout::upgraded_outside_wave) {
+    if (node.reason != outside_wave) {
       outside_.erase(node.name());
     } else if (outside_.insert(node.name()).second) {
-      log_.warning(rollout::upgraded_outside_wave,
+      log_.warning(to_string(outside_wave),
                    {{"node", node.name()}, {"rollout", view.name}, {"image", node.image}});
       events_.record(node_reference(node.node->meta.name), kube::EventType::warning,
                      "GPUDriverUpgrade",
                      fmt::format("{}: the node runs {}, and no open wave of rollout {} allows it",
-                                 rollout::upgraded_outside_wave, node.image, view.name));
+                                 to_string(outside_wave), node.image, view.name));
     }
   }
 }
@@ -188,8 +188,8 @@ std::set<std::string> RolloutController::in_use(const std::vector<std::string>& 
 
 std::shared_ptr<const rollout::WaveBaseline> RolloutController::kept_baseline(
     const std::string& rollout, size_t wave) const {
-  ObjectKey key{watch_.rollouts.options().ns, baseline_name(rollout, wave)};
-  auto map = watch_.rollouts.waves.cache.find(key);
+  const ObjectKey key = watch_.rollouts().record_key(baseline_name(rollout, wave));
+  auto map = watch_.rollouts().record(key.name);
   if (!map) return nullptr;
   auto& [version, kept] = baselines_[key.name];
   if (version != map->meta.resource_version.view()) {
@@ -202,7 +202,7 @@ std::shared_ptr<const rollout::WaveBaseline> RolloutController::kept_baseline(
 
 // Its Jobs first; when all have ended, what they measured is written down as a whole. A controller
 // that begins anew finds the Jobs, or what was written.
-void RolloutController::take_baseline(const KnownRollout& known, size_t wave) {
+void RolloutController::take_baseline(const view::KnownRollout& known, size_t wave) {
   std::string name = known.name();
   const rollout::RolloutView now = view(known);
   const GateRun run = baseline_run(now, wave);
@@ -210,7 +210,7 @@ void RolloutController::take_baseline(const KnownRollout& known, size_t wave) {
   if (measured) {
     rollout::WaveBaseline baseline =
         collect_baseline(now, wave, *measured, in_use(run.nodes), loop_.now());
-    ObjectKey key{watch_.rollouts.options().ns, baseline_name(name, wave)};
+    const ObjectKey key = watch_.rollouts().record_key(baseline_name(name, wave));
     return keep(name, key, [&](const std::string& version) {
       return baseline_to_json(key, *known.object, baseline, version);
     });
@@ -225,20 +225,21 @@ void RolloutController::take_baseline(const KnownRollout& known, size_t wave) {
 void RolloutController::keep(const std::string& rollout, const ObjectKey& key,
                              const std::function<Json(const std::string& resource_version)>& body) {
   busy_.insert(rollout);
-  auto held = watch_.rollouts.waves.cache.find(key);
+  auto held = watch_.rollouts().record(key.name);
   Json map = body(held ? held->meta.resource_version.str() : "");
   kube::Request request = held ? kube::update(resource::config_maps, key, std::move(map))
                                : kube::create(resource::config_maps, key.ns, std::move(map));
   api_.call(std::move(request), scope_.bind([this, rollout, key](kube::Reply reply) {
     on_written(rollout, std::move(reply), [this, key](const std::string& written) {
-      watch_.rollouts.waves.cache.expect(key, written);
+      watch_.rollouts().expect_record(key.name, written);
     });
   }));
 }
 
 // On the way back only once all nodes of the wave are there: before that the answer would be about
 // the version that goes.
-bool RolloutController::asks_gates(const KnownRollout& known, const rollout::RolloutView& view) {
+bool RolloutController::asks_gates(const view::KnownRollout& known,
+                                   const rollout::RolloutView& view) {
   bool is_back = view.status.phase == rollout::Phase::rolling_back && !view.status.closed &&
                  view.status.open_waves > 0 && view.target.same_as(view.status.open_for);
   if (view.status.phase != rollout::Phase::gating && !is_back) return false;
@@ -274,8 +275,8 @@ const KeptBake* RolloutController::kept_bake(const rollout::RolloutView& view, s
 
 // Whatever there is of it; null: nothing.
 const KeptBake* RolloutController::stored_bake(const std::string& rollout, size_t wave) const {
-  ObjectKey key{watch_.rollouts.options().ns, bake_name(rollout, wave)};
-  auto map = watch_.rollouts.waves.cache.find(key);
+  const ObjectKey key = watch_.rollouts().record_key(view::bake_name(rollout, wave));
+  auto map = watch_.rollouts().record(key.name);
   if (!map) return nullptr;
   auto& [version, kept] = bakes_[key.name];
   if (version != map->meta.resource_version.view()) {
@@ -291,7 +292,7 @@ rollout::BakeView RolloutController::judge(const rollout::RolloutView& view,
                                            const KeptBake& kept) const {
   Judged& last = judged_[view.name];
   auto wave = static_cast<size_t>(view.status.current_wave());
-  const ObjectKey key{watch_.rollouts.options().ns, bake_name(view.name, wave)};
+  const ObjectKey key = watch_.rollouts().record_key(view::bake_name(view.name, wave));
   const std::string& version = bakes_.at(key.name).first;
   if (last.bake != key.name || last.version != version) {
     last = {key.name, version, judge_bake(kept)};
@@ -379,14 +380,14 @@ KeptBake RolloutController::begin_bake(const rollout::RolloutView& view, size_t 
 }
 
 void RolloutController::write_bake(const std::string& rollout, size_t wave, const KeptBake& bake) {
-  ObjectKey key{watch_.rollouts.options().ns, bake_name(rollout, wave)};
+  const ObjectKey key = watch_.rollouts().record_key(view::bake_name(rollout, wave));
   keep(rollout, key,
        [&](const std::string& version) { return bake.to_json(key, rollout, version); });
 }
 
 std::string RolloutController::obstacle_of(const rollout::RolloutSpec& spec) const {
   return spec.matrix && options_.git != nullptr ? options_.git->obstacle(spec)
-                                                : ObjectReverter::obstacle(spec);
+                                                : rollout::obstacle_to_restore(spec);
 }
 
 std::optional<rollout::GitOutcome> RolloutController::git_outcome(
@@ -394,20 +395,27 @@ std::optional<rollout::GitOutcome> RolloutController::git_outcome(
   auto at = git_.find(view.name);
   if (at == git_.end() || at->second.phase_since != view.status.phase_since) return std::nullopt;
   const GitMemory& memory = at->second;
+  // The author may name another place until the rollout starts.
+  const bool is_check = memory.outcome.step == rollout::GitStep::check;
+  if (is_check && memory.place != *view.spec.matrix) return std::nullopt;
   // It may be asked again.
   if (memory.outcome.again && loop_.uptime() >= memory.again_at) return std::nullopt;
   return memory.outcome;
 }
 
-void RolloutController::commit_to_git(const KnownRollout& known, const rollout::GitCommit& commit) {
+void RolloutController::commit_to_git(const view::KnownRollout& known,
+                                      const rollout::GitCommit& commit) {
   std::string name = known.name();
   GitMemory& memory = git_[name];
   if (memory.phase_since != known.status.phase_since) {
     memory = {};
     memory.phase_since = known.status.phase_since;
   }
-  if (memory.outcome.version != commit.version) memory.tries = 0;
+  if (memory.outcome.version != commit.version || memory.place != *known.spec.matrix) {
+    memory.tries = 0;
+  }
   memory.outcome.version = commit.version;
+  memory.place = *known.spec.matrix;
   busy_.insert(name);
   if (commit.step != rollout::GitStep::check) {
     log_.info("a commit to the version matrix",
@@ -456,7 +464,8 @@ std::optional<rollout::RestoreOutcome> RolloutController::restore_outcome(
   return memory.outcome;
 }
 
-void RolloutController::restore_object(const KnownRollout& known, const rollout::Revert& revert) {
+void RolloutController::restore_object(const view::KnownRollout& known,
+                                       const rollout::Revert& revert) {
   std::string name = known.name();
   busy_.insert(name);
   log_.info("the driver's object is restored", {{"rollout", name}, {"to", revert.to.version}});
@@ -483,7 +492,7 @@ void RolloutController::restore_object(const KnownRollout& known, const rollout:
       }));
 }
 
-rollout::RolloutView RolloutController::view(const KnownRollout& known) {
+rollout::RolloutView RolloutController::view(const view::KnownRollout& known) {
   rollout::RolloutView view;
   view.name = known.name();
   view.generation = known.object->meta.generation;
@@ -495,7 +504,7 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) {
   std::string pool =
       known.spec.driver.kind == rollout::DriverKind::nvidia_driver ? known.spec.driver.name : "";
   std::string set = view.target.revisions.empty() ? "" : view.target.revisions.begin()->first;
-  const KnownRollout* governing = watch_.rollouts.governing(pool, set);
+  const view::KnownRollout* governing = watch_.rollouts().governing(pool, set);
   if (governing != nullptr && governing->name() != view.name) view.other = governing->name();
   auto total = static_cast<int64_t>(view.nodes.size());
   view.max_failures = upgrade::limits_of(watch_.policy(pool), total).failures;
@@ -523,7 +532,8 @@ rollout::RolloutView RolloutController::view(const KnownRollout& known) {
   return view;
 }
 
-void RolloutController::act(const KnownRollout& known, const rollout::RolloutDecision& decision) {
+void RolloutController::act(const view::KnownRollout& known,
+                            const rollout::RolloutDecision& decision) {
   std::string name = known.name();
   if (const auto* status = decision.as<rollout::StatusWrite>()) {
     if (status->counts_only) {
@@ -534,7 +544,7 @@ void RolloutController::act(const KnownRollout& known, const rollout::RolloutDec
     } else {
       log_.info("rollout", {{"rollout", name},
                             {"phase", std::string(to_string(status->status.phase))},
-                            {"reason", decision.reason.name},
+                            {"reason", decision.reason.name.str()},
                             {"because", decision.reason.text}});
     }
     write_status(known, *status);
@@ -558,7 +568,8 @@ void RolloutController::act(const KnownRollout& known, const rollout::RolloutDec
           {commit->step, "", "this controller has no access to Git", false, commit->version},
           known.status.phase_since,
           Duration(0),
-          0};
+          0,
+          *known.spec.matrix};
       look_within(moment);
     }
   } else if (const auto* retry = decision.as<rollout::RetryNodes>()) {
@@ -566,7 +577,8 @@ void RolloutController::act(const KnownRollout& known, const rollout::RolloutDec
   }
 }
 
-void RolloutController::write_status(const KnownRollout& known, const rollout::StatusWrite& write) {
+void RolloutController::write_status(const view::KnownRollout& known,
+                                     const rollout::StatusWrite& write) {
   std::string name = known.name();
   busy_.insert(name);
   // A whole status, so that what is no longer there goes; on the version that was decided on.
@@ -576,25 +588,24 @@ void RolloutController::write_status(const KnownRollout& known, const rollout::S
   request.subresource = "status";
   api_.call(std::move(request), scope_.bind([this, name](kube::Reply reply) {
     on_written(name, std::move(reply), [this, name](const std::string& version) {
-      watch_.rollouts.rollouts.cache.expect(ObjectKey{"", name}, version);
+      watch_.rollouts().expect_rollout(name, version);
     });
   }));
 }
 
-void RolloutController::write_wave(const KnownRollout& known, const rollout::WaveWrite& write) {
+void RolloutController::write_wave(const view::KnownRollout& known,
+                                   const rollout::WaveWrite& write) {
   std::string name = known.name();
-  ObjectKey key{watch_.rollouts.options().ns, wave_name(name, write.wave)};
+  const ObjectKey key = watch_.rollouts().record_key(view::wave_name(name, write.wave));
   keep(name, key, [&](const std::string& version) {
-    return wave_to_json(key, name, write.wave, write.record, version);
+    return view::wave_to_json(key, name, write.wave, write.record, version);
   });
 }
 
 void RolloutController::retry_nodes(const std::string& name, const rollout::RetryNodes& write) {
   std::vector<std::string> nodes = write.nodes;
   // What was written last is to be seen first.
-  std::erase_if(nodes, [this](const std::string& node) {
-    return !watch_.nodes_watch.cache.is_current(ObjectKey{"", node});
-  });
+  std::erase_if(nodes, [this](const std::string& node) { return !watch_.is_node_current(node); });
   if (nodes.empty()) return look_within(moment);
   busy_.insert(name);
   auto left = std::make_shared<size_t>(nodes.size());
@@ -609,8 +620,7 @@ void RolloutController::retry_nodes(const std::string& name, const rollout::Retr
     api_.call(kube::patch(resource::nodes, {"", node}, kube::PatchType::merge, std::move(patch)),
               scope_.bind([this, name, node, left](kube::Reply reply) {
                 if (reply && reply->ok()) {
-                  watch_.nodes_watch.cache.expect(ObjectKey{"", node},
-                                                  kube::peek_body_version(reply->body));
+                  watch_.expect_node(node, kube::peek_body_version(reply->body));
                 }
                 if (--*left == 0) done(name, true);
               }));

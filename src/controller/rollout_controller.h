@@ -12,7 +12,6 @@
 #include "controller/bake_keeper.h"
 #include "controller/baseline_keeper.h"
 #include "controller/client_restarts.h"
-#include "controller/fleet_watch.h"
 #include "controller/gate_jobs.h"
 #include "controller/gate_questions.h"
 #include "controller/matrix_store.h"
@@ -23,13 +22,14 @@
 #include "kube/events.h"
 #include "rollout/conduct.h"
 #include "rollout/decide_rollout.h"
+#include "view/fleet_watch.h"
 
 namespace lockstep::controller {
 
 struct RolloutOptions {
   std::string instance;  // of events: the pod's or host's name
   // Why a node waits or failed, by name.
-  std::function<std::string(const std::string& node)> reason_of;
+  std::function<fleet::ReasonName(const std::string& node)> reason_of;
   // For drivers whose version stands in Git; null: those have no way back.
   MatrixStore* git = nullptr;
   // How often git is tried when the other side cannot be reached, the waits growing up to this.
@@ -47,7 +47,7 @@ struct RolloutOptions {
 
 class RolloutController {
  public:
-  RolloutController(kube::Api& api, Loop& loop, Random& random, Log& log, FleetWatch& watch,
+  RolloutController(kube::Api& api, Loop& loop, Random& random, Log& log, view::FleetWatch& watch,
                     RolloutOptions options);
   RolloutController(const RolloutController&) = delete;
   RolloutController& operator=(const RolloutController&) = delete;
@@ -57,27 +57,27 @@ class RolloutController {
   void follow() { leading_ = false; }
   bool idle() const { return busy_.empty(); }
   // Everything that the decision about a rollout looks at.
-  rollout::RolloutView view(const KnownRollout& known);
+  rollout::RolloutView view(const view::KnownRollout& known);
   // What was last decided, by rollout.
-  const std::map<std::string, upgrade::Reason>& reasons() const { return reasons_; }
+  const std::map<std::string, fleet::Reason>& reasons() const { return reasons_; }
 
  private:
   void look_within(Duration delay);
   void look();
-  void look_at(const KnownRollout& known);
+  void look_at(const view::KnownRollout& known);
   std::string obstacle_of(const rollout::RolloutSpec& spec) const;
   // The gates of the current wave, as they run now.
   GateRun gate_run(const rollout::RolloutView& view) const;
   // What was measured before the wave, as it is kept; null: nothing is.
   std::shared_ptr<const rollout::WaveBaseline> kept_baseline(const std::string& rollout,
                                                              size_t wave) const;
-  void take_baseline(const KnownRollout& known, size_t wave);
+  void take_baseline(const view::KnownRollout& known, size_t wave);
   std::set<std::string> in_use(const std::vector<std::string>& nodes) const;
   // Creates or updates a ConfigMap of the rollout's.
   void keep(const std::string& rollout, const ObjectKey& key,
             const std::function<Json(const std::string& resource_version)>& body);
   // True: somebody is being asked.
-  bool asks_gates(const KnownRollout& known, const rollout::RolloutView& view);
+  bool asks_gates(const view::KnownRollout& known, const rollout::RolloutView& view);
   const KeptBake* kept_bake(const rollout::RolloutView& view) const;
   const KeptBake* kept_bake(const rollout::RolloutView& view, size_t wave) const;
   std::vector<rollout::BakeStep> steps_before(const rollout::RolloutView& view, size_t wave) const;
@@ -89,18 +89,18 @@ class RolloutController {
                       const std::vector<BakeNode>& nodes) const;
   void write_bake(const std::string& rollout, size_t wave, const KeptBake& bake);
   rollout::BakeView judge(const rollout::RolloutView& view, const KeptBake& kept) const;
-  void act(const KnownRollout& known, const rollout::RolloutDecision& decision);
-  void write_status(const KnownRollout& known, const rollout::StatusWrite& write);
-  void write_wave(const KnownRollout& known, const rollout::WaveWrite& write);
+  void act(const view::KnownRollout& known, const rollout::RolloutDecision& decision);
+  void write_status(const view::KnownRollout& known, const rollout::StatusWrite& write);
+  void write_wave(const view::KnownRollout& known, const rollout::WaveWrite& write);
   // True: labels of nodes are being written.
-  bool conducts(const KnownRollout& known, const rollout::RolloutView& view);
+  bool conducts(const view::KnownRollout& known, const rollout::RolloutView& view);
   bool write_holds(const std::string& rollout, std::vector<rollout::SkipChange> changes);
   // Of nodes that NVIDIA's controller upgraded although their wave was not open.
   void report_outsiders(const rollout::RolloutView& view);
-  void commit_to_git(const KnownRollout& known, const rollout::GitCommit& commit);
+  void commit_to_git(const view::KnownRollout& known, const rollout::GitCommit& commit);
   void on_git(const std::string& name, rollout::GitStep step, const Result<std::string>& commit);
   std::optional<rollout::GitOutcome> git_outcome(const rollout::RolloutView& view) const;
-  void restore_object(const KnownRollout& known, const rollout::Revert& revert);
+  void restore_object(const view::KnownRollout& known, const rollout::Revert& revert);
   std::optional<rollout::RestoreOutcome> restore_outcome(const rollout::RolloutView& view) const;
   void retry_nodes(const std::string& name, const rollout::RetryNodes& write);
   void on_written(const std::string& name, kube::Reply reply,
@@ -110,7 +110,7 @@ class RolloutController {
   kube::Api& api_;
   Loop& loop_;
   Log& log_;
-  FleetWatch& watch_;
+  view::FleetWatch& watch_;
   RolloutOptions options_;
   kube::EventRecorder events_;
   ObjectReverter object_reverter_;
@@ -144,6 +144,7 @@ class RolloutController {
     Time phase_since;
     Duration again_at{0};
     int tries = 0;
+    rollout::MatrixPlace place = {};  // that was asked
   };
   std::map<std::string, GitMemory> git_;
   std::map<std::string, std::string> gate_refusals_;  // by rollout, of the last try
@@ -158,7 +159,7 @@ class RolloutController {
   kube::Backoff backoff_;
   bool leading_ = false;
   std::set<std::string> busy_;  // a write of theirs is under way
-  std::map<std::string, upgrade::Reason> reasons_;
+  std::map<std::string, fleet::Reason> reasons_;
   std::map<std::string, Duration> counted_;  // when counts alone were last written
   TimerId timer_ = 0;
   Duration timer_due_{0};

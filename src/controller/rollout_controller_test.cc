@@ -2,16 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/watched_fleet_test_util.h"
+#include "view/watched_fleet_test_util.h"
 
 namespace lockstep::controller::rollout_controller_test {
 namespace {
 
+using namespace view;
+
 // A rollout whose driver's object is to be restored, beside an API that may refuse it.
 class RolloutControllerTest : public ::testing::Test {
  protected:
-  static FleetWatchOptions with_rollouts() {
-    FleetWatchOptions options;
+  static view::FleetWatchOptions with_rollouts() {
+    view::FleetWatchOptions options;
     options.rollouts.enabled = true;
     return options;
   }
@@ -104,6 +106,64 @@ TEST_F(RolloutControllerTest, ARetryIsWrittenOnTheVersionThatWasDecidedOn) {
   fleet.loop.run_for(minutes(1));
   ASSERT_FALSE(versions.empty());
   EXPECT_EQ(versions.front(), text_at(*node, "metadata", "resourceVersion"));
+}
+
+// Git as a test says: for each repository an error, or none.
+struct SaidMatrix final : MatrixStore {
+  explicit SaidMatrix(Loop& loop_in) : loop(loop_in) {}
+  std::string obstacle(const rollout::RolloutSpec&) const override { return {}; }
+  void commit(MatrixCommit commit, std::function<void(Result<std::string>)> done) override {
+    asked.push_back(commit.place.repository);
+    loop.after(milliseconds(1), scope.bind([this, repository = asked.back(), done] {
+      const std::string& error = errors[repository];
+      done(error.empty() ? Result<std::string>(std::string(no_commit))
+                         : fail(ErrorKind::conflict, error));
+    }));
+  }
+
+  Loop& loop;
+  std::map<std::string, std::string> errors;
+  std::vector<std::string> asked;
+  Scope scope;
+};
+
+// An answer about one repository counts for no other.
+TEST(RolloutControllerGit, ACheckIsOfTheRepositoryThatTheSpecNamesNow) {
+  FleetWatchOptions with_rollouts;
+  with_rollouts.rollouts.enabled = true;
+  WatchedFleet fleet(with_rollouts);
+  fleet.add_usual();
+  const ObjectKey key{"", "driver"};
+  fleet.put(fleet::driver_rollouts, key, json_of(R"({
+      "apiVersion":"lockstep.dev/v1alpha1","kind":"DriverRollout","metadata":{"name":"driver"},
+      "spec":{"driver":{"kind":"ClusterPolicy","name":"cluster-policy"},
+              "matrix":{"repo":"https://one.example.com/x"}},
+      "status":{"phase":"Pending","phaseSince":"2026-01-01T00:00:00Z",
+        "stable":{"revisions":{"gpu-operator/nvidia-driver-daemonset":"r0"},"version":"570"}}})"));
+  fleet.start();
+  SaidMatrix matrix(fleet.loop);
+  matrix.errors["https://one.example.com/x"] = "firmware 28.42 comes with it";
+  matrix.errors["https://two.example.com/x"] = "there is no such branch";
+  RolloutOptions options;
+  options.git = &matrix;
+  RolloutController controller(fleet.api, fleet.loop, fleet.random, fleet.log, *fleet.watch,
+                               options);
+  controller.start();
+  controller.lead();
+  auto name = [&](const std::string& repository) {
+    fleet.put(fleet::driver_rollouts, key,
+              merged(*fleet.api.objects(fleet::driver_rollouts).at(key),
+                     fmt::format(R"({{"spec":{{"matrix":{{"repo":"{}"}}}}}})", repository)));
+    fleet.loop.run_for(seconds(3));
+  };
+  fleet.loop.run_for(seconds(3));
+  EXPECT_EQ(matrix.asked, std::vector<std::string>{"https://one.example.com/x"});
+  name("https://two.example.com/x");
+  name("https://three.example.com/x");
+  EXPECT_EQ(matrix.asked,
+            (std::vector<std::string>{"https://one.example.com/x", "https://two.example.com/x",
+                                      "https://three.example.com/x"}))
+      << "each at once, and none again";
 }
 
 }  // namespace

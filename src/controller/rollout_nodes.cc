@@ -10,27 +10,6 @@ namespace {
 // Why nodes wait is not said by any change of theirs: after this long it is asked again.
 constexpr Duration reasons_keep = minutes(10);
 
-// As people know it: the version in the tag, or the image without its registry.
-std::string version_of(const std::string& image) {
-  std::string version = fleet::version_of_image(image);
-  return version.empty() ? image.substr(image.rfind('/') + 1) : version;
-}
-
-// Of a watch that may be const.
-auto& objects_of(auto& watch, const rollout::RolloutSpec& spec) {
-  return spec.driver.kind == rollout::DriverKind::nvidia_driver
-             ? watch.nvidia_driver_objects.cache
-             : watch.cluster_policy_objects.cache;
-}
-
-std::optional<rollout::DriverFields> object_fields(const FleetWatch& watch,
-                                                   const rollout::RolloutSpec& spec) {
-  if (spec.driver.kind == rollout::DriverKind::daemon_set) return std::nullopt;
-  auto object = objects_of(watch, spec).find(kube::KeyView("", spec.driver.name));
-  if (!object) return std::nullopt;
-  return rollout::read_driver_fields(spec.driver.kind, *object->document);
-}
-
 // Nodes do not move then; in every other phase their reasons matter at once.
 bool is_quiet(rollout::Phase phase) {
   return phase == rollout::Phase::baking || phase == rollout::Phase::awaiting_approval;
@@ -38,32 +17,7 @@ bool is_quiet(rollout::Phase phase) {
 
 }  // namespace
 
-void add_driver(const FleetWatch& watch, const rollout::RolloutSpec& spec,
-                const std::set<std::string>& sets, DriverOfRollout& driver) {
-  driver.object = object_fields(watch, spec);
-  rollout::DriverRevision target;
-  rollout::DriverRevision previous;
-  bool object_fits = driver.object.has_value();
-  for (const std::string& set : sets) {
-    auto revisions = watch.revisions_of(set);
-    if (!revisions) return;
-    target.revisions[set] = revisions->newest;
-    target.version = version_of(revisions->newest_image);
-    driver.target_image = revisions->newest_image;
-    object_fits = object_fits && rollout::fits(*driver.object, revisions->newest_image);
-    // A set that never changed was before as it is now.
-    previous.revisions[set] = revisions->previous.empty() ? revisions->newest : revisions->previous;
-    if (!revisions->previous.empty()) previous.version = version_of(revisions->previous_image);
-  }
-  if (object_fits) {
-    target.fields = driver.object;
-    if (std::string version = driver.object->version(); !version.empty()) target.version = version;
-  }
-  driver.target = target;
-  if (previous.is_set() && !previous.same_as(target)) driver.previous = previous;
-}
-
-RolloutNodes::RolloutNodes(FleetWatch& watch, Loop& loop, bool conduct, ReasonOf reason_of)
+RolloutNodes::RolloutNodes(view::FleetWatch& watch, Loop& loop, bool conduct, ReasonOf reason_of)
     : watch_(watch), loop_(loop), conduct_(conduct), reason_of_(std::move(reason_of)) {
   watch_.on_node(scope_.bind([this](const std::string& node) {
     ++changes_;
@@ -71,7 +25,7 @@ RolloutNodes::RolloutNodes(FleetWatch& watch, Loop& loop, bool conduct, ReasonOf
   }));
 }
 
-void RolloutNodes::add_to(const KnownRollout& known, rollout::RolloutView& view) {
+void RolloutNodes::add_to(const view::KnownRollout& known, rollout::RolloutView& view) {
   Memory& memory = memories_[known.name()];
   const int64_t generation = known.object->meta.generation;
   const bool keeps = is_quiet(known.status.phase) && memory.changes == changes_ &&
@@ -92,16 +46,16 @@ void RolloutNodes::add_to(const KnownRollout& known, rollout::RolloutView& view)
 
 bool RolloutNodes::is_object_current(const rollout::RolloutSpec& spec) const {
   return spec.driver.kind == rollout::DriverKind::daemon_set ||
-         objects_of(watch_, spec).is_current(ObjectKey{"", spec.driver.name});
+         watch_.driver_objects(spec.driver.kind).is_current(ObjectKey{"", spec.driver.name});
 }
 
 void RolloutNodes::expect_object(const rollout::RolloutSpec& spec, const std::string& version) {
-  objects_of(watch_, spec).expect(ObjectKey{"", spec.driver.name}, version);
+  watch_.expect_driver_object(spec.driver, version);
 }
 
 // NVIDIA's controller began with it although no wave was open for it.
-bool RolloutNodes::is_outside(const KnownRollout& known, const std::string& node,
-                              const DriverFacts& facts) const {
+bool RolloutNodes::is_outside(const view::KnownRollout& known, const std::string& node,
+                              const view::DriverFacts& facts) const {
   auto revisions = watch_.revisions_of(facts.set);
   if (!revisions) return false;
   const rollout::NodeDriver driver{facts.set, revisions->newest, facts.revision, facts.image,
@@ -109,10 +63,10 @@ bool RolloutNodes::is_outside(const KnownRollout& known, const std::string& node
   return rollout::containment_of(known.gate, node, driver).has_value();
 }
 
-void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const {
+void RolloutNodes::put_together(const view::KnownRollout& known, Memory& memory) const {
   std::set<std::string> sets;
   const fleet::Keys& keys = watch_.rules().keys;
-  watch_.nodes_watch.cache.for_each([&](const std::shared_ptr<const Node>& node) {
+  watch_.caches().nodes().for_each([&](const std::shared_ptr<const Node>& node) {
     std::string name = node->meta.name.str();
     auto facts = watch_.driver_facts().find(name);
     if (facts == watch_.driver_facts().end()) return;
@@ -132,8 +86,9 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
     entry.excluded = rollout::excluded_because(*node, entry.skipped, keys, watch_.policy(pool));
     bool waits = entry.state == fleet::State::required || entry.state == fleet::State::failed;
     if (waits && reason_of_) entry.reason = reason_of_(name);
-    if (conduct_ && is_outside(known, name, facts->second))
-      entry.reason = rollout::upgraded_outside_wave;
+    if (conduct_ && is_outside(known, name, facts->second)) {
+      entry.reason = fleet::Reason::upgraded_outside_wave;
+    }
     if (entry.state == fleet::State::failed) {
       const Text* failed = node->meta.annotations.find(fleet::failed_revision_annotation);
       auto revisions = watch_.revisions_of(facts->second.set);
@@ -141,7 +96,7 @@ void RolloutNodes::put_together(const KnownRollout& known, Memory& memory) const
     }
     memory.nodes.push_back(std::move(entry));
   });
-  add_driver(watch_, known.spec, sets, memory);
+  view::add_driver(watch_, known.spec, sets, memory);
 }
 
 const RolloutNodes::Running& RolloutNodes::running_on(const std::string& node) {

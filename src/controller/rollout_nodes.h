@@ -13,31 +13,21 @@
 #include <vector>
 
 #include "controller/bake_keeper.h"
-#include "controller/fleet_watch.h"
+#include "view/fleet_watch.h"
+#include "view/rollout_driver.h"
 
 namespace lockstep::controller {
 
-// Which revision a rollout's nodes are to have, and what its driver's object says.
-struct DriverOfRollout {
-  rollout::DriverRevision target;
-  std::string target_image;
-  rollout::DriverRevision previous;
-  std::optional<rollout::DriverFields> object;
-};
-// `sets`: the DaemonSets of its nodes, as "namespace/name".
-void add_driver(const FleetWatch& watch, const rollout::RolloutSpec& spec,
-                const std::set<std::string>& sets, DriverOfRollout& driver);
-
 class RolloutNodes {
  public:
-  using ReasonOf = std::function<std::string(const std::string& node)>;
+  using ReasonOf = std::function<fleet::ReasonName(const std::string& node)>;
 
-  RolloutNodes(FleetWatch& watch, Loop& loop, bool conduct, ReasonOf reason_of);
+  RolloutNodes(view::FleetWatch& watch, Loop& loop, bool conduct, ReasonOf reason_of);
   RolloutNodes(const RolloutNodes&) = delete;
   RolloutNodes& operator=(const RolloutNodes&) = delete;
 
   // Fills in the nodes, and which revision they are to have.
-  void add_to(const KnownRollout& known, rollout::RolloutView& view);
+  void add_to(const view::KnownRollout& known, rollout::RolloutView& view);
   // False while a write of ours to it is not shown yet.
   bool is_object_current(const rollout::RolloutSpec& spec) const;
   void expect_object(const rollout::RolloutSpec& spec, const std::string& version);
@@ -45,15 +35,15 @@ class RolloutNodes {
   std::vector<BakeNode> bake_nodes(const rollout::RolloutView& view);
 
  private:
-  struct Memory : DriverOfRollout {
+  struct Memory : view::DriverOfRollout {
     int64_t generation = -1;  // of the rollout's spec
     uint64_t changes = 0;
     Duration at{0};
     std::vector<rollout::RolloutNode> nodes;
   };
-  bool is_outside(const KnownRollout& known, const std::string& node,
-                  const DriverFacts& facts) const;
-  void put_together(const KnownRollout& known, Memory& memory) const;
+  bool is_outside(const view::KnownRollout& known, const std::string& node,
+                  const view::DriverFacts& facts) const;
+  void put_together(const view::KnownRollout& known, Memory& memory) const;
   // What of a node a bake looks at besides its object.
   struct Running {
     bool busy = false;
@@ -61,7 +51,7 @@ class RolloutNodes {
   };
   const Running& running_on(const std::string& node);
 
-  FleetWatch& watch_;
+  view::FleetWatch& watch_;
   Loop& loop_;
   bool conduct_;
   ReasonOf reason_of_;

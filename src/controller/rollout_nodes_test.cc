@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/fleet_test_util.h"
+#include "controller/controller_test_util.h"
 
 namespace lockstep::controller::rollout_nodes_test {
 namespace {
@@ -17,7 +17,7 @@ class RolloutNodesTest : public ::testing::Test {
     one.restart();
     nodes.emplace(one.controller->watch(), fleet.loop, false, [this](const std::string&) {
       ++asked;
-      return std::string("Waits");
+      return fleet::ReasonName(fleet::Reason::parallel_limit);
     });
     EXPECT_TRUE(fleet.run_until([&] { return fleet.all_are("upgrade-done"); }, minutes(1)));
     auto object = std::make_shared<GenericObject>();
@@ -37,7 +37,7 @@ class RolloutNodesTest : public ::testing::Test {
   TestController one{fleet};
   int asked = 0;
   std::optional<RolloutNodes> nodes;
-  KnownRollout known;
+  view::KnownRollout known;
 };
 
 TEST_F(RolloutNodesTest, SeesTheFleetAndItsRevision) {

@@ -24,8 +24,6 @@
 
 namespace lockstep::controller {
 
-inline constexpr std::string_view ledger_name = "lockstep-slots";
-
 // The content of the ledger.
 struct Ledger {
   std::map<std::string, std::string> slots;  // node -> its version when it was given the slot

@@ -11,6 +11,8 @@
 
 namespace lockstep::controller {
 
+using upgrade::Freshness;
+
 namespace {
 
 constexpr std::string_view event_reason = "GPUDriverUpgrade";
@@ -38,8 +40,8 @@ kube::EventRecorderOptions event_options(const UpgradeOptions& options) {
   return events;
 }
 
-FleetWatchOptions watch_options(const UpgradeOptions& options) {
-  FleetWatchOptions fleet = options.fleet;
+view::FleetWatchOptions watch_options(const UpgradeOptions& options) {
+  view::FleetWatchOptions fleet = options.fleet;
   fleet.reads_notes = false;
   return fleet;
 }
@@ -99,14 +101,17 @@ UpgradeController::UpgradeController(kube::Api& api, Loop& loop, Random& random,
       log_(log),
       options_(std::move(options)),
       watch_(api, loop, random, log, watch_options(options_)),
-      reader_(api, watch_.context(), watch_.claims.cache),
-      ledger_(api, loop, random, log, ObjectKey{options_.ns, std::string(ledger_name)}),
-      notes_(api, loop, random, log, ObjectKey{options_.ns, std::string(notes_name)},
+      reader_(api, watch_.context(), watch_.caches().claims()),
+      ledger_(api, loop, random, log, ObjectKey{options_.ns, std::string(view::ledger_name)}),
+      notes_(api, loop, random, log, ObjectKey{options_.ns, std::string(view::notes_name)},
              [this] { return collect_notes(); }),
       events_(api, loop, random, log, event_options(options_)),
       queue_(loop, random, queue_options(options_),
              [this](const std::string& node) { work(node); }) {
   watch_.on_node([this](const std::string& node) { look(node); });
+  watch_.on_pod([this](const kube::Cache<Pod>::Change& change) {
+    if (!change.after) tries_.erase(change.before->meta.uid.str());
+  });
   watch_.on_pool([this] {
     warn_about_policy();
     give_slots();
@@ -129,7 +134,7 @@ void UpgradeController::begin() {
   begun_ = true;
   if (!leading_) watch_.read_notes();
   counts_.last_sync = loop_.now();
-  watch_.nodes_watch.cache.for_each([this](const auto& node) { look(node->meta.name.str()); });
+  watch_.caches().nodes().for_each([this](const auto& node) { look(node->meta.name.str()); });
 }
 
 void UpgradeController::lead() {
@@ -138,11 +143,11 @@ void UpgradeController::lead() {
   ledger_.forget();
   const std::set<std::string> reserved = watch_.tally().reserved();
   for (const auto& node : reserved) watch_.tally().release(node);
-  granted_.clear();
-  watch_.tell_notes_by([this](fleet::NodeView& view) { tell_all(view); });
+  for (auto& [node, memory] : memories_) memory.granted.clear();
+  watch_.know_by(this);
   notes_.lead();
   if (!begun_) return;
-  watch_.nodes_watch.cache.for_each([this](const auto& node) { look(node->meta.name.str()); });
+  watch_.caches().nodes().for_each([this](const auto& node) { look(node->meta.name.str()); });
   warn_about_policy();
   give_slots();
 }
@@ -150,8 +155,8 @@ void UpgradeController::lead() {
 void UpgradeController::follow() {
   leading_ = false;
   notes_.follow();
-  watch_.tell_notes_by(nullptr);
-  watch_.tries().clear();
+  watch_.know_by(nullptr);
+  tries_.clear();
   if (begun_) watch_.read_notes();
 }
 
@@ -160,15 +165,7 @@ void UpgradeController::look(const std::string& node) {
 }
 
 void UpgradeController::forget(const std::string& node) {
-  reasons_.erase(node);
-  delays_.erase(node);
-  sightings_.erase(node);
-  entered_.erase(node);
-  granted_.erase(node);
-  backlogs_.erase(node);
-  refused_.erase(node);
-  cordons_.erase(node);
-  renewals_.forget(node);
+  memories_.erase(node);
   queue_.cancel_delay(node);
   queue_.forget(node);
 }
@@ -185,23 +182,26 @@ void UpgradeController::work(const std::string& name) {
   drop_spent(name);
   // A write of ours is not shown yet: when it is, the node is looked at again.
   if (!watch_.is_current(name) || lets_cordon_settle(*view->node)) return queue_.done(name);
-  view->delay.reset();
   upgrade::Decision decision = decide(*view, began);
-  if (leading_ && must_be_verified(name, decision)) return verify(*view, decision);
+  if (leading_ && freshness_for(name, decision) != Freshness::as_shown) {
+    return verify(*view, decision);
+  }
   act(*view, decision);
 }
 
 bool UpgradeController::has_slot(const Node& node) const {
-  auto granted = granted_.find(node.meta.name.str());
-  return granted != granted_.end() && granted->second == node.meta.resource_version;
+  const NodeMemory* memory = memory_of(node.meta.name.view());
+  return memory != nullptr && !memory->granted.empty() &&
+         memory->granted == node.meta.resource_version;
 }
 
 bool UpgradeController::lets_cordon_settle(const Node& node) {
-  auto cordon = cordons_.find(node.meta.name.view());
-  if (cordon == cordons_.end()) return false;
-  const Duration left = cordon->second.at + cordon_settles - loop_.uptime();
-  if (left <= Duration::zero() || node.meta.resource_version != cordon->second.version) {
-    cordons_.erase(cordon);
+  auto memory = memories_.find(node.meta.name.view());
+  if (memory == memories_.end() || !memory->second.cordon) return false;
+  std::optional<NodeMemory::Cordon>& cordon = memory->second.cordon;
+  const Duration left = cordon->at + cordon_settles - loop_.uptime();
+  if (left <= Duration::zero() || node.meta.resource_version != cordon->version) {
+    cordon.reset();
     return false;
   }
   queue_.add_after(node.meta.name.str(), left);
@@ -210,12 +210,13 @@ bool UpgradeController::lets_cordon_settle(const Node& node) {
 
 // A step for the second time in one upgrade, too: another of us may have sent the node back, on a
 // newer view than ours, and would do so again and again.
-bool UpgradeController::must_be_verified(const std::string& name,
-                                         const upgrade::Decision& decision) const {
-  if (decision.needs_fresh_view) return true;
-  if (decision.patch() == nullptr || !decision.patch()->to) return false;
-  auto entered = entered_.find(name);
-  return entered != entered_.end() && entered->second.contains(*decision.patch()->to);
+Freshness UpgradeController::freshness_for(const std::string& name,
+                                           const upgrade::Decision& decision) const {
+  if (decision.freshness != Freshness::as_shown) return decision.freshness;
+  if (decision.patch() == nullptr || !decision.patch()->to) return Freshness::as_shown;
+  const NodeMemory* memory = memory_of(name);
+  const bool is_repeated = memory != nullptr && memory->entered.contains(*decision.patch()->to);
+  return is_repeated ? Freshness::driver : Freshness::as_shown;
 }
 
 void UpgradeController::act(const fleet::NodeView& view, const upgrade::Decision& decision) {
@@ -223,8 +224,9 @@ void UpgradeController::act(const fleet::NodeView& view, const upgrade::Decision
   if (decision.look_again) queue_.add_after(name, *decision.look_again);
   // Of a patch it is told when it is done.
   if (leading_ && decision.patch() == nullptr) announce(*view.node, decision);
-  reasons_[name] = decision.reason;
-  delays_.erase(name);
+  NodeMemory& memory = memories_[name];
+  memory.reason = decision.reason;
+  memory.delay.reset();
   notes_.look();
   if (!leading_ || !decision.writes()) return queue_.done(name);
   if (decision.patch() != nullptr) {
@@ -239,32 +241,35 @@ void UpgradeController::act(const fleet::NodeView& view, const upgrade::Decision
 // hold a slot; none while the watches have not even shown what the last one found.
 void UpgradeController::verify(const fleet::NodeView& view, const upgrade::Decision& decision) {
   std::string name(view.name());
-  auto backlog = backlogs_.find(name);
-  if (backlog != backlogs_.end()) {
-    bool is_young = loop_.uptime() - backlog->second.since < patience_with_watches;
-    if (is_young && backlog->second.what.remains(watch_.nodes_watch.cache, watch_.pods.cache)) {
+  NodeMemory& memory = memories_[name];
+  if (memory.backlog) {
+    bool is_young = loop_.uptime() - memory.backlog->since < patience_with_watches;
+    const view::FleetCaches& shown = watch_.caches();
+    if (is_young && memory.backlog->what.remains(shown.nodes(), shown.pods())) {
       queue_.add_after(name, pause_of_watches);
       return queue_.done(name);
     }
-    backlogs_.erase(backlog);
+    memory.backlog.reset();
   }
-  reasons_[name] = decision.reason;
-  FreshNeeds needs;
+  memory.reason = decision.reason;
+  view::FreshNeeds needs;
   // What is written to the node itself is refused if there is a newer version of it; only the one
   // that has been refused may be behind for long.
-  if (decision.patch() != nullptr && !refused_.contains(name)) needs.node = view.node;
-  needs.driver = decision.needs_fresh_driver;
+  if (decision.patch() != nullptr && memory.refusals == 0) needs.node = view.node;
+  const Freshness freshness = freshness_for(name, decision);
+  needs.driver = freshness >= Freshness::driver;
   needs.driver_set = view.driver.set_to_ask();
-  needs.revisions = decision.needs_fresh_revisions;
-  reader_.read(name, needs,
-               [this, name](Result<FreshNode> fresh) { on_verified(name, std::move(fresh)); });
+  needs.revisions = freshness >= Freshness::revisions;
+  reader_.read(name, needs, [this, name](Result<view::FreshNode> fresh) {
+    on_verified(name, std::move(fresh));
+  });
 }
 
-void UpgradeController::on_verified(const std::string& name, Result<FreshNode> fresh) {
+void UpgradeController::on_verified(const std::string& name, Result<view::FreshNode> fresh) {
   if (!fresh) {
     ++counts_.fresh_views["error"];
     log_.warning("a node could not be read", {{"node", name}, {"error", fresh.error().text()}});
-    delay(name, {"NotVerified",
+    delay(name, {fleet::Reason::not_verified,
                  fmt::format("the node's pods must be read from the cluster before the next step, "
                              "and that failed: {}; it is tried again",
                              fresh.error().text()),
@@ -277,33 +282,31 @@ void UpgradeController::on_verified(const std::string& name, Result<FreshNode> f
   if (!fresh->node) return queue_.done(name);
   fleet::NodeView view = watch_.view(*fresh);
   // As long as a watch tells nothing, nothing begins.
-  view.granted = !watch_.is_blind() && has_slot(*view.node);
+  view.known.granted = view.known.granted && !watch_.is_blind();
   upgrade::Decision decision = decide(view, options_.stopwatch ? options_.stopwatch() : Duration());
-  if (FleetWatch::is_behind_on_driver(*fresh, view)) {
-    return wait_for_watches(name, *fresh,
-                            {"DriverChanged", "the driver's DaemonSet has changed", ""});
+  if (view::is_behind_on_driver(*fresh, view)) {
+    return wait_for_watches(
+        name, *fresh, {fleet::Reason::driver_changed, "the driver's DaemonSet has changed", ""});
   }
-  if (!must_be_verified(name, decision) || !is_enough(*fresh, decision)) {
+  const Freshness freshness = freshness_for(name, decision);
+  // It was read for another step than the one that it leads to.
+  const bool is_enough = (fresh->has_read_node || decision.patch() != nullptr) &&
+                         (fresh->has_read_driver || freshness < Freshness::driver) &&
+                         (fresh->has_read_revisions || freshness < Freshness::revisions);
+  if (freshness == Freshness::as_shown || !is_enough) {
     return wait_for_watches(name, *fresh, decision.reason);
   }
   ++counts_.fresh_views["confirmed"];
   act(view, decision);
 }
 
-// It was read for another step than the one that it leads to.
-bool UpgradeController::is_enough(const FreshNode& fresh, const upgrade::Decision& decision) {
-  const bool node_is_sure = fresh.has_read_node || decision.patch() != nullptr;
-  return node_is_sure && (fresh.has_read_driver || !decision.needs_fresh_driver) &&
-         (fresh.has_read_revisions || !decision.needs_fresh_revisions);
-}
-
 // What is decided on the cluster's own word is not done: the next decision would again be made on
 // what the watches show, and undo it.
-void UpgradeController::wait_for_watches(const std::string& name, const FreshNode& fresh,
-                                         const upgrade::Reason& really) {
+void UpgradeController::wait_for_watches(const std::string& name, const view::FreshNode& fresh,
+                                         const fleet::Reason& really) {
   ++counts_.fresh_views["overturned"];
-  backlogs_[name] = {Backlog(fresh, name, watch_.pods.cache), loop_.uptime()};
-  delay(name, {"WatchesBehind",
+  memories_[name].backlog = {view::Backlog(fresh, name, watch_.caches().pods()), loop_.uptime()};
+  delay(name, {fleet::Reason::watches_behind,
                fmt::format("the next step waits until the watches show what the cluster says "
                            "already: {}",
                            really.text),
@@ -315,13 +318,15 @@ void UpgradeController::wait_for_watches(const std::string& name, const FreshNod
 
 upgrade::Decision UpgradeController::decide(fleet::NodeView& view, Duration began) {
   note_sighting(view);
-  tell(view);
+  tell_progress(view);
+  // Whether it still waits for that is to be decided.
+  view.known.delay.reset();
   const upgrade::PoolView pool = watch_.pool(view.pool);
   auto decision = upgrade::decide(view, pool, watch_.rules(), loop_.now());
-  if (view.granted && decision.patch() != nullptr && decision.patch()->to) {
+  if (view.known.granted && decision.patch() != nullptr && decision.patch()->to) {
     const upgrade::Situation situation{view, pool, watch_.rules(), loop_.now()};
-    if (auto reason =
-            upgrade::holds_slot(watch_.tally(), view.pool, std::string(view.name()), pool.policy)) {
+    const std::string name(view.name());
+    if (auto reason = upgrade::holds_slot(watch_.tally(), view.pool, name, *pool.policy)) {
       decision = upgrade::return_slot(situation, std::move(*reason));
     }
   }
@@ -332,8 +337,7 @@ upgrade::Decision UpgradeController::decide(fleet::NodeView& view, Duration bega
 
 // A step is told each time; a wait when it begins, not each time it is looked at.
 void UpgradeController::announce(const Node& node, const upgrade::Decision& decision) {
-  auto before = reasons_.find(node.meta.name.str());
-  bool said = before != reasons_.end() && before->second.name == decision.reason.name;
+  bool said = reason_of(node.meta.name.view()) == decision.reason.name;
   if (decision.patch() == nullptr && said) return;
   for (const auto& event : decision.events) {
     events_.record(node_reference(node.meta.name),
@@ -356,13 +360,16 @@ void UpgradeController::on_patched(const std::shared_ptr<const Node>& node,
   std::string name = node->meta.name.str();
   if (reply && reply->ok()) {
     const std::string version(kube::peek_body_version(reply->body));
-    watch_.nodes_watch.cache.expect(node->meta.key(), version);
-    if (decision.patch()->unschedulable.value_or(false)) cordons_[name] = {version, loop_.uptime()};
+    watch_.expect_node(node->meta.name.str(), version);
+    NodeMemory& memory = memories_[name];
+    if (decision.patch()->unschedulable.value_or(false)) {
+      memory.cordon = {version, loop_.uptime()};
+    }
     queue_.forget(name);
-    refused_.erase(name);
+    memory.refusals = 0;
     announce(*node, decision);
     if (decision.patch()->to) {
-      entered_[name].insert(*decision.patch()->to);
+      memory.entered.insert(*decision.patch()->to);
       ++counts_.transitions;
       if (decision.patch()->to == fleet::State::failed) ++counts_.failures;
       Time since = fleet::state_since(*node);
@@ -371,13 +378,13 @@ void UpgradeController::on_patched(const std::shared_ptr<const Node>& node,
       }
       log_.info("state", {{"node", name},
                           {"to", std::string(to_string(*decision.patch()->to))},
-                          {"reason", decision.reason.name},
+                          {"reason", decision.reason.name.str()},
                           {"because", decision.reason.text}});
     }
   } else if (reply && (reply->code == 409 || reply->code == 404)) {
     // Somebody else changed it: the watch brings the news. Should it not, we look again anyway.
     ++counts_.conflicts;
-    queue_.add_after(name, pause_after(refused_[name]++, longest_conflict_pause));
+    queue_.add_after(name, pause_after(memories_[name].refusals++, longest_conflict_pause));
   } else {
     ++counts_.errors;
     Error error = reply ? reply->error() : reply.error();
@@ -395,7 +402,7 @@ void UpgradeController::remove_pods(const fleet::NodeView& view,
     auto renewal = Renewals::of(view, *removal.pod, watch_.daemon_set_of(*removal.pod).get());
     auto done = [this, name, removal, renewal, left](kube::Reply reply) {
       // Not where it was gone already: what came in its place may have come before.
-      if (renewal && reply && reply->ok()) renewals_.add(*renewal);
+      if (renewal && reply && reply->ok()) memories_[name].renewals.add(*renewal);
       on_removed(name, removal, std::move(reply));
       if (--*left == 0) queue_.done(name);
     };
@@ -413,27 +420,27 @@ void UpgradeController::on_removed(const std::string& node, const upgrade::PodRe
   if (gone || (reply && reply->ok())) {
     ++counts_.removals[{how, gone ? "gone" : "done"}];
     if (removal.how == upgrade::Removal::force_remove) {
-      fleet::EvictionTries& tries = watch_.tries()[uid];
+      fleet::EvictionTries& tries = tries_[uid];
       tries.forced = true;
       // Time for the news of its end, before somebody calls it stuck.
       tries.not_before = loop_.uptime() + seconds(30);
     } else if (!gone) {
-      watch_.pods.cache.expect_deleted(pod.meta.key(), pod.meta.uid);
+      watch_.expect_pod_gone(pod.meta.key(), pod.meta.uid);
     }
     if (gone) queue_.add_after(node, seconds(1));
   } else {
     note_refusal(removal, reply);
-    Duration pause = watch_.tries()[uid].not_before - loop_.uptime();
+    Duration pause = tries_[uid].not_before - loop_.uptime();
     queue_.add_after(node, std::max(pause, milliseconds(1)));
   }
   notes_.look();
   // Nobody would tell us a second time that it is gone.
-  auto held = watch_.pods.cache.find(pod.meta.key());
-  if (!held || held->meta.uid != pod.meta.uid) watch_.tries().erase(uid);
+  auto held = watch_.caches().pods().find(pod.meta.key());
+  if (!held || held->meta.uid != pod.meta.uid) tries_.erase(uid);
 }
 
 void UpgradeController::note_refusal(const upgrade::PodRemoval& removal, const kube::Reply& reply) {
-  fleet::EvictionTries& tries = watch_.tries()[removal.pod->meta.uid.str()];
+  fleet::EvictionTries& tries = tries_[removal.pod->meta.uid.str()];
   Error error = reply ? reply->error() : reply.error();
   tries.by_budget = is_refused_by_budget(reply);
   tries.message = error.message;
@@ -448,15 +455,16 @@ void UpgradeController::note_refusal(const upgrade::PodRemoval& removal, const k
 }
 
 bool UpgradeController::is_spent(const std::string& node, const std::string& version) const {
-  auto held = watch_.nodes_watch.cache.find(kube::KeyView("", node));
+  auto held = watch_.node(node);
   return held == nullptr || held->meta.resource_version != version;
 }
 
 // The node moved on, by our patch or by somebody else's: the slot counts no more by itself.
 void UpgradeController::drop_spent(const std::string& node) {
-  auto at = granted_.find(node);
-  if (at == granted_.end() || !is_spent(node, at->second)) return;
-  granted_.erase(at);
+  auto at = memories_.find(node);
+  if (at == memories_.end() || at->second.granted.empty()) return;
+  if (!is_spent(node, at->second.granted)) return;
+  at->second.granted.clear();
   watch_.tally().release(node);
   give_slots();
 }
@@ -504,7 +512,7 @@ void UpgradeController::give_slots() {
 std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
   if (!leading_ || watch_.rival()) return std::nullopt;
   watch_.count_changed();
-  const Text& seen = watch_.nodes_watch.cache.version();
+  const Text& seen = watch_.caches().nodes().version();
   // Another one saw more of the nodes than we have: what it dropped from the ledger we would count
   // neither here nor there.
   if (!current.seen.empty() && compare_versions(seen, current.seen) == VersionOrder::older) {
@@ -522,7 +530,7 @@ std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
   bool starts = false;
   for (const auto& pool : watch_.tally().pools()) {
     for (const auto& name : upgrade::choose_starts(watch_.tally(), pool, watch_.policy(pool))) {
-      auto node = watch_.nodes_watch.cache.find(kube::KeyView("", name));
+      auto node = watch_.node(name);
       if (node == nullptr) continue;
       if (!watch_.is_current(name)) {
         // It is its turn, and nobody else's; what we wrote to it may be all there is to hear of it.
@@ -543,7 +551,8 @@ std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
 // A node that changed while its slot was being written has none, and may have nothing more to say.
 void UpgradeController::give_again() {
   bool lost = std::any_of(given_.begin(), given_.end(), [this](const auto& slot) {
-    return is_spent(slot.first, slot.second) && !granted_.contains(slot.first);
+    const NodeMemory* memory = memory_of(slot.first);
+    return is_spent(slot.first, slot.second) && (memory == nullptr || memory->granted.empty());
   });
   given_.clear();
   if (lost) give_slots();
@@ -562,7 +571,7 @@ void UpgradeController::take_slots(const Ledger& ledger) {
   for (const auto& [node, version] : ledger.slots) {
     if (is_spent(node, version)) continue;
     // One of an older version is spent and not dropped yet: this one takes its place.
-    std::string& granted = granted_[node];
+    std::string& granted = memories_[node].granted;
     if (granted == version) continue;
     granted = version;
     watch_.tally().reserve(node);

@@ -7,20 +7,20 @@
 #include <set>
 #include <string>
 
-#include "controller/fleet_watch.h"
-#include "controller/fresh_reader.h"
+#include "controller/node_memory.h"
 #include "controller/notes_publisher.h"
-#include "controller/renewals.h"
 #include "controller/slot_ledger.h"
 #include "controller/upgrade_counts.h"
 #include "kube/events.h"
 #include "kube/queue.h"
 #include "upgrade/decision.h"
+#include "view/fleet_watch.h"
+#include "view/fresh_reader.h"
 
 namespace lockstep::controller {
 
 struct UpgradeOptions {
-  FleetWatchOptions fleet;
+  view::FleetWatchOptions fleet;
   std::string ns = "lockstep-system";  // of the ledger
   std::string instance;                // of events: the pod's or host's name
   size_t parallel_writes = 32;
@@ -28,10 +28,10 @@ struct UpgradeOptions {
   std::function<Duration()> stopwatch;
 };
 
-class UpgradeController {
+class UpgradeController : private view::KnowledgeSource {
  public:
   UpgradeController(kube::Api& api, Loop& loop, Random& random, Log& log, UpgradeOptions options);
-  ~UpgradeController();
+  ~UpgradeController() override;
   UpgradeController(const UpgradeController&) = delete;
   UpgradeController& operator=(const UpgradeController&) = delete;
 
@@ -45,12 +45,16 @@ class UpgradeController {
   const kube::EventCounts& event_counts() const { return events_.counts(); }
   bool idle() const { return queue_.in_work() == 0 && events_.idle() && notes_.idle(); }
 
-  FleetWatch& watch() { return watch_; }
-  const FleetWatch& watch() const { return watch_; }
+  view::FleetWatch& watch() { return watch_; }
+  const view::FleetWatch& watch() const { return watch_; }
   const UpgradeCounts& counts() const { return counts_; }
   const SlotLedger& ledger() const { return ledger_; }
+  // What became of tries to move pods, by uid, until they are gone.
+  const std::map<std::string, fleet::EvictionTries>& tries() const { return tries_; }
   // Why each node is where it is, as last decided.
-  const std::map<std::string, upgrade::Reason>& reasons() const { return reasons_; }
+  std::map<std::string, fleet::Reason> reasons() const;
+  // Of one of them; empty: nothing has been decided about the node yet.
+  fleet::ReasonName reason_of(std::string_view node) const;
 
  private:
   void begin();
@@ -60,10 +64,9 @@ class UpgradeController {
   void act(const fleet::NodeView& view, const upgrade::Decision& decision);
   // Before a step that cannot be taken back: reads the node and its pods, and decides on that.
   void verify(const fleet::NodeView& view, const upgrade::Decision& decision);
-  void on_verified(const std::string& node, Result<FreshNode> fresh);
-  static bool is_enough(const FreshNode& fresh, const upgrade::Decision& decision);
-  void wait_for_watches(const std::string& node, const FreshNode& fresh,
-                        const upgrade::Reason& really);
+  void on_verified(const std::string& node, Result<view::FreshNode> fresh);
+  void wait_for_watches(const std::string& node, const view::FreshNode& fresh,
+                        const fleet::Reason& really);
   void announce(const Node& node, const upgrade::Decision& decision);
   void write_patch(const fleet::NodeView& view, const upgrade::Decision& decision);
   void on_patched(const std::shared_ptr<const Node>& node, const upgrade::Decision& decision,
@@ -87,8 +90,8 @@ class UpgradeController {
   Loop& loop_;
   Log& log_;
   UpgradeOptions options_;
-  FleetWatch watch_;
-  FreshReader reader_;
+  view::FleetWatch watch_;
+  view::FreshReader reader_;
   SlotLedger ledger_;
   NotesPublisher notes_;
   kube::EventRecorder events_;
@@ -98,49 +101,25 @@ class UpgradeController {
   bool begun_ = false;
   bool slots_due_ = false;
   bool waits_for_news_ = false;
-  // node -> its version, as in the ledger
-  std::map<std::string, std::string, std::less<>> granted_;
+  std::map<std::string, NodeMemory, std::less<>> memories_;
+  // Null: nothing is remembered of it.
+  const NodeMemory* memory_of(std::string_view node) const;
+  std::map<std::string, fleet::EvictionTries> tries_;
   // Slots of the last plan, until the ledger holds them.
   std::map<std::string, std::string> given_;
-  std::map<std::string, upgrade::Reason> reasons_;
-  // When each active node was first seen in the state it is in, by the loop's uptime: a clock that
-  // somebody sets forward ends no deadline.
-  struct Sighting {
-    fleet::State state = fleet::State::unknown;
-    Time since;  // as the node says
-    Duration first{0};
-    Time first_by_clock;
-  };
   void note_sighting(const fleet::NodeView& view);
   // A clock that is set tells nobody; what is published of deadlines depends on it.
   void watch_clock();
-  // Says in the view what no object of the cluster does (controller_notes.h).
-  void tell(fleet::NodeView& view) const;
-  void tell_all(fleet::NodeView& view) const;
-  ControllerNotes collect_notes() const;
+  // What this controller knows of a node, as far as its next step depends on it.
+  void tell_progress(fleet::NodeView& view) const;
+  void tell(fleet::NodeView& view) const override;
+  void tell_tries(std::string_view node, fleet::PodOnNode& entry) const override;
+  view::ControllerNotes collect_notes() const;
   // It waits for something of its own before the node's next step.
-  void delay(const std::string& node, upgrade::Reason reason);
-  std::map<std::string, Sighting, std::less<>> sightings_;
-  std::map<std::string, upgrade::Reason, std::less<>> delays_;
+  void delay(const std::string& node, fleet::Reason reason);
   bool watches_clock_ = false;
-  // The states that each active node was brought to by us.
-  std::map<std::string, std::set<fleet::State>, std::less<>> entered_;
-  bool must_be_verified(const std::string& name, const upgrade::Decision& decision) const;
-  // Of nodes of which more was read than is shown.
-  struct HeldBacklog {
-    Backlog what;
-    Duration since{0};
-  };
-  std::map<std::string, HeldBacklog> backlogs_;
-  // Nodes whose last patch was refused, because somebody had changed them: how often in a row.
-  std::map<std::string, uint32_t, std::less<>> refused_;
-  // Those that we have cordoned only just.
-  struct Cordon {
-    std::string version;  // of the node, that the cordon made
-    Duration at{0};
-  };
-  std::map<std::string, Cordon, std::less<>> cordons_;
-  Renewals renewals_;
+  upgrade::Freshness freshness_for(const std::string& name,
+                                   const upgrade::Decision& decision) const;
   // It was given one at just this version of the node.
   bool has_slot(const Node& node) const;
   bool lets_cordon_settle(const Node& node);

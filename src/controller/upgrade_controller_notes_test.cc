@@ -45,5 +45,13 @@ TEST(OneAnswer, AStandbySaysWhatTheLeaderSays) {
   EXPECT_EQ(scene.said("gpu-1").name, "BlockedByDisruptionBudget");
 }
 
+TEST(OneAnswer, AnObserverKnowsOfARefusedEvictionAndItsRemedy) {
+  ObservedScene scene({1, 1, std::string(patient)});
+  scene.block("gpu-1");
+  EXPECT_EQ(scene.observed("gpu-1").name, "BlockedByDisruptionBudget");
+  EXPECT_NE(scene.observed("gpu-1").remedy, "");
+  scene.expect_one_answer("gpu-1");
+}
+
 }  // namespace
 }  // namespace lockstep::controller::upgrade_controller_notes_test

@@ -1,7 +1,7 @@
 // Slots under crashes, old views and a second controller: never beyond the limits, never stuck.
 #include <gtest/gtest.h>
 
-#include "controller/fleet_test_util.h"
+#include "controller/controller_test_util.h"
 #include "controller/upgrade_controller.h"
 
 namespace lockstep::controller::upgrade_controller_slots_test {

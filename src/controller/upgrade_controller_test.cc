@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/fleet_test_util.h"
+#include "controller/controller_test_util.h"
 
 namespace lockstep::controller::upgrade_controller_test {
 namespace {
@@ -181,8 +181,8 @@ TEST(UpgradeController, ARefusedEvictionIsTriedAgainWithGrowingPauses) {
   const auto& removals = scene.one.controller->counts().removals;
   EXPECT_EQ(removals.at({"evict", "refused_by_budget"}), tries.size());
   // What the server said is kept, and people hear of it once.
-  ASSERT_EQ(scene.one.controller->watch().tries().size(), 1U);
-  const auto& kept = scene.one.controller->watch().tries().begin()->second;
+  ASSERT_EQ(scene.one.controller->tries().size(), 1U);
+  const auto& kept = scene.one.controller->tries().begin()->second;
   EXPECT_TRUE(kept.by_budget);
   EXPECT_NE(kept.message.find("disruption budget"), std::string::npos) << kept.message;
   EXPECT_EQ(scene.one.controller->reasons().at("gpu-1").name, "BlockedByDisruptionBudget");
@@ -317,7 +317,7 @@ TEST(UpgradeController, APodThatIsGoneAlreadyIsWhatWasWanted) {
   scene.upgrade();
   EXPECT_TRUE(scene.finish());
   EXPECT_EQ(scene.one.controller->counts().removals.at({"evict", "gone"}), 1U);
-  EXPECT_TRUE(scene.one.controller->watch().tries().empty());
+  EXPECT_TRUE(scene.one.controller->tries().empty());
 }
 
 TEST(UpgradeController, ARefusalOfAPodThatIsGoneMeanwhileIsNotRemembered) {
@@ -334,7 +334,7 @@ TEST(UpgradeController, ARefusalOfAPodThatIsGoneMeanwhileIsNotRemembered) {
   scene.fleet.must(kube::remove(resource::pods, {"default", "work-1"}, std::move(now)));
   EXPECT_TRUE(scene.finish());
   EXPECT_EQ(scene.one.controller->counts().removals.at({"evict", "error"}), 1U);
-  EXPECT_TRUE(scene.one.controller->watch().tries().empty());
+  EXPECT_TRUE(scene.one.controller->tries().empty());
 }
 
 TEST(UpgradeController, ANodeThatVanishesFreesItsSlot) {

@@ -7,7 +7,9 @@
 
 #include "base/sha256.h"
 #include "base/strings.h"
+#include "dashboard/page_rules.h"
 #include "data/gzip.h"
+#include "http/codes.h"
 
 namespace lockstep::dashboard {
 
@@ -15,6 +17,7 @@ namespace {
 
 constexpr int smallest = 9;  // of gzip's levels
 constexpr size_t gzip_threshold = 1400;
+constexpr std::string_view events_path = "/api/events";
 constexpr std::string_view nodes_prefix = "/api/nodes/";
 constexpr size_t tag_length = 16;
 
@@ -33,25 +36,8 @@ std::string content_type_of(std::string_view path) {
   return "application/octet-stream";
 }
 
-int code_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::invalid:
-      return 400;
-    case ErrorKind::unauthorized:
-      return 401;
-    case ErrorKind::forbidden:
-      return 403;
-    case ErrorKind::not_found:
-      return 404;
-    case ErrorKind::conflict:
-      return 409;
-    default:
-      return 502;
-  }
-}
-
-PageAnswer wrong_method() {
-  PageAnswer answer = PageAnswer::refuse(405, "that is not done this way");
+http::Answer wrong_method() {
+  http::Answer answer = refuse_page(405, "that is not done this way");
   answer.headers.emplace_back("Allow", "GET, HEAD, POST");
   return answer;
 }
@@ -63,14 +49,15 @@ Result<std::unique_ptr<Dashboard>> Dashboard::start(EventLoop& loop, Log& log, F
                                                     DashboardOptions options) {
   std::unique_ptr<Dashboard> dashboard(
       new Dashboard(loop, log, model, source, page, std::move(options)));
-  LOCKSTEP_TRY(dashboard->server_, PageServer::listen(
-                                       loop, log, dashboard->options_.address, dashboard->events_,
-                                       [raw = dashboard.get()](const PageRequest& request,
-                                                               const PageServer::Respond& respond) {
-                                         raw->handle(request, respond);
-                                       },
-                                       dashboard->options_.server));
-  if (!dashboard->server_->loopback()) {
+  LOCKSTEP_TRY(dashboard->server_,
+               http::Server::listen(
+                   loop, log, dashboard->options_.address,
+                   [raw = dashboard.get()](const http::Request& request,
+                                           const http::Server::Respond& respond) {
+                     raw->handle(request, respond);
+                   },
+                   page_server_options()));
+  if (!dashboard->server_->is_loopback()) {
     log.warning("the dashboard is reachable from other machines, without encryption",
                 {{"address", dashboard->options_.address}});
   }
@@ -84,7 +71,8 @@ Dashboard::Dashboard(EventLoop& loop, Log& log, FleetModel& model, Source& sourc
       model_(model),
       source_(source),
       options_(std::move(options)),
-      events_(options_.epoch) {
+      events_(options_.epoch),
+      streams_(loop, events_, options_.heartbeat) {
   for (const auto& [path, text] : page) {
     files_["/" + path] = {content_type_of(path), text, Gzip(smallest).add(text, true),
                           "\"" + sha256_hex(text).substr(0, tag_length) + "\""};
@@ -103,28 +91,33 @@ void Dashboard::publish() {
   auto changes = model_.take_changes(loop_.now());
   if (!changes) return;
   events_.push(model_.sequence(), *changes);
-  server_->wake();
+  streams_.wake();
 }
 
-PageAnswer Dashboard::zip(const PageRequest& request, std::string body) {
-  PageAnswer answer = PageAnswer::json(std::move(body));
-  if (request.takes_gzip() && answer.body.size() > gzip_threshold) {
+http::Answer Dashboard::zip(const http::Request& request, std::string body) {
+  http::Answer answer = json_answer(std::move(body));
+  if (request.accepts_gzip() && answer.body.size() > gzip_threshold) {
     answer.body = Gzip().add(answer.body, true);
     answer.headers.emplace_back("Content-Encoding", "gzip");
   }
   return answer;
 }
 
-JsonCallback Dashboard::answer_with(PageServer::Respond respond) {
+JsonCallback Dashboard::answer_with(http::Server::Respond respond) {
   return [respond = std::move(respond)](Result<Json> found) {
-    respond(found ? PageAnswer::json(print_json(*found))
-                  : PageAnswer::refuse(code_of(found.error().kind), found.error().text()));
+    respond(found ? json_answer(print_json(*found))
+                  : refuse_page(http::code_of(found.error().kind), found.error().text()));
   };
 }
 
-void Dashboard::handle(const PageRequest& request, const PageServer::Respond& respond) {
-  const std::string& path = request.head.path;
-  if (request.head.method == "POST") return handle_post(request, respond);
+void Dashboard::handle(const http::Request& request, const http::Server::Respond& respond) {
+  if (int code = refusal_of(request, server_->is_loopback()); code != 0) {
+    return respond(refuse_page(code, code == 421 ? "this server answers to localhost only"
+                                                 : "the request is not allowed as it was sent"));
+  }
+  const std::string_view path = request.path();
+  if (request.method == "POST") return handle_post(request, respond);
+  if (path == events_path && request.method == "GET") return respond(streams_.open(request));
   if (path == "/api/snapshot") return respond(snapshot(request));
   if (path == "/api/history") {
     return respond(zip(request, model_.history(loop_.now(), request.parameter("changes") != "0")));
@@ -134,23 +127,23 @@ void Dashboard::handle(const PageRequest& request, const PageServer::Respond& re
   }
   if (path.starts_with(nodes_prefix)) {
     auto name = url_decode(path.substr(nodes_prefix.size()), false);
-    if (!name) return respond(PageAnswer::refuse(400, "the node's name is not well written"));
+    if (!name) return respond(refuse_page(400, "the node's name is not well written"));
     return source_.node(*name, answer_with(respond));
   }
-  if (path.starts_with("/api/")) return respond(PageAnswer::refuse(404, "there is no such thing"));
+  if (path.starts_with("/api/")) return respond(refuse_page(404, "there is no such thing"));
   respond(file(request));
 }
 
-void Dashboard::handle_post(const PageRequest& request, const PageServer::Respond& respond) {
-  const std::string& path = request.head.path;
+void Dashboard::handle_post(const http::Request& request, const http::Server::Respond& respond) {
+  const std::string_view path = request.path();
   if (path != "/api/access" && path != "/api/actions") return respond(wrong_method());
-  std::string token(request.token());
+  std::string token(token_of(request));
   if (token.empty()) {
-    return respond(PageAnswer::refuse(401, "sign in with a token of the cluster first"));
+    return respond(refuse_page(401, "sign in with a token of the cluster first"));
   }
   // Each is a connection to the API server, and anybody on this machine may ask.
   if (acting_ >= options_.actions_at_once) {
-    return respond(PageAnswer::refuse(429, "too much is being done at this moment; try again"));
+    return respond(refuse_page(429, "too much is being done at this moment; try again"));
   }
   auto answer = [this, done = answer_with(respond)](Result<Json> found) {
     --acting_;
@@ -160,39 +153,40 @@ void Dashboard::handle_post(const PageRequest& request, const PageServer::Respon
     ++acting_;
     return source_.access(token, scope_.bind(std::move(answer)));
   }
-  auto action = read_action(request.body);
-  if (!action) return respond(PageAnswer::refuse(400, action.error().text()));
+  auto action = operate::read_action(request.body);
+  if (!action) return respond(refuse_page(400, action.error().text()));
   ++acting_;
   log_.info("a page asks for", {{"verb", action->verb}, {"name", action->name}});
   source_.act(token, *action, scope_.bind(std::move(answer)));
 }
 
-PageAnswer Dashboard::snapshot(const PageRequest& request) {
+http::Answer Dashboard::snapshot(const http::Request& request) {
   publish();
   std::string body = model_.snapshot(loop_.now());
   return zip(request, fmt::format("{{\"id\":\"{}\",{}", events_.id(model_.sequence()),
                                   std::string_view(body).substr(1)));
 }
 
-PageAnswer Dashboard::file(const PageRequest& request) const {
-  std::string path = request.head.path == "/" ? "/index.html" : request.head.path;
+http::Answer Dashboard::file(const http::Request& request) const {
+  const std::string_view path = request.path() == "/" ? "/index.html" : request.path();
   auto at = files_.find(path);
-  PageAnswer answer;
+  http::Answer answer;
   if (at == files_.end()) {
-    if (path != "/index.html") return PageAnswer::refuse(404, "there is no such page");
+    if (path != "/index.html") return refuse_page(404, "there is no such page");
     answer.code = 503;
     answer.content_type = content_type_of(path);
+    answer.headers = {{"Cache-Control", "no-store"}};
     answer.body = std::string(not_built);
     return answer;
   }
   const StaticFile& file = at->second;
   answer.content_type = file.content_type;
   answer.headers = {{"Cache-Control", "no-cache"}, {"ETag", file.tag}};
-  if (request.head.header("if-none-match") == file.tag) {
+  if (request.header("if-none-match") == file.tag) {
     answer.code = 304;
     return answer;
   }
-  if (request.takes_gzip()) {
+  if (request.accepts_gzip()) {
     answer.headers.emplace_back("Content-Encoding", "gzip");
     answer.headers.emplace_back("Vary", "Accept-Encoding");
     answer.body = file.zipped;

@@ -1,5 +1,5 @@
 // The dashboard: a page and what it asks for. Snapshots, events, history and actions over
-// PageServer; what is shown comes from a FleetModel, and what only some pages ask for from a
+// http/server; what is shown comes from a FleetModel, and what only some pages ask for from a
 // Source.
 #pragma once
 
@@ -11,10 +11,11 @@
 
 #include "base/result.h"
 #include "dashboard/event_ring.h"
+#include "dashboard/event_streams.h"
 #include "dashboard/fleet_model.h"
-#include "dashboard/page_server.h"
 #include "dashboard/person.h"
 #include "data/json.h"
+#include "http/server.h"
 #include "world/event_loop.h"
 #include "world/log.h"
 
@@ -27,7 +28,7 @@ class Source {
   virtual void node(const std::string& name, JsonCallback done) = 0;
   virtual void plan(bool assume_change, JsonCallback done) = 0;
   virtual void access(const std::string& token, JsonCallback done) = 0;
-  virtual void act(const std::string& token, const Action& action, JsonCallback done) = 0;
+  virtual void act(const std::string& token, const operate::Action& action, JsonCallback done) = 0;
 };
 
 // By path: "index.html", "assets/page.js".
@@ -41,7 +42,7 @@ struct DashboardOptions {
   std::string version;
   std::string cluster;  // as the page calls it
   size_t actions_at_once = 8;
-  PageServerOptions server;
+  Duration heartbeat = seconds(15);  // of pages that listen
 };
 
 class Dashboard {
@@ -68,12 +69,12 @@ class Dashboard {
 
   Dashboard(EventLoop& loop, Log& log, FleetModel& model, Source& source, const PageFiles& page,
             DashboardOptions options);
-  void handle(const PageRequest& request, const PageServer::Respond& respond);
-  void handle_post(const PageRequest& request, const PageServer::Respond& respond);
-  PageAnswer file(const PageRequest& request) const;
-  PageAnswer snapshot(const PageRequest& request);
-  static PageAnswer zip(const PageRequest& request, std::string body);
-  JsonCallback answer_with(PageServer::Respond respond);
+  void handle(const http::Request& request, const http::Server::Respond& respond);
+  void handle_post(const http::Request& request, const http::Server::Respond& respond);
+  http::Answer file(const http::Request& request) const;
+  http::Answer snapshot(const http::Request& request);
+  static http::Answer zip(const http::Request& request, std::string body);
+  JsonCallback answer_with(http::Server::Respond respond);
 
   EventLoop& loop_;
   Log& log_;
@@ -83,7 +84,9 @@ class Dashboard {
   std::map<std::string, StaticFile, std::less<>> files_;
   EventRing events_;
   size_t acting_ = 0;
-  std::unique_ptr<PageServer> server_;
+  EventStreams streams_;
+  // Its streams are ours.
+  std::unique_ptr<http::Server> server_;
   Scope scope_;
 };
 

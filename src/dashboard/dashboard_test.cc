@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
-#include "dashboard/page_client_test_util.h"
 #include "data/gzip.h"
+#include "http/raw_client_test_util.h"
 
 namespace lockstep::dashboard::dashboard_test {
 namespace {
+
+using http::testing::RawClient;
+
+constexpr Duration patience = test_patience;
 
 class TestSource final : public Source {
  public:
@@ -20,7 +24,7 @@ class TestSource final : public Source {
     if (token != "good") return done(fail(ErrorKind::unauthorized, "who are you"));
     done(Json(JsonObject{{"user", "ada"}}));
   }
-  void act(const std::string& token, const Action& action, JsonCallback done) override {
+  void act(const std::string& token, const operate::Action& action, JsonCallback done) override {
     acted.push_back(token + " " + action.verb);
     pending = std::move(done);
   }
@@ -44,11 +48,11 @@ struct Scene {
     dashboard = std::move(*started);
   }
   std::string get(const std::string& path, const std::string& headers = "") {
-    return PageClient::ask(loop, dashboard->port(),
-                           "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
+    return RawClient::ask(loop, dashboard->port(),
+                          "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
   }
   std::string post(const std::string& path, const std::string& headers, const std::string& body) {
-    return PageClient::ask(
+    return RawClient::ask(
         loop, dashboard->port(),
         fmt::format("POST {} HTTP/1.1\r\nHost: localhost\r\nX-Lockstep-Request: 1\r\n{}"
                     "Content-Length: {}\r\n\r\n{}",
@@ -83,6 +87,28 @@ TEST(Dashboard, ServesItsPageOnceAndThenByTag) {
   EXPECT_EQ(Scene::code_of(scene.get("/../secret")), "404");
 }
 
+TEST(Dashboard, RefusesWhatIsNotAllowedAsItWasSent) {
+  Scene scene;
+  const std::string host = "Host: localhost\r\n";
+  const std::string post = "POST /api/actions HTTP/1.1\r\n" + host;
+  struct Case {
+    std::string request;
+    std::string code;
+  };
+  for (const auto& [request, code] : std::vector<Case>{
+           {"GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n" + host + "\r\n", "431"},
+           {post + "Content-Length: 20000\r\n\r\n", "413"},
+           {post + "\r\n", "403"},
+           {"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "421"},
+           {"PUT / HTTP/1.1\r\n" + host + "\r\n", "405"},
+           {"rubbish\r\n\r\n", "400"},
+       }) {
+    const std::string answer = RawClient::ask(scene.loop, scene.dashboard->port(), request);
+    EXPECT_EQ(Scene::code_of(answer), code) << request.substr(0, 60);
+    EXPECT_NE(Scene::body_of(answer).find("{\"error\":"), std::string::npos);
+  }
+}
+
 TEST(Dashboard, SaysHowToBuildAPageThatIsNotThere) {
   Scene scene;
   scene.dashboard.reset();
@@ -101,7 +127,7 @@ TEST(Dashboard, ASnapshotSaysWhereItsEventsBegin) {
   ASSERT_TRUE(snapshot);
   EXPECT_EQ(snapshot->at("id").as_string(), "e:1");
   EXPECT_EQ(snapshot->at("nodes").as_array().size(), 1U);
-  PageClient page(scene.loop, scene.dashboard->port());
+  RawClient page(scene.loop, scene.dashboard->port());
   page.say("GET /api/events?after=e:1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_TRUE(page.hear_of("retry"));
   NodeRow row;
@@ -137,7 +163,7 @@ TEST(Dashboard, AnActionIsReadBeforeItIsDoneAndItsTokenIsNeverLogged) {
   const std::string token = "Authorization: Bearer secret-token\r\n";
   EXPECT_EQ(Scene::code_of(scene.post("/api/actions", token, "{}")), "400");
   EXPECT_TRUE(scene.source.acted.empty());
-  PageClient client(scene.loop, scene.dashboard->port());
+  RawClient client(scene.loop, scene.dashboard->port());
   client.say(
       fmt::format("POST /api/actions HTTP/1.1\r\nHost: localhost\r\nX-Lockstep-Request: 1\r\n"
                   "{}Content-Length: {}\r\n\r\n{}",
@@ -155,9 +181,9 @@ TEST(Dashboard, AnActionIsReadBeforeItIsDoneAndItsTokenIsNeverLogged) {
 
 TEST(Dashboard, DoesOnlySoMuchAtOnce) {
   Scene scene;
-  std::vector<std::unique_ptr<PageClient>> clients;
+  std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 0; i < 2; ++i) {
-    clients.push_back(std::make_unique<PageClient>(scene.loop, scene.dashboard->port()));
+    clients.push_back(std::make_unique<RawClient>(scene.loop, scene.dashboard->port()));
     clients.back()->say(
         fmt::format("POST /api/actions HTTP/1.1\r\nHost: localhost\r\nX-Lockstep-Request: 1\r\n"
                     "Authorization: Bearer t\r\nContent-Length: {}\r\n\r\n{}",

@@ -6,14 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "controller/bake_keeper.h"
-#include "controller/live_status.h"
 #include "dashboard/node_card.h"
 #include "dashboard/rollout_card.h"
+#include "operate/fleet_status.h"
 #include "rollout/membership.h"
-#include "rollout/pace.h"
 #include "upgrade/decide.h"
-#include "upgrade/slots.h"
+#include "view/live_status.h"
 
 namespace lockstep::dashboard {
 
@@ -22,28 +20,15 @@ namespace {
 using fleet::State;
 
 constexpr std::string_view gpu_count_label = "nvidia.com/gpu.count";
-constexpr Duration pace_window = hours(6);
 
 int64_t gpus_of(const Node& node) {
   int64_t gpus = amount_of(node.capacity, "nvidia.com/gpu");
   return gpus > 0 ? gpus : parse_integer(node.meta.labels.get(gpu_count_label)).value_or(0);
 }
 
-int gpu_pods_of(const fleet::NodeView& view) {
-  return static_cast<int>(std::count_if(view.pods.begin(), view.pods.end(), [](const auto& entry) {
-    return entry.uses_gpu && !entry.pod->is_finished();
-  }));
-}
-
-struct PoolRows {
-  int64_t upgraded = 0;
-  int64_t running = 0;
-  std::vector<Duration> finished;  // how long ago
-};
-
 }  // namespace
 
-FleetFeed::FleetFeed(controller::FleetWatch& watch, Loop& loop, FleetModel& model,
+FleetFeed::FleetFeed(view::FleetWatch& watch, Loop& loop, FleetModel& model,
                      std::function<void()> changed, FeedOptions options)
     : watch_(watch),
       loop_(loop),
@@ -51,7 +36,7 @@ FleetFeed::FleetFeed(controller::FleetWatch& watch, Loop& loop, FleetModel& mode
       changed_(std::move(changed)),
       options_(std::move(options)) {
   watch_.on_node(scope_.bind([this](const std::string& node) { touch(node); }));
-  watch_.rollouts.on_change(scope_.bind([this] {
+  watch_.rollouts().on_change(scope_.bind([this] {
     rollouts_changed_ = true;
     schedule(options_.delay);
   }));
@@ -103,11 +88,11 @@ void FleetFeed::look_at(const std::string& node, Time now) {
     attention_.erase(node);
     return model_.remove(node, now);
   }
-  upgrade::Reason reason =
+  fleet::Reason reason =
       upgrade::decide(*view, watch_.pool(view->pool), watch_.rules(), now).reason;
   NodeRow row = row_of(*view, reason);
   if (row.is_out()) {
-    JsonObject card = reason_card(reason).as_object();
+    JsonObject card = fleet::to_json(reason).as_object();
     card["node"] = row.name;
     card["state"] = static_cast<int>(row.state);
     attention_[node] = std::move(card);
@@ -119,7 +104,7 @@ void FleetFeed::look_at(const std::string& node, Time now) {
   model_.put(std::move(row), now);
 }
 
-NodeRow FleetFeed::row_of(const fleet::NodeView& view, const upgrade::Reason& reason) const {
+NodeRow FleetFeed::row_of(const fleet::NodeView& view, const fleet::Reason& reason) const {
   const Node& node = *view.node;
   const fleet::Keys& keys = watch_.rules().keys;
   NodeRow row;
@@ -132,7 +117,7 @@ NodeRow FleetFeed::row_of(const fleet::NodeView& view, const upgrade::Reason& re
   row.skipped = fleet::is_skipped(node, keys);
   row.in_sync = view.driver.is_in_sync();
   row.runs_newest = view.driver.is_settled();
-  row.reason = reason.name;
+  row.reason = reason.name.str();
   row.pool = view.pool;
   row.wave = wave_of(view);
   row.zone = std::string(node.meta.labels.get(options_.zone_label));
@@ -140,14 +125,14 @@ NodeRow FleetFeed::row_of(const fleet::NodeView& view, const upgrade::Reason& re
   row.version = view.driver.version();
   row.model = std::string(node.meta.labels.get(rollout::gpu_model_label));
   row.gpus = gpus_of(node);
-  row.gpu_pods = gpu_pods_of(view);
+  row.gpu_pods = static_cast<int>(fleet::gpu_pods_on(view));
   return row;
 }
 
 std::string FleetFeed::wave_of(const fleet::NodeView& view) const {
-  if (watch_.rollouts.all().empty() || !view.driver.set) return {};
-  const controller::KnownRollout* known =
-      watch_.rollouts.governing(view.pool, view.driver.set->meta.key().text());
+  if (watch_.rollouts().all().empty() || !view.driver.set) return {};
+  const view::KnownRollout* known =
+      watch_.rollouts().governing(view.pool, view.driver.set->meta.key().text());
   if (known == nullptr) return {};
   std::string name(view.name());
   auto at = known->gate.wave_of.find(name);
@@ -200,81 +185,58 @@ void FleetFeed::show_attention() {
 }
 
 void FleetFeed::show_pools(Time now) {
-  std::map<std::string, PoolRows> rows;
+  std::map<std::string, operate::PoolSums> sums;
   model_.for_each([&](const NodeRow& row) {
-    PoolRows& pool = rows[row.pool];
-    if (row.runs_newest) ++pool.running;
-    if (row.state != State::done || !row.in_sync) return;
-    ++pool.upgraded;
-    const Duration age = now - Time::from_unix(row.since);
-    if (row.since > 0 && age < pace_window) pool.finished.push_back(age);
+    const Duration in_state = row.since > 0 ? now - Time::from_unix(row.since) : Duration::zero();
+    sums[row.pool].add(row.runs_newest, row.state == State::done && row.in_sync, in_state);
   });
   JsonArray pools;
   for (const std::string& name : watch_.tally().pools()) {
-    upgrade::PoolView view = watch_.pool(name);
-    upgrade::Limits limits = upgrade::limits_of(view.policy, view.counts.total);
-    JsonObject pool{{"name", name},
-                    {"policy", view.policy.source},
-                    {"target", targets_[name]},
-                    {"total", view.counts.total},
-                    {"upgraded", rows[name].upgraded},
-                    {"running", rows[name].running},
-                    {"waiting", view.counts.waiting},
-                    {"active", view.counts.active},
-                    {"unavailable", view.counts.unavailable},
-                    {"failed", view.counts.failed},
-                    {"maxUnavailable", limits.unavailable},
-                    {"maxParallel", limits.parallel},
-                    {"maxFailures", limits.failures}};
-    if (view.policy.paused) pool["paused"] = *view.policy.paused;
-    auto held = upgrade::held_back(view, false);
-    if (held) pool["held"] = reason_card(*held);
-    if (auto time = rollout::pool_time_left(std::move(rows[name].finished), view.counts, held,
-                                            goes_by_waves(name))) {
-      pool["secondsLeft"] = static_cast<int64_t>(in_seconds(*time));
+    sums[name].target = targets_[name];
+    const operate::PoolStatus pool = operate::look_at_pool(watch_, name, std::move(sums[name]));
+    JsonObject card{{"name", name},
+                    {"policy", pool.source},
+                    {"target", pool.target},
+                    {"total", pool.counts.total},
+                    {"upgraded", pool.upgraded},
+                    {"running", pool.running},
+                    {"waiting", pool.counts.waiting},
+                    {"active", pool.counts.active},
+                    {"unavailable", pool.counts.unavailable},
+                    {"failed", pool.counts.failed},
+                    {"maxUnavailable", pool.limits.unavailable},
+                    {"maxParallel", pool.limits.parallel},
+                    {"maxFailures", pool.limits.failures}};
+    if (!pool.paused.empty()) card["paused"] = pool.paused;
+    if (pool.held) card["held"] = fleet::to_json(*pool.held);
+    if (pool.time_left) {
+      card["secondsLeft"] = static_cast<int64_t>(in_seconds(*pool.time_left));
     }
-    pools.push_back(std::move(pool));
+    pools.push_back(std::move(card));
   }
   model_.set_part("pools", std::move(pools));
-  model_.set_part("frozen", watch_.rival() ? reason_card(*watch_.rival()) : Json(nullptr));
-}
-
-bool FleetFeed::goes_by_waves(const std::string& pool) const {
-  const auto& all = watch_.rollouts.all();
-  return std::any_of(all.begin(), all.end(), [&](const auto& rollout) {
-    return rollout.second.is_active() && rollout.second.covers(pool, "");
-  });
+  model_.set_part("frozen", watch_.rival() ? fleet::to_json(*watch_.rival()) : Json(nullptr));
 }
 
 void FleetFeed::judge_bakes() {
   bakes_.clear();
-  for (const auto& [name, known] : watch_.rollouts.all()) {
-    WaveBakes& bakes = bakes_[name];
-    bakes.resize(known.status.waves.size());
-    for (size_t i = 0; i < bakes.size(); ++i) {
-      const rollout::WaveStatus& wave = known.status.waves[i];
-      if (!wave.bake_began.is_set()) continue;
-      ObjectKey key{watch_.rollouts.options().ns, controller::bake_name(name, i)};
-      auto map = watch_.rollouts.waves.cache.find(kube::KeyView(key.ns, key.name));
-      auto kept = map ? controller::KeptBake::from_map(*map) : std::nullopt;
-      if (!kept || kept->record.began != wave.bake_began) continue;
-      bakes[i] = kept->record.judge();
-    }
+  for (const auto& [name, known] : watch_.rollouts().all()) {
+    bakes_[name] = operate::bakes_of(watch_.rollouts(), known);
   }
 }
 
 void FleetFeed::show_rollouts() {
   JsonArray cards;
-  for (const auto& [name, known] : watch_.rollouts.all()) {
-    cards.push_back(
-        rollout_card(name, known.spec, controller::live_status(watch_, known), bakes_[name]));
+  for (const auto& [name, known] : watch_.rollouts().all()) {
+    cards.push_back(rollout_card(
+        operate::report_rollout(name, known.spec, view::live_status(watch_, known), bakes_[name])));
   }
   model_.set_part("rollouts", std::move(cards));
 }
 
 void FleetFeed::show_contact() {
-  const auto& status = watch_.nodes_watch.reflector.status();
-  bool lost = !status.watching && status.last_error && status.last_error_time > status.last_success;
+  const kube::ReflectorStatus& status = watch_.caches().contact();
+  const bool lost = watch_.caches().has_lost_contact();
   JsonObject contact{{"ok", !lost}, {"listed", watch_.synced()}};
   if (lost) {
     contact["since"] = status.last_success.is_set()
@@ -288,7 +250,7 @@ void FleetFeed::show_contact() {
 void FleetFeed::foresee_waves() {
   bool changed = false;
   std::map<std::string, Foreseen> all;
-  for (const auto& [name, known] : watch_.rollouts.all()) {
+  for (const auto& [name, known] : watch_.rollouts().all()) {
     auto open = std::count_if(known.recorded.begin(), known.recorded.end(),
                               [](const auto& wave) { return wave.has_value(); });
     Foreseen next;
@@ -309,14 +271,14 @@ void FleetFeed::foresee_waves() {
 }
 
 std::map<std::string, std::string> FleetFeed::foresee_waves(
-    const controller::KnownRollout& rollout) const {
+    const view::KnownRollout& rollout) const {
   std::vector<rollout::Candidate> free;
   int64_t total = 0;
   for (const auto& [name, facts] : watch_.driver_facts()) {
     const fleet::NodeFacts* node = watch_.tally().facts(name);
     if (node == nullptr || !rollout.covers(node->pool, facts.set)) continue;
     ++total;
-    auto object = watch_.nodes_watch.cache.find(kube::KeyView("", name));
+    auto object = watch_.node(name);
     if (object && !rollout.gate.wave_of.contains(name)) free.push_back({name, object->meta.labels});
   }
   std::map<std::string, std::string> waves;

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "controller/fleet_watch.h"
 #include "dashboard/fleet_model.h"
 #include "dashboard/rollout_card.h"
 #include "data/json.h"
+#include "view/fleet_watch.h"
 #include "world/loop.h"
 
 namespace lockstep::dashboard {
@@ -31,8 +31,8 @@ struct FeedOptions {
 class FleetFeed {
  public:
   // `changed`: the model has something new. The watch is started by whoever owns it.
-  FleetFeed(controller::FleetWatch& watch, Loop& loop, FleetModel& model,
-            std::function<void()> changed, FeedOptions options = {});
+  FleetFeed(view::FleetWatch& watch, Loop& loop, FleetModel& model, std::function<void()> changed,
+            FeedOptions options = {});
   FleetFeed(const FleetFeed&) = delete;
   FleetFeed& operator=(const FleetFeed&) = delete;
 
@@ -45,7 +45,7 @@ class FleetFeed {
   void schedule(Duration delay);
   void work();
   void look_at(const std::string& node, Time now);
-  NodeRow row_of(const fleet::NodeView& view, const upgrade::Reason& reason) const;
+  NodeRow row_of(const fleet::NodeView& view, const fleet::Reason& reason) const;
   std::string wave_of(const fleet::NodeView& view) const;
   void tick();
   void look_after_others();
@@ -53,12 +53,11 @@ class FleetFeed {
   void show_pools(Time now);
   void judge_bakes();
   void show_rollouts();
-  bool goes_by_waves(const std::string& pool) const;
   void show_contact();
   void foresee_waves();
-  std::map<std::string, std::string> foresee_waves(const controller::KnownRollout& rollout) const;
+  std::map<std::string, std::string> foresee_waves(const view::KnownRollout& rollout) const;
 
-  controller::FleetWatch& watch_;
+  view::FleetWatch& watch_;
   Loop& loop_;
   FleetModel& model_;
   std::function<void()> changed_;
@@ -68,7 +67,7 @@ class FleetFeed {
   bool watched_ = true;
   bool scheduled_ = false;
   bool rollouts_changed_ = true;
-  std::map<std::string, WaveBakes> bakes_;  // by rollout
+  std::map<std::string, operate::WaveBakes> bakes_;  // by rollout
   std::set<std::string> touched_;
   std::string last_looked_after_;
   // Nodes that are under way or failed, with their reasons in words.

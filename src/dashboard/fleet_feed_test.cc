@@ -2,19 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/bake_keeper.h"
-#include "controller/fleet_test_util.h"
 #include "rollout/bake_record.h"
+#include "view/fleet_test_util.h"
+#include "view/kept_bake.h"
 
 namespace lockstep::dashboard::fleet_feed_test {
 namespace {
 
-using controller::FleetSetup;
-using controller::TestFleet;
 using fleet::State;
+using view::FleetSetup;
+using view::TestFleet;
 
 struct Scene {
-  explicit Scene(FleetSetup setup = {}, controller::FleetWatchOptions options = {})
+  explicit Scene(FleetSetup setup = {}, view::FleetWatchOptions options = {})
       : fleet(setup),
         api(fleet.backend, {"dashboard", {}, "test"}),
         watch(api, fleet.loop, fleet.random, log, std::move(options)),
@@ -38,7 +38,7 @@ struct Scene {
   TestFleet fleet;
   apiserver::InProcessApi api;
   SilentLog log;
-  controller::FleetWatch watch;
+  view::FleetWatch watch;
   FleetModel model;
   std::vector<std::string> changed;
   FleetFeed feed;
@@ -79,7 +79,7 @@ TEST(FleetFeed, TheTimeLineBeginsWithWhatTheNodesSay) {
                   format_rfc3339(failed)));
   apiserver::InProcessApi api(fleet.backend, {"dashboard", {}, "test"});
   SilentLog log;
-  controller::FleetWatch watch(api, fleet.loop, fleet.random, log, {});
+  view::FleetWatch watch(api, fleet.loop, fleet.random, log, {});
   FleetModel model;
   FleetFeed feed(watch, fleet.loop, model, [] {});
   watch.start();
@@ -138,7 +138,7 @@ struct RolloutScene : Scene {
     const ResourceType& type = fleet::driver_rollouts;
     fleet.must(kube::create(
         resource::custom_resource_definitions, "",
-        controller::json_of(fmt::format(
+        view::json_of(fmt::format(
             R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
                  "metadata":{{"name":"{0}"}},
                  "spec":{{"group":"{1}","scope":"Cluster",
@@ -147,17 +147,17 @@ struct RolloutScene : Scene {
                      "openAPIV3Schema":{{"type":"object",
                        "x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
             type.full_name(), type.group, type.kind, type.plural, type.version))));
-    fleet.must(kube::create(type, "", controller::json_of(R"(
+    fleet.must(kube::create(type, "", view::json_of(R"(
         {"apiVersion":"lockstep.dev/v1alpha1","kind":"DriverRollout","metadata":{"name":"weekly"},
          "spec":{"driver":{"kind":"ClusterPolicy","name":"cluster-policy"},
                  "waves":[{"name":"canary","nodes":{"count":1},"bake":{"duration":"1h"}},
                           {"name":"rest","nodes":{"rest":true}}]}})")));
     // A kind that was not there is asked for again after a while.
-    fleet.run_until([&] { return !watch.rollouts.all().empty(); }, minutes(10));
+    fleet.run_until([&] { return !watch.rollouts().all().empty(); }, minutes(10));
     fleet.loop.run_for(seconds(3));
   }
-  static controller::FleetWatchOptions with_rollouts() {
-    controller::FleetWatchOptions options;
+  static view::FleetWatchOptions with_rollouts() {
+    view::FleetWatchOptions options;
     options.rollouts.enabled = true;
     return options;
   }
@@ -177,8 +177,8 @@ TEST(FleetFeed, AWaveThatIsOpenIsAsItWasWrittenDown) {
   RolloutScene scene;
   scene.fleet.must(
       kube::create(resource::config_maps, "lockstep-system",
-                   controller::wave_to_json({"lockstep-system", controller::wave_name("weekly", 0)},
-                                            "weekly", 0, {"", {"gpu-3"}}, "")));
+                   view::wave_to_json({"lockstep-system", view::wave_name("weekly", 0)}, "weekly",
+                                      0, {"", {"gpu-3"}}, "")));
   scene.fleet.loop.run_for(seconds(3));
   EXPECT_EQ(scene.model.find("gpu-3")->wave, "canary");
   EXPECT_EQ(scene.model.find("gpu-1")->wave, "rest");
@@ -187,7 +187,7 @@ TEST(FleetFeed, AWaveThatIsOpenIsAsItWasWrittenDown) {
 TEST(FleetFeed, ShowsABakeInNumbers) {
   RolloutScene scene;
   Time began = Time::from_unix(scene.fleet.loop.now().unix_seconds() - 600);
-  controller::KeptBake kept;
+  view::KeptBake kept;
   kept.record.began = began;
   kept.until = began + minutes(5);
   rollout::BakeStep step;
@@ -196,7 +196,7 @@ TEST(FleetFeed, ShowsABakeInNumbers) {
   step.upgraded_nodes = 1;
   step.models = {{"H100", 12.5, 100}};
   kept.record.steps = {step};
-  ObjectKey key{"lockstep-system", controller::bake_name("weekly", 0)};
+  ObjectKey key{"lockstep-system", view::bake_name("weekly", 0)};
   scene.fleet.must(kube::create(resource::config_maps, key.ns, kept.to_json(key, "weekly", "")));
   rollout::RolloutStatus status;
   status.phase = rollout::Phase::baking;

@@ -6,6 +6,7 @@
 
 #include "dashboard/node_card.h"
 #include "kube/typed.h"
+#include "rollout/command_rules.h"
 #include "upgrade/decide.h"
 
 namespace lockstep::dashboard {
@@ -69,26 +70,24 @@ void FleetSource::access(const std::string& token, JsonCallback done) {
   find_access(std::move(*api), std::move(done));
 }
 
-std::vector<PolicyObject> FleetSource::policies_of(const std::string& pool) const {
-  std::vector<PolicyObject> policies;
+std::vector<operate::PolicyObject> FleetSource::policies_of(const std::string& pool) const {
+  std::vector<operate::PolicyObject> policies;
   if (!pool.empty()) return {{fleet::nvidia_drivers, pool}};
-  parts_.watch.cluster_policy_objects.cache.for_each([&](const auto& object) {
+  parts_.watch.caches().cluster_policies().for_each([&](const auto& object) {
     policies.push_back({fleet::cluster_policies, object->meta.name.str()});
   });
   return policies;
 }
 
-void FleetSource::act(const std::string& token, const Action& action, JsonCallback done) {
+void FleetSource::act(const std::string& token, const operate::Action& action, JsonCallback done) {
   if (!parts_.read_only.empty()) return done(fail(ErrorKind::conflict, parts_.read_only));
   const fleet::Keys& keys = parts_.watch.rules().keys;
-  if (action.target == ActionTarget::node) {
+  if (action.target == operate::ActionTarget::node) {
     auto view = parts_.watch.view(action.name);
     if (!view) return done(fail(ErrorKind::not_found, "there is no such node"));
-    fleet::State state = fleet::state_of(*view->node, keys);
-    if (action.verb == "retry" && state != fleet::State::failed) {
-      return done(fail(ErrorKind::conflict,
-                       fmt::format("{} is {}, and only {} is tried again", action.name,
-                                   fleet::display_name(state), to_string(fleet::State::failed))));
+    std::string refusal = rollout::node_refusal_of(action.verb, *view->node, keys);
+    if (action.verb == "retry" && !refusal.empty()) {
+      return done(fail(ErrorKind::conflict, std::move(refusal), "node " + action.name));
     }
   }
   auto api = parts_.connect_as(token);

@@ -6,16 +6,16 @@
 #include <memory>
 #include <string>
 
-#include "controller/fleet_watch.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/fleet_model.h"
 #include "kube/api.h"
+#include "view/fleet_watch.h"
 #include "world/loop.h"
 
 namespace lockstep::dashboard {
 
 struct FleetSourceParts {
-  controller::FleetWatch& watch;
+  view::FleetWatch& watch;
   kube::Api& api;  // for events of nodes; ours
   Loop& loop;
   const FleetModel& model;
@@ -33,10 +33,10 @@ class FleetSource final : public Source {
   void node(const std::string& name, JsonCallback done) override;
   void plan(bool assume_change, JsonCallback done) override;
   void access(const std::string& token, JsonCallback done) override;
-  void act(const std::string& token, const Action& action, JsonCallback done) override;
+  void act(const std::string& token, const operate::Action& action, JsonCallback done) override;
 
  private:
-  std::vector<PolicyObject> policies_of(const std::string& pool) const;
+  std::vector<operate::PolicyObject> policies_of(const std::string& pool) const;
 
   FleetSourceParts parts_;
   Scope scope_;

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/fleet_test_util.h"
+#include "view/fleet_test_util.h"
 
 namespace lockstep::dashboard::fleet_source_test {
 namespace {
 
-using controller::TestFleet;
+using view::TestFleet;
 
 struct Scene {
   explicit Scene(const std::string& read_only = {})
@@ -25,7 +25,7 @@ struct Scene {
     fleet.loop.run_for(seconds(5));
   }
   Result<Json> act(const std::string& body, const std::string& token = "t") {
-    auto action = read_action(body);
+    auto action = operate::read_action(body);
     EXPECT_TRUE(action) << (action ? "" : action.error().text());
     source.act(token, *action, take);
     fleet.loop.run_for(seconds(1));
@@ -35,7 +35,7 @@ struct Scene {
   TestFleet fleet;
   apiserver::InProcessApi api;
   SilentLog log;
-  controller::FleetWatch watch;
+  view::FleetWatch watch;
   FleetModel model;
   std::vector<std::string> tokens;
   std::optional<Result<Json>> found;
@@ -71,7 +71,7 @@ TEST(FleetSource, PausesTheClusterPolicyAsThePerson) {
   Scene scene;
   auto done = scene.act(R"({"verb":"pause","target":"pool","name":"","reason":"a storm"})");
   ASSERT_TRUE(done) << done.error().text();
-  Json policy = scene.fleet.must(kube::get(controller::cluster_policies, {"", "cluster-policy"}));
+  Json policy = scene.fleet.must(kube::get(fleet::cluster_policies, {"", "cluster-policy"}));
   EXPECT_NE(
       text_at(policy, "metadata", "annotations", fleet::paused_annotation).find("by ada: a storm"),
       std::string_view::npos);

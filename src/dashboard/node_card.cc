@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <string>
 
-#include "controller/bake_keeper.h"
-#include "dashboard/action.h"
+#include "operate/fleet_status.h"
+#include "rollout/command_rules.h"
 #include "upgrade/evicting.h"
 #include "upgrade/pod_names.h"
+#include "view/kept_bake.h"
 
 namespace lockstep::dashboard {
 
@@ -58,12 +59,6 @@ JsonArray condition_cards(const Node& node) {
 
 }  // namespace
 
-Json reason_card(const upgrade::Reason& reason) {
-  JsonObject card{{"name", reason.name}, {"text", reason.text}};
-  if (!reason.remedy.empty()) card["remedy"] = reason.remedy;
-  return card;
-}
-
 Json node_card(const fleet::NodeView& view, const upgrade::Decision& decision,
                const upgrade::PoolView& pool, const fleet::Keys& keys) {
   const Node& node = *view.node;
@@ -72,13 +67,13 @@ Json node_card(const fleet::NodeView& view, const upgrade::Decision& decision,
   for (const auto& entry : view.pods) {
     if (!entry.uses_gpu || entry.pod->is_finished()) continue;
     if (++gpu_pods <= static_cast<int64_t>(most_pods)) {
-      pods.push_back(pod_card(entry, pool.policy));
+      pods.push_back(pod_card(entry, *pool.policy));
     }
   }
   JsonObject card{{"name", view.name()},
                   {"pool", view.pool},
                   {"state", fleet::display_name(fleet::state_of(node, keys))},
-                  {"reason", reason_card(decision.reason)},
+                  {"reason", fleet::to_json(decision.reason)},
                   {"acts", decision.writes()},
                   {"cordoned", node.unschedulable},
                   {"cordonedByUs", fleet::is_cordoned_by_us(node)},
@@ -99,8 +94,8 @@ Json node_card(const fleet::NodeView& view, const upgrade::Decision& decision,
     std::string_view annotation;
   };
   for (const Said& said :
-       {Said{"failure", fleet::failure_annotation}, Said{"steered", steered_annotation},
-        Said{"health", controller::health_annotation}}) {
+       {Said{"failure", fleet::failure_annotation}, Said{"steered", rollout::steered_annotation},
+        Said{"health", view::health_annotation}}) {
     std::string_view value = node.meta.annotations.get(said.annotation);
     if (!value.empty()) card[said.name] = value;
   }

@@ -13,7 +13,6 @@
 
 namespace lockstep::dashboard {
 
-Json reason_card(const upgrade::Reason& reason);
 Json node_card(const fleet::NodeView& view, const upgrade::Decision& decision,
                const upgrade::PoolView& pool, const fleet::Keys& keys);
 // The newest first, and not too many.

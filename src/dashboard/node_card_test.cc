@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dashboard/action.h"
+#include "operate/action.h"
 
 namespace lockstep::dashboard::node_card_test {
 namespace {
@@ -19,13 +19,13 @@ TEST(NodeCard, SaysWhyAndWhatWouldChangeIt) {
   node.unschedulable = true;
   node.conditions = {{Text("Ready"), Text("False"), Text("KubeletDown"), Text("gone"), {}},
                      {Text("DiskPressure"), Text("False"), Text(""), Text(""), {}}};
-  node.meta.annotations.set(Text(steered_annotation), Text("skip by ada: cable"));
+  node.meta.annotations.set(Text(rollout::steered_annotation), Text("skip by ada: cable"));
   node.meta.annotations.set(Text(fleet::failure_annotation), Text("ImagePull: 404"));
   upgrade::Decision decision;
-  decision.reason = {"WaitsForSlot", "5 in progress", "wait"};
+  decision.reason = {fleet::Reason::parallel_limit, "5 in progress", "wait"};
   Json card = node_card(view_of(node), decision, {}, fleet::Keys());
   EXPECT_EQ(card.at("name").as_string(), "gpu-7");
-  EXPECT_EQ(card.at("reason").at("name").as_string(), "WaitsForSlot");
+  EXPECT_EQ(card.at("reason").at("name").as_string(), "ParallelLimit");
   EXPECT_EQ(card.at("reason").at("remedy").as_string(), "wait");
   EXPECT_TRUE(card.at("cordoned").as_bool());
   EXPECT_FALSE(card.at("ready").as_bool());

@@ -33,7 +33,7 @@ void find_user(kube::Api& api, std::function<void(Result<kube::ClusterUser>)> do
         return done(kube::ClusterUser{"a signed-in user", {}});
       return done(fail(found.error()));
     }
-    found->name = clean_line(found->name, longest_name);
+    found->name = operate::clean_line(found->name, longest_name);
     if (found->name.empty()) found->name = "a user without a name";
     done(std::move(found));
   });
@@ -110,8 +110,9 @@ void find_access(std::shared_ptr<kube::Api> api, JsonCallback done) {
   });
 }
 
-void perform(std::shared_ptr<kube::Api> api, const Action& action, Time now,
-             const fleet::Keys& keys, std::vector<PolicyObject> policies, JsonCallback done) {
+void perform(std::shared_ptr<kube::Api> api, const operate::Action& action, Time now,
+             const fleet::Keys& keys, std::vector<operate::PolicyObject> policies,
+             JsonCallback done) {
   auto performance = std::make_shared<Performance>();
   performance->api = std::move(api);
   performance->done = std::move(done);
@@ -120,15 +121,15 @@ void perform(std::shared_ptr<kube::Api> api, const Action& action, Time now,
                                 policies = std::move(policies)](Result<kube::ClusterUser> user) {
     if (!user) return performance->done(fail(user.error()));
     auto go = [performance, action, now, keys, policies, user = *user](const Json& object) {
-      auto requests = requests_of(action, user, now, keys, policies, object);
+      auto requests = operate::requests_of(action, user, now, keys, policies, object);
       if (!requests) return performance->done(fail(requests.error()));
       performance->requests = std::move(*requests);
       performance->next();
     };
-    if (action.target == ActionTarget::pool) return go(Json());
+    if (action.target == operate::ActionTarget::pool) return go(Json());
     // What it would change is asked of the cluster itself: a page may be behind.
     const ResourceType& type =
-        action.target == ActionTarget::node ? resource::nodes : fleet::driver_rollouts;
+        action.target == operate::ActionTarget::node ? resource::nodes : fleet::driver_rollouts;
     kube::Request read = kube::get(type, {"", action.name});
     performance->api->call(std::move(read), [performance, go](kube::Reply reply) {
       auto document = kube::document_of(std::move(reply));

@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "dashboard/action.h"
 #include "data/json.h"
 #include "kube/api.h"
+#include "operate/action.h"
 
 namespace lockstep::dashboard {
 
@@ -22,7 +22,8 @@ using JsonCallback = std::function<void(Result<Json>)>;
 void find_access(std::shared_ptr<kube::Api> api, JsonCallback done);
 
 // Does the action as this person; {"done": "…"} or why not.
-void perform(std::shared_ptr<kube::Api> api, const Action& action, Time now,
-             const fleet::Keys& keys, std::vector<PolicyObject> policies, JsonCallback done);
+void perform(std::shared_ptr<kube::Api> api, const operate::Action& action, Time now,
+             const fleet::Keys& keys, std::vector<operate::PolicyObject> policies,
+             JsonCallback done);
 
 }  // namespace lockstep::dashboard

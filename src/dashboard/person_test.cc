@@ -82,20 +82,20 @@ TEST(Person, WhoIsNotKnownIsToldSo) {
 TEST(Person, DoesItUnderTheirOwnName) {
   Scene scene;
   scene.cluster->allowed = {"nodes"};
-  Action action{"skip", ActionTarget::node, "gpu-7", "", "cable"};
+  operate::Action action{"skip", operate::ActionTarget::node, "gpu-7", "", "cable"};
   perform(scene.cluster, action, Time::from_unix(1'800'000'000), fleet::Keys(), {}, scene.take);
   scene.loop.run_for(seconds(1));
   ASSERT_TRUE(scene.found && *scene.found) << scene.found->error().text();
   const kube::Request& last = scene.cluster->asked.back();
   EXPECT_EQ(last.verb, kube::Verb::patch);
-  EXPECT_NE(
-      text_at(*last.body, "metadata", "annotations", steered_annotation).find("by ada: cable"),
-      std::string_view::npos);
+  EXPECT_NE(text_at(*last.body, "metadata", "annotations", rollout::steered_annotation)
+                .find("by ada: cable"),
+            std::string_view::npos);
 }
 
 TEST(Person, WhatTheClusterRefusesIsNotDone) {
   Scene scene;
-  Action action{"pause", ActionTarget::pool, "", "", "cable"};
+  operate::Action action{"pause", operate::ActionTarget::pool, "", "", "cable"};
   perform(scene.cluster, action, Time::from_unix(1'800'000'000), fleet::Keys(),
           {{fleet::cluster_policies, "a"}, {fleet::cluster_policies, "b"}}, scene.take);
   scene.loop.run_for(seconds(1));

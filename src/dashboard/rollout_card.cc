@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rollout/headline.h"
-#include "rollout/pace.h"
-
 namespace lockstep::dashboard {
 
 namespace {
@@ -23,15 +20,17 @@ double rounded(double number) {
   return std::isfinite(number) ? std::round(number * places) / places : 0;
 }
 
-JsonObject bake_card(const rollout::BakeSpec& spec, const rollout::WaveStatus& wave,
-                     const std::optional<rollout::BakeVerdict>& seen, bool is_baking) {
+JsonObject bake_card(const operate::WaveReport& report) {
+  const rollout::BakeSpec& spec = *report.asked->bake;
+  const rollout::WaveStatus& wave = report.status;
+  const auto& seen = report.bake;
   JsonObject card{{"seconds", 0},
                   {"targetSeconds", in_seconds(spec.duration)},
                   {"longestSeconds", in_seconds(spec.max_duration)},
                   {"gpuHours", 0},
                   {"targetGpuHours", seen ? seen->min_gpu_hours : spec.min_gpu_hours.value_or(0)},
                   {"began", time_of(wave.bake_began)},
-                  {"runs", is_baking},
+                  {"runs", report.is_baking},
                   {"text", wave.bake},
                   {"detectable", wave.detectable}};
   if (!seen) return card;
@@ -41,9 +40,7 @@ JsonObject bake_card(const rollout::BakeSpec& spec, const rollout::WaveStatus& w
   card["evidence"] = rounded(seen->evidence);
   card["limit"] = rounded(seen->limit);
   card["outcome"] = to_string(seen->outcome);
-  if (const auto left = rollout::bake_left(spec, *seen); left && is_baking) {
-    card["secondsLeft"] = std::floor(in_seconds(*left));
-  }
+  if (report.left) card["secondsLeft"] = std::floor(in_seconds(*report.left));
   if (wave.bake.empty()) card["text"] = seen->text;
   if (wave.detectable.empty()) card["detectable"] = seen->detectable;
   JsonArray kinds;
@@ -57,9 +54,8 @@ JsonObject bake_card(const rollout::BakeSpec& spec, const rollout::WaveStatus& w
   return card;
 }
 
-JsonObject wave_card(const rollout::RolloutSpec& spec, const rollout::RolloutStatus& status,
-                     size_t index, const std::optional<rollout::BakeVerdict>& bake) {
-  const rollout::WaveStatus& wave = status.waves[index];
+JsonObject wave_card(const operate::WaveReport& report) {
+  const rollout::WaveStatus& wave = report.status;
   JsonArray gates;
   for (const rollout::Verdict& gate : wave.gates) {
     gates.push_back(JsonObject{{"name", gate.name},
@@ -68,7 +64,7 @@ JsonObject wave_card(const rollout::RolloutSpec& spec, const rollout::RolloutSta
                                {"dryRun", gate.dry_run}});
   }
   JsonObject card{{"name", wave.name},
-                  {"state", rollout::wave_state(status, index)},
+                  {"state", report.state},
                   {"nodes", wave.nodes},
                   {"done", wave.done},
                   {"failed", wave.failed},
@@ -78,27 +74,15 @@ JsonObject wave_card(const rollout::RolloutSpec& spec, const rollout::RolloutSta
                   {"gates", std::move(gates)},
                   {"approvedBy", wave.approved_by},
                   {"approvedAt", time_of(wave.approved_at)}};
-  if (index >= spec.waves.size()) return card;
-  const rollout::WaveSpec& asked = spec.waves[index];
-  card["asks"] = asked.nodes.text();
+  if (!report.asked) return card;
+  card["asks"] = report.asked->nodes.text();
   card["needsApproval"] =
-      asked.needs_approval && (!wave.approved_by.empty() || needs_approval(spec, status, index));
+      report.asked->needs_approval && (!wave.approved_by.empty() || report.needs_approval);
   JsonArray planned;
-  for (const rollout::GateSpec& gate : asked.gates) planned.emplace_back(gate.name);
+  for (const rollout::GateSpec& gate : report.asked->gates) planned.emplace_back(gate.name);
   card["plannedGates"] = std::move(planned);
-  if (asked.bake) card["bake"] = bake_card(*asked.bake, wave, bake, is_baking(status, index));
+  if (report.asked->bake) card["bake"] = bake_card(report);
   return card;
-}
-
-// Waves that no status has yet are shown as they are asked for.
-rollout::RolloutStatus with_all_waves(const rollout::RolloutSpec& spec,
-                                      rollout::RolloutStatus status) {
-  for (size_t i = status.waves.size(); i < spec.waves.size(); ++i) {
-    rollout::WaveStatus wave;
-    wave.name = spec.waves[i].name;
-    status.waves.push_back(std::move(wave));
-  }
-  return status;
 }
 
 JsonArray history_of(const rollout::RolloutStatus& status) {
@@ -109,7 +93,7 @@ JsonArray history_of(const rollout::RolloutStatus& status) {
     history.push_back(JsonObject{{"at", time_of(entry.at)},
                                  {"phase", to_string(entry.phase)},
                                  {"wave", entry.wave},
-                                 {"reason", entry.reason},
+                                 {"reason", entry.reason.view()},
                                  {"text", entry.text},
                                  {"by", entry.by}});
   }
@@ -118,33 +102,28 @@ JsonArray history_of(const rollout::RolloutStatus& status) {
 
 }  // namespace
 
-Json rollout_card(const std::string& name, const rollout::RolloutSpec& spec,
-                  const rollout::RolloutStatus& status, const WaveBakes& bakes) {
-  rollout::RolloutStatus whole = with_all_waves(spec, status);
+Json rollout_card(const operate::RolloutReport& rollout) {
+  const rollout::RolloutSpec& spec = rollout.spec;
+  const rollout::RolloutStatus& status = rollout.status;
   JsonArray waves;
-  for (size_t i = 0; i < whole.waves.size(); ++i) {
-    waves.push_back(wave_card(spec, whole, i, i < bakes.size() ? bakes[i] : std::nullopt));
-  }
+  for (const operate::WaveReport& wave : rollout.waves) waves.push_back(wave_card(wave));
   JsonArray problems;
   for (const std::string& problem : spec.problems) problems.emplace_back(problem);
-  JsonObject reasons;
-  for (const auto& [reason, count] : status.by_reason) reasons[reason] = count;
-  const rollout::Direction direction = rollout::direction_of(status);
   return JsonObject{
-      {"name", name},
+      {"name", rollout.name},
       {"phase", to_string(status.phase)},
       {"since", time_of(status.phase_since)},
       {"over", rollout::is_over(status.phase)},
       {"started", time_of(status.started)},
-      {"reason", status.reason},
+      {"reason", status.reason.view()},
       {"message", status.message},
       {"paused", spec.paused},
-      {"from", direction.from},
-      {"to", direction.to},
+      {"from", rollout.direction.from},
+      {"to", rollout.direction.to},
       {"total", status.total},
       {"onFailure", spec.on_failure == rollout::OnFailure::hold ? "hold" : "roll back"},
       {"problems", std::move(problems)},
-      {"byReason", std::move(reasons)},
+      {"byReason", fleet::to_json(status.by_reason)},
       {"waves", std::move(waves)},
       {"history", history_of(status)}};
 }

@@ -23,8 +23,12 @@ rollout::RolloutSpec spec_of_two() {
   return spec;
 }
 
+Json card_of(const rollout::RolloutStatus& status, operate::WaveBakes bakes) {
+  return rollout_card(operate::report_rollout("weekly", spec_of_two(), status, std::move(bakes)));
+}
+
 TEST(RolloutCard, WavesThatHaveNoStatusAreShownAsAskedFor) {
-  Json card = rollout_card("weekly", spec_of_two(), {}, {});
+  Json card = card_of({}, {});
   ASSERT_EQ(card.at("waves").as_array().size(), 2U);
   const Json& canary = card.at("waves").at(0);
   EXPECT_EQ(canary.at("name").as_string(), "canary");
@@ -51,7 +55,7 @@ TEST(RolloutCard, ABakeIsShownInNumbersAgainstItsLimits) {
   verdict.limit = 20;
   verdict.passed = minutes(10);
   verdict.kinds = {{"FatalXid", 2, 1, 2.5}};
-  Json card = rollout_card("weekly", spec_of_two(), status, {verdict});
+  Json card = card_of(status, {verdict});
   const Json& canary = card.at("waves").at(0);
   EXPECT_EQ(canary.at("state").as_string(), "Baking");
   EXPECT_EQ(canary.at("gates").at(0).at("outcome").as_string(), "Passed");
@@ -75,7 +79,7 @@ TEST(BakeClock, OfAFinishedBakeStands) {
   verdict.passed = seconds(5);
   verdict.gpu_hours = verdict.min_gpu_hours = 1;
   auto bake = [&] {
-    Json card = rollout_card("weekly", spec_of_two(), status, {verdict});
+    Json card = card_of(status, {verdict});
     return card.at("waves").at(0).at("bake");
   };
   EXPECT_TRUE(bake().at("runs").as_bool());
@@ -91,7 +95,7 @@ TEST(RolloutCard, ARollbackPointsToThePreviousVersionAndAsksForNoApproval) {
   status.open_waves = 1;
   status.from.version = "580.105.08";
   status.to.version = "580.126.20";
-  Json card = rollout_card("weekly", spec_of_two(), status, {});
+  Json card = card_of(status, {});
   EXPECT_EQ(card.at("from").as_string(), "580.126.20");
   EXPECT_EQ(card.at("to").as_string(), "580.105.08");
   EXPECT_FALSE(card.at("waves").at(0).at("needsApproval").as_bool());
@@ -100,10 +104,10 @@ TEST(RolloutCard, ARollbackPointsToThePreviousVersionAndAsksForNoApproval) {
 TEST(RolloutCard, SaysWhatWasDecidedByWhomTheLastOnly) {
   rollout::RolloutStatus status;
   for (int i = 0; i < 20; ++i) {
-    status.history.push_back(
-        {began + seconds(i), rollout::Phase::held, "canary", "Held", std::to_string(i), "ada"});
+    status.history.push_back({began + seconds(i), rollout::Phase::held, "canary",
+                              fleet::Reason::gate_failed, std::to_string(i), "ada"});
   }
-  Json card = rollout_card("weekly", spec_of_two(), status, {});
+  Json card = card_of(status, {});
   const JsonArray& history = card.at("history").as_array();
   ASSERT_EQ(history.size(), 12U);
   EXPECT_EQ(history.back().at("text").as_string(), "19");

@@ -80,8 +80,8 @@ class Walk {
       keys.push_back(std::move(text));
     }
     std::string message = fmt::format("no key \"{}\" under {}", path_[steps_], here());
-    if (const auto likely = nearest(path_[steps_], keys)) {
-      message += fmt::format("; did you mean \"{}\"?", *likely);
+    if (nearest(path_[steps_], keys)) {
+      message += suggestion(path_[steps_], keys);
     } else if (has_merge) {
       message += "; keys that << brings must be edited where they come from";
     } else if (keys.empty()) {

@@ -164,10 +164,7 @@ class Checker {
     if (properties != nullptr && properties->is_object()) {
       for (const auto& [name, unused] : properties->get_object()) names.emplace_back(name);
     }
-    auto near = nearest(key, names);
-    problems_.push_back(
-        near ? fmt::format("{} is not known; did you mean {}?", path, *near)
-             : fmt::format("{} is not known; there are {}", path, join(names, ", ")));
+    problems_.push_back(fmt::format("{}: unknown field{}", path, suggestion(key, names)));
   }
 
   std::vector<std::string> problems_;

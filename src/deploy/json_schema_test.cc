@@ -51,8 +51,8 @@ TEST(JsonSchema, APlaceIsAPathAndAMisspeltKeyIsSuggested) {
   EXPECT_EQ(check(schema, R"({"controller": {"replicas": "2"}})"),
             "controller.replicas must be a whole number, and is \"2\"");
   EXPECT_EQ(check(schema, R"({"controller": {"replica": 2}, "xyz": 1})"),
-            "controller.replica is not known; did you mean replicas?; xyz is not known; there are "
-            "controller");
+            "controller.replica: unknown field; did you mean \"replicas\"?; xyz: unknown field; "
+            "expected controller");
 }
 
 TEST(JsonSchema, AWordThatIsNotKnownIsAnError) {

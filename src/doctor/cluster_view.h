@@ -15,13 +15,13 @@
 #include "doctor/webhook.h"
 #include "fleet/keys.h"
 #include "fleet/node_view.h"
+#include "fleet/reason.h"
 #include "objects/lease.h"
 #include "objects/node.h"
 #include "objects/resource_claim.h"
 #include "rollout/compatibility_rules.h"
 #include "rollout/matrix_file.h"
 #include "upgrade/policy.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::doctor {
 
@@ -45,7 +45,7 @@ struct ClusterView {
   std::vector<fleet::NodeView> nodes;
   std::vector<std::shared_ptr<const Node>> all_nodes;
   std::vector<PolicyFacts> policies;
-  std::optional<upgrade::Reason> rival;
+  std::optional<fleet::Reason> rival;
   // DRA plugins that publish GPUs and that nobody would restart with the driver.
   struct UnknownPlugin {
     std::string dra_driver;

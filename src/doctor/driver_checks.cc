@@ -48,8 +48,8 @@ Check check_driver_sets(const ClusterView& view) {
   std::vector<std::string> fixes;
   for (const auto& [key, node] : sets) {
     if (!node->driver.is_rolled_by_kubernetes()) continue;
-    upgrade::Reason reason = upgrade::rolling_update_driver(*node);
-    check.evidence.push_back(fmt::format("{}: {}", reason.name, reason.text));
+    fleet::Reason reason = upgrade::rolling_update_driver(*node);
+    check.evidence.push_back(reason.line());
     fixes.push_back(std::move(reason.remedy));
   }
   if (check.evidence.empty()) {

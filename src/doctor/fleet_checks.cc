@@ -148,8 +148,8 @@ namespace {
 // publishes.
 bool may_be_older(const fleet::NodeView& node, const Pod& client) {
   const Time ready = node.driver.pod->ready_since;
-  const bool is_new =
-      std::find(node.renewed.begin(), node.renewed.end(), client.meta.uid) != node.renewed.end();
+  const auto& renewed = node.known.renewed;
+  const bool is_new = std::find(renewed.begin(), renewed.end(), client.meta.uid) != renewed.end();
   if (!fleet::is_older_than_driver(client, ready, is_new)) return false;
   if (fleet::is_older_than_driver(client, ready, true)) return true;
   const std::string version = node.driver.version();

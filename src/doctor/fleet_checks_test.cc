@@ -12,7 +12,8 @@ TEST(Rivals, NvidiasControllerAndASecondOfOurs) {
   expect_wrong(check_rivals(view), "2 controllers", "lockstep uninstall -n other");
   view.leases.back().renewed = test_time - minutes(5);
   expect_fine(check_rivals(view));
-  view.rival = upgrade::Reason{"Rival", "NVIDIA's GPU Operator runs", "set autoUpgrade to false"};
+  view.rival =
+      fleet::Reason{fleet::Reason::rival, "NVIDIA's GPU Operator runs", "set autoUpgrade to false"};
   expect_wrong(check_rivals(view), "NVIDIA's GPU Operator", "autoUpgrade");
 }
 
@@ -96,7 +97,7 @@ TEST(Plugins, ThatTheControllerWouldRestartAreStale) {
   view.nodes[0].slice_versions.clear();
   expect_wrong(check_plugins(view), "plugin-gpu-1 has an earlier driver open",
                "kubectl -n gpu-operator delete pod plugin-gpu-1");
-  view.nodes[0].renewed = {Text("uid-plugin-gpu-1")};
+  view.nodes[0].known.renewed = {Text("uid-plugin-gpu-1")};
   expect_fine(check_plugins(view));
   view.nodes[0].clients[0].pod = make_pod("plugin-gpu-1", test_time - hours(1) - seconds(1));
   expect_wrong(check_plugins(view), "plugin-gpu-1 has an earlier driver open",

@@ -11,8 +11,6 @@ namespace lockstep::doctor {
 
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 // From "-----BEGIN " to the end of "-----END …-----", or of the text.
 std::string without_pem(std::string_view text) {
   constexpr std::string_view begin_mark = "-----BEGIN ";

@@ -41,7 +41,7 @@ enum class ConfigOrigin { claim, device_class };
 std::span<const std::string_view> variables_of_claims();
 
 // An error is always the request's fault: it has kind invalid, and names every
-// mistake with its field's path: "sharin: unknown field; environment.A: must be a text".
+// mistake with its field's path: "sharin: unknown field; environment.A: must be a string".
 Result<GpuConfig> decode_gpu_config(const Json& parameters,
                                     ConfigOrigin origin = ConfigOrigin::claim);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dra/claim_notes.h"
+#include "http/prometheus.h"
 
 namespace lockstep::dra {
 
@@ -343,49 +344,42 @@ std::string Plugin::why_not_ready() const {
 }
 
 std::string Plugin::metrics() const {
-  std::string text;
-  auto add = [&text](std::string_view name, std::string_view kind, std::string_view help,
-                     const std::vector<std::pair<std::string, uint64_t>>& values) {
-    text += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, kind);
-    for (const auto& [labels, value] : values)
-      text += fmt::format("{}{} {}\n", name, labels, value);
-  };
+  http::PrometheusText out;
   const ClaimCounts& counts = claims_->counts();
   auto failed = [&counts](FailureClass kind) {
     auto found = counts.failed.find(kind);
     return found == counts.failed.end() ? 0 : found->second;
   };
-  auto broken = static_cast<uint64_t>(
-      std::count_if(health_state_.conditions().begin(), health_state_.conditions().end(),
-                    [](const auto& entry) { return entry.second.broken; }));
-  add("lockstep_dra_claims_prepared_total", "counter", "Claims answered as prepared.",
-      {{"", counts.prepared}});
-  add("lockstep_dra_prepare_failures_total", "counter", "Claims that could not be prepared.",
-      {{"{class=\"transient\"}", failed(FailureClass::transient)},
-       {"{class=\"device_failed\"}", failed(FailureClass::device_failed)},
-       {"{class=\"bad_config\"}", failed(FailureClass::bad_config)}});
-  add("lockstep_dra_claims_unprepared_total", "counter", "Claims answered as unprepared.",
-      {{"", counts.unprepared}});
-  add("lockstep_dra_unprepare_failures_total", "counter", "Claims that could not be unprepared.",
-      {{"", counts.unprepare_failed}});
-  add("lockstep_dra_claims_held", "gauge", "Claims in the checkpoint.",
-      {{"", parts_.checkpoint.entries().size()}});
-  add("lockstep_dra_devices", "gauge", "Devices that the driver knows.",
-      {{"", inventory_.gpus.size()}});
-  add("lockstep_dra_devices_broken", "gauge", "Devices that are not fit.", {{"", broken}});
-  add("lockstep_dra_driver_usable", "gauge", "NVML and the kernel module agree.",
-      {{"", watch_->is_current() ? 1U : 0U}});
-  add("lockstep_dra_driver_changes_total", "counter", "Changes of the driver that were seen.",
-      {{"", watch_->changes()}});
-  add("lockstep_dra_specs_renewed_total", "counter", "CDI specs renewed for a new driver.",
-      {{"", specs_renewed_}});
-  add("lockstep_dra_specs_not_renewed_total", "counter", "CDI specs that stayed as they were.",
-      {{"", specs_not_renewed_}});
-  add("lockstep_dra_slice_writes_total", "counter", "Writes of ResourceSlices.",
-      {{"", publisher_->counts().writes}});
-  add("lockstep_dra_taints_dropped", "gauge", "The API server drops the taints of devices.",
-      {{"", publisher_->drops_taints() ? 1U : 0U}});
-  return text;
+  auto broken = std::count_if(health_state_.conditions().begin(), health_state_.conditions().end(),
+                              [](const auto& entry) { return entry.second.broken; });
+  out.counter("lockstep_dra_claims_prepared_total", "Claims answered as prepared.")
+      .sample(counts.prepared);
+  out.counter("lockstep_dra_prepare_failures_total", "Claims that could not be prepared.")
+      .sample(failed(FailureClass::transient), {{"class", "transient"}})
+      .sample(failed(FailureClass::device_failed), {{"class", "device_failed"}})
+      .sample(failed(FailureClass::bad_config), {{"class", "bad_config"}});
+  out.counter("lockstep_dra_claims_unprepared_total", "Claims answered as unprepared.")
+      .sample(counts.unprepared);
+  out.counter("lockstep_dra_unprepare_failures_total", "Claims that could not be unprepared.")
+      .sample(counts.unprepare_failed);
+  out.gauge("lockstep_dra_claims_held", "Claims in the checkpoint.")
+      .sample(parts_.checkpoint.entries().size());
+  out.gauge("lockstep_dra_devices", "Devices that the driver knows.")
+      .sample(inventory_.gpus.size());
+  out.gauge("lockstep_dra_devices_broken", "Devices that are not fit.").sample(broken);
+  out.gauge("lockstep_dra_driver_usable", "NVML and the kernel module agree.")
+      .sample(watch_->is_current());
+  out.counter("lockstep_dra_driver_changes_total", "Changes of the driver that were seen.")
+      .sample(watch_->changes());
+  out.counter("lockstep_dra_specs_renewed_total", "CDI specs renewed for a new driver.")
+      .sample(specs_renewed_);
+  out.counter("lockstep_dra_specs_not_renewed_total", "CDI specs that stayed as they were.")
+      .sample(specs_not_renewed_);
+  out.counter("lockstep_dra_slice_writes_total", "Writes of ResourceSlices.")
+      .sample(publisher_->counts().writes);
+  out.gauge("lockstep_dra_taints_dropped", "The API server drops the taints of devices.")
+      .sample(publisher_->drops_taints());
+  return out.text();
 }
 
 }  // namespace lockstep::dra

@@ -216,7 +216,7 @@ TEST_F(PluginTest, AWrongRequestIsSaidOnTheClaimAloneAndNeverTaints) {
   PrepareOutcome outcome = prepare("a", seconds(5));
   EXPECT_TRUE(outcome.permanent);
   EXPECT_NE(outcome.error.find("the request is wrong"), std::string::npos) << outcome.error;
-  EXPECT_NE(outcome.error.find("did you mean sharing"), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("did you mean \"sharing\""), std::string::npos) << outcome.error;
   loop.run_for(seconds(5));
   EXPECT_EQ(taints(), Texts{});
   Json noted = must(kube::get(resource::resource_claims, {"ml", "a"}));

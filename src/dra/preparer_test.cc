@@ -236,8 +236,9 @@ TEST_F(PreparerTest, EachFailureIsOfItsKindAndLeavesNothing) {
   claims["escapes"] = claim_json("uid-escapes", {"../../../etc/passwd"});
   expect_failure("escapes", FailureClass::bad_config, "a device of it has a name that is none");
   claims["odd"] = claim_json("uid-odd", {"gpu-0"}, "[" + opaque(R"({"strategy":"Odd"})") + "]");
-  expect_failure("odd", FailureClass::bad_config,
-                 "sharing.strategy: \"Odd\" is none of Exclusive, TimeSlicing");
+  expect_failure(
+      "odd", FailureClass::bad_config,
+      "sharing.strategy: unknown value \"Odd\"; expected one of: Exclusive, TimeSlicing");
   problems["gpu-1"] = {FailureClass::device_failed, "the GPU is lost"};
   expect_failure("b", FailureClass::device_failed, "the GPU is lost");
   EXPECT_EQ(prepare("b").error().device, "gpu-1");

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/sha256.h"
-#include "objects/names.h"
+#include "base/strings.h"
 
 namespace lockstep::dra {
 

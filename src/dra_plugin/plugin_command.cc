@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
-#include "controller/status_server.h"
 #include "dra/nvml_process.h"
 #include "dra/plugin.h"
 #include "dra/sockets.h"
 #include "dra_plugin/grpc_adapter.h"
+#include "http/status_pages.h"
 #include "kube/connect.h"
 #include "kube/limited_api.h"
 #include "world/directories.h"
@@ -132,18 +132,14 @@ class FatalXids {
   Result<gpu::XidClasses> classes_;
 };
 
-controller::StatusServer::Handlers handlers_of(const Plugin& plugin) {
-  return {{"/healthz", [](const std::string&) { return controller::StatusAnswer{200, "ok\n"}; }},
-          {"/readyz",
-           [&plugin](const std::string&) {
-             constexpr int unavailable = 503;
-             if (plugin.is_ready()) return controller::StatusAnswer{200, "ok\n"};
-             return controller::StatusAnswer{unavailable, plugin.why_not_ready() + "\n"};
-           }},
-          {"/metrics", [&plugin](const std::string&) {
-             return controller::StatusAnswer{200, plugin.metrics(),
-                                             "text/plain; version=0.0.4; charset=utf-8"};
-           }}};
+http::StatusPages status_pages(const Plugin& plugin) {
+  http::StatusPages pages;
+  pages["/healthz"] = [] { return http::readiness(true); };
+  pages["/readyz"] = [&plugin] {
+    return http::readiness(plugin.is_ready(), plugin.why_not_ready());
+  };
+  pages["/metrics"] = [&plugin] { return http::metrics_page(plugin.metrics()); };
+  return pages;
 }
 
 // The servers wait for answers that only the loop can give: it goes on while they end.
@@ -190,8 +186,7 @@ Result<void> serve(const PluginFlags& flags, const Settings& settings, Log& log,
                 settings.plugin);
   HealthBoard board;
   plugin.on_health([&] { board.post(plugin.health()); });
-  LOCKSTEP_TRY(auto status,
-               controller::StatusServer::listen(loop, log, flags.listen, handlers_of(plugin)));
+  LOCKSTEP_TRY(auto status, http::serve_status(loop, log, flags.listen, status_pages(plugin)));
   plugin.start();
   LOCKSTEP_TRY(auto adapter, GrpcAdapter::start(loop, plugin, board, settings.adapter));
   stop_at_signal(loop, signals);

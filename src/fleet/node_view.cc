@@ -1,6 +1,14 @@
 #include "fleet/node_view.h"
 
+#include <algorithm>
+
 namespace lockstep::fleet {
+
+int64_t gpu_pods_on(const NodeView& view) {
+  return std::count_if(view.pods.begin(), view.pods.end(), [](const PodOnNode& entry) {
+    return entry.uses_gpu && !entry.pod->is_finished();
+  });
+}
 
 State state_of(const Node& node, const Keys& keys) {
   return state_of(node.meta.labels.get(keys.state));

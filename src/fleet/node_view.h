@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "fleet/driver.h"
 #include "fleet/keys.h"
+#include "fleet/reason.h"
 #include "fleet/state.h"
 #include "objects/node.h"
 #include "objects/pod.h"
@@ -46,18 +47,32 @@ struct ClientView {
   PodPtr pod;
 };
 
-// What a rollout, or the group that the node belongs to, keeps it from beginning.
-struct RolloutHold {
-  std::string name;  // "WaveNotOpen"
-  std::string text;
-  std::string remedy;
-  std::string rollout = {};  // its name; empty: a group, or not known
-
-  bool operator==(const RolloutHold&) const = default;
+// What no object of the cluster says of a node. The controller that leads knows it by itself and
+// publishes it (view/controller_notes.h); every other process reads it there.
+struct NodeKnowledge {
+  // Uids of pods that are certain to have started after the driver became ready, even in the same
+  // second.
+  std::vector<Text> renewed;
+  // Since when the controller has been there to see and to act, without a gap. Not set: always.
+  Time seen_since;
+  // At this moment, and for longer than a moment, a watch tells nothing: what is shown may be long
+  // past.
+  bool blind = false;
+  // How much further the clock went than time did, since the node was first seen in its state: a
+  // user set it. Negative: it was set back.
+  Duration clock_gained{0};
+  // Until then a scheduler may not have heard of the cordon yet, and sends pods here. Not set: it
+  // has.
+  Time scheduler_sees_from;
+  // It was given a slot (see upgrade/slots.h) at just this version of the node.
+  bool granted = false;
+  // The controller's next step waits for something of its own: it could not read the node, or its
+  // watches are behind.
+  std::optional<Reason> delay;
 };
 
-// Complete wherever it comes from (controller/fleet_watch.h): what no object of the cluster says,
-// from `renewed` to `delay`, the controller publishes, and every other process reads it there.
+// Complete wherever it comes from: a FleetWatch makes it of what the cluster shows and of what is
+// known besides.
 struct NodeView {
   std::shared_ptr<const Node> node;
   std::string pool;
@@ -65,38 +80,26 @@ struct NodeView {
   std::vector<PodOnNode> pods;  // all on the node but the driver's, by namespace and name
   std::vector<ClientView> clients;
   std::vector<PodPtr> validators;
-  // Uids of pods that are certain to have started after the driver became ready, even in the same
-  // second.
-  std::vector<Text> renewed;
   // driverVersion of the ResourceSlices that this node publishes, without repeats.
   std::vector<std::string> slice_versions;
-  // Since when somebody has been there to see and to act, without a gap. Not set: always.
-  Time seen_since;
-  // At this moment, and for longer than a moment, a watch tells nothing: what is shown may be long
-  // past.
-  bool blind = false;
-  // How much further the clock went than time did, since the node was first seen in its state:
-  // somebody set it. Negative: it was set back.
-  Duration clock_gained{0};
-  // Until then a scheduler may not have heard of the cordon yet, and sends pods here. Not set: it
-  // has.
-  Time scheduler_sees_from;
-  // It was given a slot (see upgrade/slots.h) at just this version of the node.
-  bool granted = false;
+  // The rollout whose waves say when it begins; empty: there is none, or what it says of the newest
+  // revision is not known at this moment.
+  std::string rollout;
   // Its wave is not open, or no maintenance window is.
-  std::optional<RolloutHold> held_by_rollout;
+  std::optional<Reason> held_by_rollout;
   // Its driver pod is of a revision that no open wave of its rollout allows it, and it has not been
   // in service with this pod before.
-  std::optional<RolloutHold> outside_wave;
-  // The controller's next step waits for something of its own: it could not read the node, or its
-  // watches are behind.
-  std::optional<RolloutHold> delay;
+  std::optional<Reason> outside_wave;
   // Nodes of one group begin together or not at all; empty: the node is by itself.
   std::string group;
-  std::optional<RolloutHold> held_by_group;
+  std::optional<Reason> held_by_group;
+  NodeKnowledge known;
 
   const std::string_view name() const { return node->meta.name.view(); }
 };
+
+// Pods that use its GPUs now.
+int64_t gpu_pods_on(const NodeView& view);
 
 State state_of(const Node& node, const Keys& keys);
 // A label that is there and is no state's name.

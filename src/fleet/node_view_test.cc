@@ -171,5 +171,20 @@ TEST(NodeView, IsNamedAfterItsNode) {
   EXPECT_EQ(view.name(), "gpu-7");
 }
 
+TEST(NodeView, CountsThePodsThatUseItsGpusNow) {
+  NodeView view;
+  auto add = [&](bool uses_gpu, PodPhase phase) {
+    Pod pod;
+    pod.phase = phase;
+    view.pods.push_back({std::make_shared<const Pod>(pod), uses_gpu, {}, {}, {}});
+  };
+  EXPECT_EQ(gpu_pods_on(view), 0);
+  add(true, PodPhase::running);
+  add(true, PodPhase::pending);
+  add(true, PodPhase::succeeded);
+  add(false, PodPhase::running);
+  EXPECT_EQ(gpu_pods_on(view), 2);
+}
+
 }  // namespace
 }  // namespace lockstep::fleet::node_view_test

@@ -1,53 +1,42 @@
 #include "gpu/gpu_models.h"
 
-#include "data/json.h"
-#include "data/yaml.h"
+#include "data/strict_reader.h"
 #include "gpu/embedded_text.h"
 
 namespace lockstep::gpu {
 
 namespace {
 
-std::optional<double> number_in(const Json& value, std::string_view key) {
-  const Json* found = lockstep::find(value, key);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  return as_number(*found);
-}
-
 // A floor is a figure of the vendor's or of a measurement, times the share of it that must be
 // reached.
-Result<std::optional<double>> floor_in(const Json& entry, std::string_view key,
-                                       std::string_view place) {
-  const Json* part = lockstep::find(entry, key);
-  if (part == nullptr) return std::optional<double>();
-  auto figure = number_in(*part, "figure");
-  auto share = number_in(*part, "share");
-  if (!figure || !share || text_at(*part, "source").empty())
-    return fail(ErrorKind::invalid, fmt::format("{} needs a figure, a share and a source", key),
-                std::string(place));
-  return std::optional<double>(*figure * *share);
+void read_floor(StrictReader& model, std::string_view key, std::optional<double>& floor) {
+  model.within(key, [&](StrictReader& reader) {
+    double figure = 0;
+    double share = 0;
+    std::string source;
+    reader.decimal("figure", figure).decimal("share", share).text("source", source);
+    reader.required("figure").required("share").required("source");
+    floor = figure * share;
+  });
 }
 
 }  // namespace
 
 Result<GpuModels> GpuModels::read(std::string_view yaml, std::string_view name) {
-  LOCKSTEP_TRY(Json document, parse_yaml(yaml, name));
-  const Json* list = lockstep::find(document, "models");
-  if (list == nullptr || !list->is_array())
-    return fail(ErrorKind::invalid, "there is no list models", std::string(name));
+  LOCKSTEP_TRY(const YamlFile file, YamlFile::parse(std::string(name), std::string(yaml)));
   GpuModels models;
-  for (const Json& entry : list->as_array()) {
-    GpuModel model;
-    model.name = text_at(entry, "name");
-    if (model.name.empty())
-      return fail(ErrorKind::invalid, "a model has no name", std::string(name));
-    const std::string place = fmt::format("{}: {}", name, model.name);
-    if (auto links = number_in(entry, "nvlinks")) model.nvlinks = static_cast<int>(*links);
-    LOCKSTEP_TRY(model.memory_gigabytes, floor_in(entry, "memory", place));
-    LOCKSTEP_TRY(model.pcie_gigabytes, floor_in(entry, "pcie", place));
-    LOCKSTEP_TRY(model.inference_tflops, floor_in(entry, "inference", place));
-    models.models_.push_back(std::move(model));
-  }
+  Reading reading(file, {.refuse_null = true});
+  reading.map(file.json, [&](StrictReader& reader) {
+    reader.each("models", [&](StrictReader& entry) {
+      GpuModel& model = models.models_.emplace_back();
+      entry.text("name", model.name).required("name").number("nvlinks", model.nvlinks);
+      read_floor(entry, "memory", model.memory_gigabytes);
+      read_floor(entry, "pcie", model.pcie_gigabytes);
+      read_floor(entry, "inference", model.inference_tflops);
+    });
+    reader.required("models");
+  });
+  LOCKSTEP_CHECK(reading.result());
   return models;
 }
 

@@ -23,7 +23,7 @@ TEST(GpuModels, AFigureWithoutASourceIsRefused) {
   auto models =
       GpuModels::read("models:\n- name: X\n  memory: {figure: 1, share: 0.5}\n", "m.yaml");
   ASSERT_FALSE(models.has_value());
-  EXPECT_EQ(models.error().place, "m.yaml: X");
+  EXPECT_EQ(models.error().text(), "m.yaml:3:3: models[0].memory.source: is missing");
   EXPECT_FALSE(GpuModels::read("models:\n- {nvlinks: 1}\n", "m.yaml").has_value());
 }
 

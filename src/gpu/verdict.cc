@@ -31,11 +31,7 @@ Result<std::vector<std::string>> chosen_checks(const std::vector<std::string>& n
   std::vector<std::string> chosen;
   for (const std::string& name : names) {
     if (std::find(all.begin(), all.end(), name) == all.end()) {
-      auto near = nearest(name, all);
-      return fail(ErrorKind::invalid,
-                  near ? fmt::format("there is no check {}; did you mean {}?", name, *near)
-                       : fmt::format("there is no check {}; lockstep gate --list names them", name),
-                  "--check");
+      return fail(ErrorKind::invalid, unknown_word("check", name, all), "--check");
     }
   }
   for (const std::string& name : all) {

@@ -7,10 +7,18 @@
 #include <unistd.h>
 
 #include "base/strings.h"
-#include "data/yaml.h"
+#include "data/strict_reader.h"
 #include "gpu/embedded_text.h"
 
 namespace lockstep::gpu {
+
+namespace {
+
+constexpr std::pair<std::string_view, XidClass> kinds[] = {{"fatal", XidClass::fatal},
+                                                           {"application", XidClass::application},
+                                                           {"information", XidClass::information}};
+
+}  // namespace
 
 std::optional<Xid> xid_in(std::string_view line) {
   constexpr std::string_view mark = "NVRM: Xid (";
@@ -33,27 +41,21 @@ std::optional<Xid> xid_in(std::string_view line) {
 }
 
 Result<XidClasses> XidClasses::read(std::string_view yaml, std::string_view name) {
-  LOCKSTEP_TRY(Json document, parse_yaml(yaml, name));
-  const Json* list = find(document, "xids");
-  if (list == nullptr || !list->is_array())
-    return fail(ErrorKind::invalid, "there is no list xids", std::string(name));
+  LOCKSTEP_TRY(const YamlFile file, YamlFile::parse(std::string(name), std::string(yaml)));
   XidClasses classes;
-  for (const Json& entry : list->as_array()) {
-    const std::string_view word = text_at(entry, "class");
-    XidMeaning meaning;
-    meaning.about = text_at(entry, "about");
-    if (word == "fatal") {
-      meaning.kind = XidClass::fatal;
-    } else if (word == "application") {
-      meaning.kind = XidClass::application;
-    } else if (word == "information") {
-      meaning.kind = XidClass::information;
-    } else {
-      return fail(ErrorKind::invalid, fmt::format("a XID has the class \"{}\"", word),
-                  std::string(name));
-    }
-    classes.meanings_[static_cast<int>(as_integer(find(entry, "xid")))] = std::move(meaning);
-  }
+  Reading reading(file, {.refuse_null = true});
+  reading.map(file.json, [&](StrictReader& reader) {
+    reader.each("xids", [&](StrictReader& entry) {
+      int code = 0;
+      XidMeaning meaning;
+      entry.number("xid", code).required("xid");
+      entry.choice("class", meaning.kind, kinds).required("class");
+      entry.text("about", meaning.about);
+      classes.meanings_[code] = std::move(meaning);
+    });
+    reader.required("xids");
+  });
+  LOCKSTEP_CHECK(reading.result());
   return classes;
 }
 

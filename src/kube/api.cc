@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "http/codes.h"
 
 namespace lockstep::kube {
 
@@ -23,38 +24,6 @@ std::optional<ErrorKind> kind_of_reason(std::string_view reason) {
   if (reason == "Timeout" || reason == "ServerTimeout") return ErrorKind::timed_out;
   if (reason == "ServiceUnavailable") return ErrorKind::unreachable;
   return std::nullopt;
-}
-
-ErrorKind kind_of_code(int code) {
-  switch (code) {
-    case 401:
-      return ErrorKind::unauthorized;
-    case 403:
-      return ErrorKind::forbidden;
-    case 404:
-      return ErrorKind::not_found;
-    case 405:
-    case 406:
-    case 415:
-    case 501:
-      return ErrorKind::unsupported;
-    case 408:
-    case 504:
-      return ErrorKind::timed_out;
-    case 409:
-      return ErrorKind::conflict;
-    case 410:
-      return ErrorKind::expired;
-    case 413:
-      return ErrorKind::too_large;
-    case 429:
-      return ErrorKind::throttled;
-    case 502:
-    case 503:
-      return ErrorKind::unreachable;
-    default:
-      return code >= 400 && code < 500 ? ErrorKind::invalid : ErrorKind::internal;
-  }
 }
 
 // What a proxy or a load balancer answered instead of Kubernetes: enough of it to recognise.
@@ -196,7 +165,7 @@ Result<Document> Response::document() const {
 
 Error Response::error() const {
   Error error;
-  error.kind = kind_of_code(code);
+  error.kind = http::kind_of_code(code);
   const auto status = document();
   if (status && text_at(**status, "kind") == "Status") {
     const std::string_view reason = text_at(**status, "reason");

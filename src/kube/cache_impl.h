@@ -259,9 +259,9 @@ void CacheFeed<T>::begin_replace() {
 
 template <typename T>
 Result<ListPage> CacheFeed<T>::page(const Body& body) {
-  return decode_list_body<T>(
+  return decode_list_shared<T>(
       body, context_,
-      [this](T&& object) { objects_.push_back(std::make_shared<const T>(std::move(object))); },
+      [this](std::shared_ptr<const T> object) { objects_.push_back(std::move(object)); },
       [this](BadItem bad) { unreadable_.insert_or_assign(bad.key, std::move(bad.error)); });
 }
 

@@ -4,14 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/tls_test_util.h"
+#include "http/tls_test_util.h"
 
 namespace lockstep::kube::certificate_test {
 namespace {
 
 TEST(Certificate, TheFirstEndOfSeveralCounts) {
-  auto early = testing::make_certificate({"early", "", false, 3600});
-  auto late = testing::make_certificate({"late", "", false, 30 * 3600});
+  auto early = http::testing::make_certificate({"early", "", false, 3600});
+  auto late = http::testing::make_certificate({"late", "", false, 30 * 3600});
   // How long they live is said from now on.
   Time now = Time::from_unix(std::time(nullptr));
   auto one = end_of_certificates(late.certificate_pem());
@@ -27,7 +27,7 @@ TEST(Certificate, WhatIsNoneIsAnError) {
   EXPECT_FALSE(end_of_certificates("").has_value());
   EXPECT_FALSE(end_of_certificates("-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n")
                    .has_value());
-  auto key = testing::make_certificate({"key", "", false, 3600});
+  auto key = http::testing::make_certificate({"key", "", false, 3600});
   EXPECT_FALSE(end_of_certificates(key.key_pem()).has_value());
 }
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "http/endpoint.h"
 #include "kube/credentials.h"
-#include "kube/endpoint.h"
 #include "kube/http_api.h"
 #include "kube/in_cluster.h"
 #include "kube/token_connection.h"
@@ -30,8 +30,8 @@ Result<HttpApiConfig> api_config(const ConnectOptions& options, const Target& ta
   LOCKSTEP_TRY(config.headers, impersonation_headers(target.user));
   // The way out of a client's or proxy's broken HTTP/2 that client-go has.
   config.http2 = !environment.contains("DISABLE_HTTP2");
-  auto endpoint = parse_endpoint(target.cluster.server, true);
-  if (endpoint) config.proxy = proxy_from_environment(*endpoint, environment);
+  auto endpoint = http::parse_endpoint(target.cluster.server, true);
+  if (endpoint) config.proxy = http::proxy_from_environment(*endpoint, environment);
   return config;
 }
 

@@ -77,14 +77,14 @@ void HttpApi::send(CallId id, Result<Identity> identity) {
   }
   call.identity = std::move(*identity);
   auto exchange = core_->send(call.request, call.identity, false,
-                              {nullptr, scope_.bind([this, id](Result<HttpAnswer> answer) {
+                              {nullptr, scope_.bind([this, id](Result<http::Response> answer) {
                                  answered(id, std::move(answer));
                                })});
   if (!exchange) return complete_later(id, exchange.error());
   call.exchange = *exchange;
 }
 
-void HttpApi::answered(CallId id, Result<HttpAnswer> answer) {
+void HttpApi::answered(CallId id, Result<http::Response> answer) {
   Call& call = calls_.at(id);
   call.exchange = 0;
   if (!answer) return complete(id, fail(answer.error().at(call.request.describe())));

@@ -39,10 +39,10 @@ class HttpApi final : public Api {
     ReplyCallback done;
     TimerId timer = 0;
     bool has_slot = false;
-    HttpTransport::Id exchange = 0;
+    http::Client::Id exchange = 0;
     Identity identity;
     // The first answer when it was a 401; its request is being sent once more.
-    std::optional<HttpAnswer> refusal;
+    std::optional<http::Response> refusal;
   };
 
   explicit HttpApi(std::shared_ptr<HttpCore> core) : core_(std::move(core)) {}
@@ -50,7 +50,7 @@ class HttpApi final : public Api {
   void start_next();
   void authenticate(CallId id);
   void send(CallId id, Result<Identity> identity);
-  void answered(CallId id, Result<HttpAnswer> answer);
+  void answered(CallId id, Result<http::Response> answer);
   void expired(CallId id);
   void complete(CallId id, Reply reply);
   void complete_later(CallId id, Error error);

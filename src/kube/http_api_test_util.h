@@ -6,13 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "http/scripted_server_test_util.h"
 #include "kube/credentials.h"
 #include "kube/http_api.h"
-#include "kube/scripted_server_test_util.h"
 #include "world/event_loop.h"
 #include "world/files.h"
 
 namespace lockstep::kube::testing {
+
+using namespace http::testing;
 
 inline Request get_node(const std::string& name = "n") { return get(resource::nodes, {"", name}); }
 

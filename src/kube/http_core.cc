@@ -62,13 +62,13 @@ std::string encode_query(const std::vector<std::pair<std::string, std::string>>&
 Result<std::shared_ptr<HttpCore>> HttpCore::create(HttpApiConfig config,
                                                    std::unique_ptr<Credentials> credentials,
                                                    const Files& files, EventLoop& loop) {
-  Route route;
-  auto endpoint = parse_endpoint(config.cluster.server, has_tls_settings(config.cluster));
+  http::Route route;
+  auto endpoint = http::parse_endpoint(config.cluster.server, has_tls_settings(config.cluster));
   if (!endpoint) return fail(endpoint.error().at(config.cluster.origin));
   route.endpoint = std::move(*endpoint);
   route.proxy = config.proxy;
   if (!config.cluster.proxy_url.empty()) {
-    auto proxy = parse_proxy(config.cluster.proxy_url);
+    auto proxy = http::parse_proxy(config.cluster.proxy_url);
     if (!proxy) return fail(proxy.error().at(config.cluster.origin));
     route.proxy = std::move(*proxy);
   }
@@ -80,8 +80,8 @@ Result<std::shared_ptr<HttpCore>> HttpCore::create(HttpApiConfig config,
       new HttpCore(std::move(config), std::move(route), std::move(credentials), files, loop));
 }
 
-HttpCore::HttpCore(HttpApiConfig config, Route route, std::unique_ptr<Credentials> credentials,
-                   const Files& files, EventLoop& loop)
+HttpCore::HttpCore(HttpApiConfig config, http::Route route,
+                   std::unique_ptr<Credentials> credentials, const Files& files, EventLoop& loop)
     : loop_(loop),
       config_(std::move(config)),
       route_(std::move(route)),
@@ -90,9 +90,9 @@ HttpCore::HttpCore(HttpApiConfig config, Route route, std::unique_ptr<Credential
       credentials_(std::move(credentials)),
       transport_(loop) {}
 
-Exchange HttpCore::exchange_for(const Request& request, const Identity& identity,
-                                bool is_watch) const {
-  Exchange exchange;
+http::Exchange HttpCore::exchange_for(const Request& request, const Identity& identity,
+                                      bool is_watch) const {
+  http::Exchange exchange;
   exchange.method = method_of(request.verb);
   exchange.target = request.path();
   if (!request.query.empty()) exchange.target += "?" + encode_query(request.query);
@@ -116,15 +116,15 @@ Exchange HttpCore::exchange_for(const Request& request, const Identity& identity
   return exchange;
 }
 
-Result<HttpTransport::Id> HttpCore::send(const Request& request, const Identity& identity,
-                                         bool is_watch, HttpTransport::Handlers handlers) {
+Result<http::Client::Id> HttpCore::send(const Request& request, const Identity& identity,
+                                        bool is_watch, http::Client::Handlers handlers) {
   auto authority = certificate_authority_.read();
   if (!authority) return fail(authority.error().at("certificate-authority"));
   route_.certificate_authority = std::move(*authority);
   return transport_.start(route_, exchange_for(request, identity, is_watch), std::move(handlers));
 }
 
-Error HttpCore::timed_out(HttpTransport::Id id, Duration limit) const {
+Error HttpCore::timed_out(http::Client::Id id, Duration limit) const {
   const auto say = [&](std::string_view what) {
     return Error{
         ErrorKind::timed_out,
@@ -132,17 +132,17 @@ Error HttpCore::timed_out(HttpTransport::Id id, Duration limit) const {
         {}};
   };
   switch (transport_.progress(id)) {
-    case HttpTransport::Progress::connecting:
+    case http::Client::Progress::connecting:
       return say("could not be connected to");
-    case HttpTransport::Progress::waiting:
+    case http::Client::Progress::waiting:
       return say("did not answer");
-    case HttpTransport::Progress::receiving:
+    case http::Client::Progress::receiving:
       break;
   }
   return say("did not send its whole answer");
 }
 
-Response HttpCore::response_of(HttpAnswer answer) const {
+Response HttpCore::response_of(http::Response answer) const {
   Response response;
   response.code = answer.code;
   if (!answer.body.empty()) response.body = std::move(answer.body);

@@ -10,10 +10,10 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "http/client.h"
 #include "kube/api.h"
 #include "kube/content_source.h"
 #include "kube/credentials.h"
-#include "kube/http_transport.h"
 #include "kube/kubeconfig.h"
 #include "world/event_loop.h"
 #include "world/files.h"
@@ -40,28 +40,29 @@ class HttpCore {
                                                   const Files& files, EventLoop& loop);
 
   // Sends the request as this identity.
-  Result<HttpTransport::Id> send(const Request& request, const Identity& identity, bool is_watch,
-                                 HttpTransport::Handlers handlers);
+  Result<http::Client::Id> send(const Request& request, const Identity& identity, bool is_watch,
+                                http::Client::Handlers handlers);
   // Why the exchange did not end in time.
-  Error timed_out(HttpTransport::Id id, Duration limit) const;
-  Response response_of(HttpAnswer answer) const;
+  Error timed_out(http::Client::Id id, Duration limit) const;
+  Response response_of(http::Response answer) const;
 
   EventLoop& loop() { return loop_; }
   Credentials& credentials() { return *credentials_; }
-  HttpTransport& transport() { return transport_; }
+  http::Client& transport() { return transport_; }
   const HttpApiConfig& config() const { return config_; }
 
  private:
-  HttpCore(HttpApiConfig config, Route route, std::unique_ptr<Credentials> credentials,
+  HttpCore(HttpApiConfig config, http::Route route, std::unique_ptr<Credentials> credentials,
            const Files& files, EventLoop& loop);
-  Exchange exchange_for(const Request& request, const Identity& identity, bool is_watch) const;
+  http::Exchange exchange_for(const Request& request, const Identity& identity,
+                              bool is_watch) const;
 
   EventLoop& loop_;
   HttpApiConfig config_;
-  Route route_;
+  http::Route route_;
   ContentSource certificate_authority_;
   std::unique_ptr<Credentials> credentials_;
-  HttpTransport transport_;
+  http::Client transport_;
 };
 
 // "120", or an HTTP date; nothing when it is neither.

@@ -65,9 +65,9 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     if (!identity) return end(identity.error());
     if (refusal_ && identity_ == *identity) return end(refusal_->error());
     identity_ = std::move(*identity);
-    HttpTransport::Handlers handlers{
+    http::Client::Handlers handlers{
         bind([](WatchSession& self, std::string_view bytes) { self.arrived(bytes); }),
-        bind([](WatchSession& self, Result<HttpAnswer> answer) {
+        bind([](WatchSession& self, Result<http::Response> answer) {
           self.answered(std::move(answer));
         })};
     auto exchange = core_.lock()->send(request_, identity_, true, std::move(handlers));
@@ -97,7 +97,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     return is_open();
   }
 
-  void answered(Result<HttpAnswer> answer) {
+  void answered(Result<http::Response> answer) {
     exchange_ = 0;
     if (!answer) return end(answer.error());
     if (answer->code < 200 || answer->code >= 300) return refused(std::move(*answer));
@@ -106,7 +106,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
         ErrorKind::timed_out, "the server ended the watch, as it does from time to time", {}});
   }
 
-  void refused(HttpAnswer answer) {
+  void refused(http::Response answer) {
     HttpCore& core = *core_.lock();
     const bool unknown = answer.code == 401;
     Response response = core.response_of(std::move(answer));
@@ -154,7 +154,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   WatchStream stream_;
   Identity identity_;
   std::optional<Response> refusal_;
-  HttpTransport::Id exchange_ = 0;
+  http::Client::Id exchange_ = 0;
   Duration heard_at_{0};
   TimerId overdue_ = 0;
   TimerId silence_ = 0;

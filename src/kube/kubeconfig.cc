@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/strings.h"
+#include "data/strict_reader.h"
 #include "data/yaml.h"
-#include "kube/kubeconfig_fields.h"
 
 namespace lockstep::kube {
 
@@ -13,79 +13,126 @@ namespace {
 
 constexpr std::string_view exec_extension_name = "client.authentication.k8s.io/exec";
 
-Result<ClusterConfig> read_cluster(ConfigFields fields, const std::string& folder) {
-  ClusterConfig cluster;
-  cluster.origin = fields.where();
-  cluster.server = fields.text("server");
-  cluster.certificate_authority.data = fields.data("certificate-authority-data");
-  cluster.certificate_authority.file = fields.path("certificate-authority", folder);
-  cluster.tls_server_name = fields.text("tls-server-name");
-  cluster.insecure_skip_tls_verify = fields.flag("insecure-skip-tls-verify");
-  cluster.proxy_url = fields.text("proxy-url");
-  cluster.disable_compression = fields.flag("disable-compression");
-  for (ConfigFields& extension : fields.objects("extensions")) {
-    const Json* content = extension.raw("extension");
-    if (extension.text("name") == exec_extension_name && content) cluster.exec_extension = *content;
-  }
-  LOCKSTEP_CHECK(fields.check());
-  return cluster;
+// Base64 in the file, bytes here.
+Result<std::string> read_data(const Json& json) {
+  LOCKSTEP_TRY(const std::string text, strict::text(json));
+  auto data = base64_decode(text);
+  if (data) return data;
+  return failf(ErrorKind::invalid, "must be base64: {}", data.error().message);
 }
 
-Result<void> check_exec(const ExecConfig& exec, const std::string& interactive_mode,
-                        const std::string& where) {
-  constexpr std::string_view group = "client.authentication.k8s.io/";
-  if (exec.command.empty()) return fail(ErrorKind::invalid, "command is missing", where);
-  if (exec.api_version.empty()) return fail(ErrorKind::invalid, "apiVersion is missing", where);
-  if (exec.api_version != std::string(group) + "v1" &&
-      exec.api_version != std::string(group) + "v1beta1") {
+// `path` as the kernel would see it from the folder `folder`; "" stays "".
+std::string resolve_path(std::string_view path, std::string_view folder) {
+  if (path.empty() || path.starts_with('/') || folder.empty()) return std::string(path);
+  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", path);
+}
+
+std::string folder_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  return std::string(slash == 0 ? "/" : path.substr(0, slash));
+}
+
+// One file. Unknown fields are accepted: other programs have their own there.
+class KubeconfigReader {
+ public:
+  explicit KubeconfigReader(const std::string& path) : path_(path), folder_(folder_of(path)) {}
+
+  Result<Kubeconfig> read(const Json& document);
+
+ private:
+  template <typename Read>
+  void read_entries(StrictReader& file, std::string_view plural, std::string_view singular,
+                    const Read& read);
+  void read_cluster(StrictReader& reader, ClusterConfig& cluster) const;
+  Result<UserConfig> read_user(StrictReader& entry) const;
+  // `supported` is an error for what is valid, but not offered here.
+  void read_user_fields(StrictReader& reader, UserConfig& user, Result<void>& supported) const;
+  void read_exec(StrictReader& reader, ExecConfig& exec, Result<void>& supported) const;
+  void read_pem(StrictReader& reader, std::string_view key, PemSource& pem) const;
+
+  // A path in the file is seen from the file's folder.
+  void read_path(StrictReader& reader, std::string_view key, std::string& into) const {
+    reader.text(key, into);
+    into = resolve_path(into, folder_);
+  }
+  std::string origin(const StrictReader& reader, std::string_view key) const {
+    return fmt::format("{}: {}", path_, reader.field(key));
+  }
+
+  const std::string& path_;
+  std::string folder_;
+};
+
+void KubeconfigReader::read_pem(StrictReader& reader, std::string_view key, PemSource& pem) const {
+  reader.read(fmt::format("{}-data", key), pem.data, read_data);
+  read_path(reader, key, pem.file);
+}
+
+void KubeconfigReader::read_cluster(StrictReader& reader, ClusterConfig& cluster) const {
+  reader.ignore_unknown().text("server", cluster.server);
+  read_pem(reader, "certificate-authority", cluster.certificate_authority);
+  reader.text("tls-server-name", cluster.tls_server_name);
+  reader.flag("insecure-skip-tls-verify", cluster.insecure_skip_tls_verify);
+  reader.text("proxy-url", cluster.proxy_url);
+  reader.flag("disable-compression", cluster.disable_compression);
+  reader.each("extensions", [&](StrictReader& extension) {
+    std::string name;
+    extension.ignore_unknown().text("name", name);
+    const Json* content = extension.get("extension");
+    if (name == exec_extension_name && content != nullptr) cluster.exec_extension = *content;
+  });
+}
+
+constexpr std::string_view exec_group = "client.authentication.k8s.io/";
+
+Result<void> check_supported(std::string_view api_version, std::string_view interactive_mode,
+                             std::string where) {
+  if (api_version != fmt::format("{}v1", exec_group) &&
+      api_version != fmt::format("{}v1beta1", exec_group)) {
     return fail(ErrorKind::unsupported,
                 fmt::format("apiVersion {} is not supported; use {}v1 (most plugins write it when "
                             "the kubeconfig is made again)",
-                            exec.api_version, group),
-                where);
+                            api_version, exec_group),
+                std::move(where));
   }
   if (interactive_mode == "Always") {
     return fail(ErrorKind::unsupported,
-                "interactiveMode Always: this plugin wants to ask a person, and Lockstep gives "
-                "plugins no terminal",
-                where);
-  }
-  if (interactive_mode.empty() && exec.api_version.ends_with("/v1")) {
-    return fail(ErrorKind::invalid, "interactiveMode is missing: Never or IfAvailable", where);
-  }
-  if (!interactive_mode.empty() && interactive_mode != "Never" &&
-      interactive_mode != "IfAvailable") {
-    return fail(
-        ErrorKind::invalid,
-        fmt::format("interactiveMode {:?} is not Never, IfAvailable or Always", interactive_mode),
-        where);
+                "interactiveMode Always is not supported: Lockstep gives plugins no terminal; use "
+                "a plugin that asks nothing",
+                std::move(where));
   }
   return {};
 }
 
-Result<ExecConfig> read_exec(ConfigFields fields, const std::string& folder) {
-  ExecConfig exec;
-  exec.api_version = fields.text("apiVersion");
-  exec.command = fields.text("command");
+void KubeconfigReader::read_exec(StrictReader& reader, ExecConfig& exec,
+                                 Result<void>& supported) const {
+  reader.ignore_unknown().required("command").required("apiVersion");
+  reader.text("apiVersion", exec.api_version).text("command", exec.command);
   // A bare name is looked up in PATH, anything with a slash stands beside the kubeconfig.
   if (exec.command.find('/') != std::string::npos) {
-    exec.command = resolve_path(exec.command, folder);
+    exec.command = resolve_path(exec.command, folder_);
   }
-  exec.arguments = fields.texts("args");
-  exec.install_hint = fields.text("installHint");
-  exec.provide_cluster_info = fields.flag("provideClusterInfo");
-  for (ConfigFields& variable : fields.objects("env")) {
-    const std::string name = variable.text("name");
-    exec.environment[name] = variable.text("value");
-    fields.check(variable);
+  reader.texts("args", exec.arguments).text("installHint", exec.install_hint);
+  reader.flag("provideClusterInfo", exec.provide_cluster_info);
+  std::string interactive_mode;
+  reader.text("interactiveMode", interactive_mode);
+  if (!interactive_mode.empty()) {
+    reader.word("interactiveMode", interactive_mode, {"Never", "IfAvailable", "Always"});
+  } else if (exec.api_version.ends_with("/v1")) {
+    reader.required("interactiveMode", "set it to Never or IfAvailable");
+  }
+  supported = check_supported(exec.api_version, interactive_mode,
+                              fmt::format("{}: {}", path_, reader.field()));
+  reader.each("env", [&](StrictReader& variable) {
+    std::string name;
+    std::string value;
+    variable.ignore_unknown().text("name", name).text("value", value);
     if (name.empty() || name.find('=') != std::string::npos) {
-      return fail(ErrorKind::invalid, "an environment variable needs a name", variable.where());
+      variable.refuse("name", "must be the name of an environment variable");
     }
-  }
-  const std::string interactive_mode = fields.text("interactiveMode");
-  LOCKSTEP_CHECK(fields.check());
-  LOCKSTEP_CHECK(check_exec(exec, interactive_mode, fields.where()));
-  return exec;
+    exec.environment[name] = std::move(value);
+  });
 }
 
 Result<void> check_user(const UserConfig& user) {
@@ -107,61 +154,87 @@ Result<void> check_user(const UserConfig& user) {
   return {};
 }
 
-Result<UserConfig> read_user(ConfigFields fields, const std::string& folder) {
+void KubeconfigReader::read_user_fields(StrictReader& reader, UserConfig& user,
+                                        Result<void>& supported) const {
+  reader.ignore_unknown();
+  read_pem(reader, "client-certificate", user.client_certificate);
+  read_pem(reader, "client-key", user.client_key);
+  reader.text("token", user.token);
+  read_path(reader, "tokenFile", user.token_file);
+  reader.text("username", user.username).text("password", user.password);
+  reader.text("as", user.impersonate_user).text("as-uid", user.impersonate_uid);
+  reader.texts("as-groups", user.impersonate_groups);
+  reader.any("as-user-extra", [&](StrictReader& extra) {
+    extra.entries([&](const std::string& name, StrictReader& values) {
+      values.texts(user.impersonate_extra[name]);
+    });
+  });
+  reader.within("exec",
+                [&](StrictReader& exec) { read_exec(exec, user.exec.emplace(), supported); });
+  reader.within("auth-provider", [&](StrictReader& provider) {
+    std::string name;
+    provider.ignore_unknown().text("name", name);
+    supported = fail(ErrorKind::unsupported,
+                     fmt::format("auth-provider {} was removed from Kubernetes 1.26; use an exec "
+                                 "plugin such as kubelogin or gke-gcloud-auth-plugin",
+                                 quoted_excerpt(name)),
+                     user.origin);
+  });
+}
+
+Result<UserConfig> KubeconfigReader::read_user(StrictReader& entry) const {
   UserConfig user;
-  user.origin = fields.where();
-  user.client_certificate.data = fields.data("client-certificate-data");
-  user.client_certificate.file = fields.path("client-certificate", folder);
-  user.client_key.data = fields.data("client-key-data");
-  user.client_key.file = fields.path("client-key", folder);
-  user.token = fields.text("token");
-  user.token_file = fields.path("tokenFile", folder);
-  user.username = fields.text("username");
-  user.password = fields.text("password");
-  user.impersonate_user = fields.text("as");
-  user.impersonate_uid = fields.text("as-uid");
-  user.impersonate_groups = fields.texts("as-groups");
-  user.impersonate_extra = fields.text_lists("as-user-extra");
-  LOCKSTEP_CHECK(fields.check());
-  if (fields.has("auth-provider")) {
-    return fail(ErrorKind::unsupported,
-                fmt::format("auth-provider {:?} was removed from Kubernetes 1.26; use an exec "
-                            "plugin such as kubelogin or gke-gcloud-auth-plugin",
-                            fields.object("auth-provider").text("name")),
-                user.origin);
-  }
-  if (fields.has("exec")) {
-    LOCKSTEP_TRY(user.exec, read_exec(fields.object("exec"), folder));
-  }
+  Result<void> supported;
+  user.origin = origin(entry, "user");
+  auto fields = entry.apart([&](StrictReader& reader) {
+    reader.within("user", [&](StrictReader& map) { read_user_fields(map, user, supported); });
+  });
+  if (!fields) return fail(fields.error().at(path_));
+  LOCKSTEP_CHECK(supported);
   LOCKSTEP_CHECK(check_user(user));
   return user;
 }
 
-Result<ContextConfig> read_context(ConfigFields fields) {
-  ContextConfig context;
-  context.origin = fields.where();
-  context.cluster = fields.text("cluster");
-  context.user = fields.text("user");
-  context.ns = fields.text("namespace");
-  LOCKSTEP_CHECK(fields.check());
-  return context;
-}
-
 // The entries of "clusters", "users" or "contexts": {name: …, <singular>: {…}}.
 template <typename Read>
-Result<void> read_entries(ConfigFields& fields, std::string_view plural, std::string_view singular,
-                          const Read& read) {
+void KubeconfigReader::read_entries(StrictReader& file, std::string_view plural,
+                                    std::string_view singular, const Read& read) {
   std::set<std::string> names;
-  for (ConfigFields& entry : fields.objects(plural)) {
-    const std::string name = entry.text("name");
-    LOCKSTEP_CHECK(entry.check());
+  file.each(plural, [&](StrictReader& entry) {
+    std::string name;
+    entry.ignore_unknown().text("name", name);
     if (!names.insert(name).second) {
-      return fail(ErrorKind::invalid, fmt::format("a second {} has the name {:?}", singular, name),
-                  entry.where());
+      entry.refuse("name",
+                   fmt::format("is the name of another {}: {}", singular, quoted_excerpt(name)));
     }
-    LOCKSTEP_CHECK(read(name, entry.object(singular)));
-  }
-  return fields.check();
+    read(name, entry);
+  });
+}
+
+Result<Kubeconfig> KubeconfigReader::read(const Json& document) {
+  Kubeconfig result;
+  Reading reading;
+  reading.map(document, [&](StrictReader& file) {
+    file.ignore_unknown().text("current-context", result.current_context);
+    read_entries(file, "clusters", "cluster", [&](const std::string& name, StrictReader& entry) {
+      ClusterConfig& cluster = result.clusters[name];
+      cluster.origin = origin(entry, "cluster");
+      entry.within("cluster", [&](StrictReader& fields) { read_cluster(fields, cluster); });
+    });
+    read_entries(file, "users", "user", [&](const std::string& name, StrictReader& entry) {
+      result.users.emplace(name, read_user(entry));
+    });
+    read_entries(file, "contexts", "context", [&](const std::string& name, StrictReader& entry) {
+      ContextConfig& context = result.contexts[name];
+      context.origin = origin(entry, "context");
+      entry.within("context", [&](StrictReader& fields) {
+        fields.ignore_unknown().text("cluster", context.cluster).text("user", context.user);
+        fields.text("namespace", context.ns);
+      });
+    });
+  });
+  if (auto read = reading.result(); !read) return fail(read.error().at(path_));
+  return result;
 }
 
 template <typename Map>
@@ -182,9 +255,8 @@ template <typename Map>
 Error missing(std::string_view what, const std::string& name, const Map& entries) {
   std::vector<std::string> names;
   for (const auto& [candidate, value] : entries) names.push_back(candidate);
-  std::string message = fmt::format("there is no {} {:?} in the kubeconfig; there is: {}", what,
-                                    name, names_of(entries));
-  if (auto near = nearest(name, names)) message += fmt::format("; did you mean {:?}?", *near);
+  std::string message = unknown_word(what, name, names);
+  if (names.empty()) message += "; the kubeconfig has none";
   return Error{ErrorKind::not_found, std::move(message), {}};
 }
 
@@ -192,30 +264,8 @@ Error missing(std::string_view what, const std::string& name, const Map& entries
 
 Result<Kubeconfig> parse_kubeconfig(std::string_view text, const std::string& path) {
   LOCKSTEP_TRY(const Json document, parse_yaml(text, path));
-  if (!document.is_object() && !document.is_null()) {
-    return fail(ErrorKind::invalid, "this is not a kubeconfig: it must be a mapping", path);
-  }
-  const std::string folder = folder_of(path);
-  Kubeconfig result;
-  ConfigFields fields(document, path);
-  result.current_context = fields.text("current-context");
-  LOCKSTEP_CHECK(read_entries(fields, "clusters", "cluster",
-                              [&](const std::string& name, ConfigFields entry) -> Result<void> {
-                                LOCKSTEP_TRY(result.clusters[name],
-                                             read_cluster(std::move(entry), folder));
-                                return {};
-                              }));
-  LOCKSTEP_CHECK(read_entries(fields, "users", "user",
-                              [&](const std::string& name, ConfigFields entry) -> Result<void> {
-                                result.users.emplace(name, read_user(std::move(entry), folder));
-                                return {};
-                              }));
-  LOCKSTEP_CHECK(read_entries(fields, "contexts", "context",
-                              [&](const std::string& name, ConfigFields entry) -> Result<void> {
-                                LOCKSTEP_TRY(result.contexts[name], read_context(std::move(entry)));
-                                return {};
-                              }));
-  return result;
+  if (document.is_null()) return Kubeconfig();
+  return KubeconfigReader(path).read(document);
 }
 
 void merge_kubeconfig(Kubeconfig& base, Kubeconfig further) {

@@ -137,15 +137,19 @@ TEST(KubeconfigTest, MissingNamesSayWhichThereAre) {
   const auto context = choose_context(kubeconfig, "pord");
   ASSERT_FALSE(context.has_value());
   EXPECT_EQ(context.error().kind, ErrorKind::not_found);
-  EXPECT_NE(context.error().message.find("anonymous, broken-cluster"), std::string::npos);
-  EXPECT_NE(context.error().message.find("did you mean \"prod\"?"), std::string::npos);
+  EXPECT_EQ(context.error().message, "unknown context \"pord\"; did you mean \"prod\"?");
+  EXPECT_NE(choose_context(kubeconfig, "staging").error().message.find("anonymous, broken-cluster"),
+            std::string::npos);
+  EXPECT_EQ(choose_context(parsed(""), "x").error().message,
+            "unknown context \"x\"; the kubeconfig has none");
   const auto user = choose_context(kubeconfig, "broken-user");
   ASSERT_FALSE(user.has_value());
   EXPECT_NE(user.error().text().find("contexts[5]"), std::string::npos) << user.error().text();
-  EXPECT_NE(user.error().message.find("no user \"admim\""), std::string::npos);
+  EXPECT_NE(user.error().message.find("unknown user \"admim\"; did you mean \"admin\"?"),
+            std::string::npos);
   const auto cluster = choose_context(kubeconfig, "broken-cluster");
   ASSERT_FALSE(cluster.has_value());
-  EXPECT_NE(cluster.error().message.find("no cluster \"prod\""), std::string::npos);
+  EXPECT_NE(cluster.error().message.find("unknown cluster \"prod\""), std::string::npos);
 }
 
 TEST(KubeconfigTest, NoUserIsAllowedAndNoContextIsNot) {
@@ -160,29 +164,29 @@ TEST(KubeconfigTest, RefusesWhatCannotWork) {
       {"{token: a, username: b}", "both a token and a username"},
       {"{client-certificate: a}", "no client-key"},
       {"{as-groups: [a]}", "without as"},
-      {"{token: 12345}", "token must be a string, but is a number: put it in quotes"},
-      {"{client-key-data: '!'}", "client-key-data must be base64"},
-      {"{as-groups: dev}", "as-groups must be a list of strings"},
-      {"{as: a, as-user-extra: {x: 1}}", "x must be a list of strings"},
-      {"[]", "must be a mapping, but is a list"},
+      {"{token: 12345}", "users[0].user.token: must be a string, not a number; put it in quotes"},
+      {"{client-key-data: '!'}", "client-key-data: must be base64"},
+      {"{as-groups: dev}", "as-groups: must be a list, not a string"},
+      {"{as: a, as-user-extra: {x: 1}}", "as-user-extra.x: must be a list, not a number"},
+      {"[]", "users[0].user: must be a map, not a list"},
       {"{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}}",
-       "command is missing"},
-      {"{exec: {command: a}}", "apiVersion is missing"},
+       "exec.command: is missing"},
+      {"{exec: {command: a}}", "exec.apiVersion: is missing"},
       {"{exec: {command: a, apiVersion: client.authentication.k8s.io/v1alpha1}}",
        "v1alpha1 is not supported"},
       {"{exec: {command: a, apiVersion: client.authentication.k8s.io/v1}}",
-       "interactiveMode is missing"},
+       "interactiveMode: is missing"},
       {"{exec: {command: a, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Always}}",
        "no terminal"},
       {"{exec: {command: a, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Yes}}",
-       "interactiveMode"},
+       "exec.interactiveMode: must be a string"},
       {"{exec: {command: a, apiVersion: client.authentication.k8s.io/v1beta1, env: [{value: b}]}}",
-       "needs a name"},
+       "exec.env[0].name: must be the name of an environment variable"},
   };
   for (const auto& [user, wanted] : users) {
     const Kubeconfig kubeconfig = parsed("users: [{name: u, user: " + user + "}]");
     ASSERT_FALSE(kubeconfig.users.at("u").has_value()) << user;
-    EXPECT_NE(kubeconfig.users.at("u").error().message.find(wanted), std::string::npos)
+    EXPECT_NE(kubeconfig.users.at("u").error().text().find(wanted), std::string::npos)
         << kubeconfig.users.at("u").error().text();
   }
   const auto both = choose_context(
@@ -201,9 +205,10 @@ TEST(KubeconfigTest, ErrorsSayWhere) {
   ASSERT_FALSE(syntax.has_value());
   EXPECT_TRUE(syntax.error().place.starts_with("config:")) << syntax.error().place;
   EXPECT_EQ(parse_kubeconfig("- a", "config").error().place, "config");
-  EXPECT_EQ(parse_kubeconfig("current-context: 7", "config").error().place, "config");
+  EXPECT_EQ(parse_kubeconfig("current-context: 7", "config").error().place,
+            "config: current-context");
   EXPECT_EQ(parse_kubeconfig("clusters: [{name: a}, {name: a}]", "config").error().text(),
-            "config: clusters[1]: a second cluster has the name \"a\"");
+            "config: clusters[1].name: is the name of another cluster: \"a\"");
   EXPECT_FALSE(parse_kubeconfig("clusters: {}", "config").has_value());
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "data/json.h"
 #include "kube/api.h"
+#include "kube/decoded_objects.h"
 #include "objects/decode.h"
 #include "objects/generic_object.h"
 
@@ -29,11 +30,19 @@ Result<T> decode_body(const Body& body, DecodeContext& context) {
   return fail(ErrorKind::internal, "the answer has no object", Kind<T>::type().kind);
 }
 
-// The same, in the form that caches hold.
+// The same, in the form that caches hold. Of a document that was decoded a moment ago for another
+// in this thread it is that very object: all contexts keep the same.
 template <typename T>
 Result<std::shared_ptr<const T>> decode_shared(const Body& body, DecodeContext& context) {
+  thread_local DecodedObjects<T> decoded;
+  const auto* document = std::get_if<Document>(&body);
+  if (document != nullptr && *document) {
+    if (auto known = decoded.find(*document)) return known;
+  }
   LOCKSTEP_TRY(T object, decode_body<T>(body, context));
-  return std::make_shared<const T>(std::move(object));
+  auto shared = std::make_shared<const T>(std::move(object));
+  if (document != nullptr) decoded.keep(*document, shared);
+  return shared;
 }
 
 // The key of an object that could not be decoded, as far as it can be read.
@@ -74,6 +83,27 @@ Result<ListPage> decode_list_body(const Body& body, DecodeContext& context, OnIt
     return page;
   }
   return fail(ErrorKind::internal, "the answer has no list", Kind<T>::type().kind);
+}
+
+// The same, in the form that caches hold: on_item(std::shared_ptr<const T>).
+template <typename T, typename OnItem, typename OnBad>
+Result<ListPage> decode_list_shared(const Body& body, DecodeContext& context, OnItem on_item,
+                                    OnBad on_bad) {
+  const auto* list = std::get_if<ListBody>(&body);
+  if (list == nullptr) {
+    return decode_list_body<T>(
+        body, context, [&](T&& object) { on_item(std::make_shared<const T>(std::move(object))); },
+        on_bad);
+  }
+  for (const Document& item : list->items) {
+    auto object = decode_shared<T>(Body(item), context);
+    if (object) {
+      on_item(std::move(*object));
+    } else {
+      on_bad(BadItem{peek_key(*item), std::move(object).error()});
+    }
+  }
+  return ListPage{list->resource_version, list->continue_token, list->remaining};
 }
 
 }  // namespace lockstep::kube

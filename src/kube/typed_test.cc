@@ -48,6 +48,40 @@ TEST(Typed, GenericObjectsShareTheDocument) {
   EXPECT_EQ(object->document, shared);
 }
 
+TEST(Typed, ADocumentIsDecodedOnceForAllWhoAreShownIt) {
+  DecodeContext one;
+  DecodeContext other;
+  Document shared = document(good);
+  auto first = decode_shared<ConfigMap>(Body(shared), one);
+  auto second = decode_shared<ConfigMap>(Body(shared), other);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(*first, *second);
+  std::vector<std::shared_ptr<const ConfigMap>> items;
+  auto page = decode_list_shared<ConfigMap>(
+      Body(ListBody{"9", "", 0, {shared}}), other,
+      [&](std::shared_ptr<const ConfigMap> item) { items.push_back(std::move(item)); },
+      [](const BadItem&) {});
+  ASSERT_TRUE(page);
+  EXPECT_EQ(items, std::vector<std::shared_ptr<const ConfigMap>>{*first});
+  // The same text in another document is another object.
+  auto third = decode_shared<ConfigMap>(Body(document(good)), one);
+  ASSERT_TRUE(third);
+  EXPECT_NE(*first, *third);
+}
+
+// Documents come and go at the same addresses.
+TEST(Typed, WhatWasDecodedIsOfTheDocumentAsItIs) {
+  DecodeContext context;
+  for (int i = 0; i < 20000; ++i) {
+    std::string value = std::to_string(i);
+    Document made =
+        document(R"({"metadata":{"name":"a","namespace":"n"},"data":{"k":")" + value + R"("}})");
+    auto map = decode_shared<ConfigMap>(Body(made), context);
+    ASSERT_TRUE(map);
+    ASSERT_EQ((*map)->data.get("k"), value);
+  }
+}
+
 TEST(Typed, ListsComeInThreeForms) {
   std::string text =
       R"({"metadata":{"resourceVersion":"9","continue":"more","remainingItemCount":3},

@@ -100,7 +100,7 @@ bool may_be_operands(std::string_view ns, const ManagerSettings& settings) {
   return ns == settings.operator_namespace ||
          std::find(near.begin(), near.end(), ns) != near.end() ||
          std::any_of(named.begin(), named.end(),
-                     [&](const std::string& name) { return name.substr(0, name.find('/')) == ns; });
+                     [&](const std::string& name) { return ObjectKey::parse(name).ns == ns; });
 }
 
 // Pods of DaemonSets that were sent away by one of these labels, and have not gone.

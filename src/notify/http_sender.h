@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "kube/http_transport.h"
+#include "http/asker.h"
 #include "kube/kubeconfig.h"
 #include "notify/notifier.h"
 #include "world/event_loop.h"
@@ -18,24 +18,16 @@ class HttpSender final : public Sender {
   // if the host is that address, and later if its name means it.
   static Result<std::unique_ptr<HttpSender>> create(const std::string& address,
                                                     const kube::Environment& environment,
-                                                    const kube::AddressGuard& guard,
+                                                    const http::AddressGuard& guard,
                                                     EventLoop& loop, Duration limit = seconds(15));
   void send(std::string body, std::function<void(Result<void>)> done) override;
 
  private:
-  HttpSender(kube::Route route, std::string target, EventLoop& loop, Duration limit)
-      : route_(std::move(route)),
-        target_(std::move(target)),
-        loop_(loop),
-        limit_(limit),
-        transport_(loop) {}
+  HttpSender(http::Destination destination, EventLoop& loop, Duration limit)
+      : destination_(std::move(destination)), asker_(loop, limit) {}
 
-  kube::Route route_;
-  std::string target_;
-  EventLoop& loop_;
-  Duration limit_;
-  kube::HttpTransport transport_;
-  Scope scope_;
+  http::Destination destination_;
+  http::Asker asker_;
 };
 
 // What an answer's code means for trying again: 2xx is delivered; 408, 429 and 5xx may be better

@@ -3,17 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "base/patience_test_util.h"
-#include "kube/scripted_server_test_util.h"
+#include "http/scripted_server_test_util.h"
 
 namespace lockstep::notify::http_sender_test {
 namespace {
 
-using kube::testing::ReceivedRequest;
-using kube::testing::ScriptedServer;
-using kube::testing::ServerConnection;
+using http::testing::ReceivedRequest;
+using http::testing::ScriptedServer;
+using http::testing::ServerConnection;
 
 struct HttpSenderTest : ::testing::Test {
-  static kube::AddressGuard here() { return kube::AddressGuard::read({"127.0.0.0/8"}).value(); }
+  static http::AddressGuard here() { return http::AddressGuard::read({"127.0.0.0/8"}).value(); }
 
   Result<void> send(const std::string& address, Duration limit = test_patience) {
     auto sender = HttpSender::create(address, {}, here(), loop, limit);
@@ -77,7 +77,7 @@ TEST_F(HttpSenderTest, ARefusedAddressIsAnErrorAtOnceAndIsNotConnectedTo) {
       [](const ReceivedRequest&, ServerConnection& connection) { connection.answer(200, "ok"); });
   for (const char* host : {"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"}) {
     auto sender = HttpSender::create(fmt::format("http://{}:{}/HIDDEN", host, server.port()), {},
-                                     kube::AddressGuard(), loop);
+                                     http::AddressGuard(), loop);
     ASSERT_FALSE(sender) << host;
     EXPECT_EQ(sender.error().text().find("HIDDEN"), std::string::npos);
   }

@@ -6,9 +6,11 @@ namespace lockstep::notify {
 
 namespace {
 
+using fleet::Severity;
+
 std::string title_of(const Notice& notice, const std::string& cluster) {
   return fmt::format("{}{}{}: {}", cluster.empty() ? "" : cluster + ": ", notice.subject,
-                     notice.state.empty() ? "" : " is " + notice.state, notice.reason);
+                     notice.state.empty() ? "" : " is " + notice.state, notice.reason.view());
 }
 
 // What a cluster says as it is: between backticks neither Slack nor Mattermost looks for links,
@@ -44,11 +46,11 @@ Json teams_text(const std::string& text, JsonObject style = {}) {
 
 Json plain_message(const Notice& notice, const std::string& cluster) {
   JsonObject object{{"at", format_rfc3339(notice.at)},
-                    {"severity", std::string(to_string(notice.severity))},
-                    {"event", notice.event},
+                    {"severity", to_string(notice.severity)},
+                    {"event", notice.event.view()},
                     {"subject", notice.subject},
                     {"state", notice.state},
-                    {"reason", notice.reason},
+                    {"reason", notice.reason.view()},
                     {"text", notice.text}};
   if (!notice.remedy.empty()) object["remedy"] = notice.remedy;
   if (!cluster.empty()) object["cluster"] = cluster;
@@ -86,20 +88,8 @@ Json teams_message(const Notice& notice, const std::string& cluster) {
 
 }  // namespace
 
-std::string_view to_string(Severity severity) {
-  switch (severity) {
-    case Severity::info:
-      return "info";
-    case Severity::warning:
-      return "warning";
-    case Severity::critical:
-      break;
-  }
-  return "critical";
-}
-
 std::string Notice::key() const {
-  return fmt::format("{}\n{}\n{}\n{}", event, subject, state, reason);
+  return fmt::format("{}\n{}\n{}\n{}", event.view(), subject, state, reason.view());
 }
 
 std::optional<Form> form_of(std::string_view name) {

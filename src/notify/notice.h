@@ -8,21 +8,19 @@
 
 #include "base/time.h"
 #include "data/json.h"
+#include "fleet/reason.h"
 
 namespace lockstep::notify {
 
-enum class Severity { info, warning, critical };
-std::string_view to_string(Severity severity);
-
 struct Notice {
   Time at;
-  Severity severity = Severity::info;
-  std::string event;    // "NodeFailed", "PhaseChanged", "PoolHeld"
-  std::string subject;  // "Node gpu-7", "DriverRollout fleet"
-  std::string state;    // the phase or state that it is in now
-  std::string reason;   // as in docs/TROUBLESHOOTING.md
-  std::string text;     // the evidence, with its numbers
-  std::string remedy;   // what would change it; may be empty
+  fleet::Severity severity = fleet::Severity::info;
+  fleet::ReasonName event;   // node_failed, phase_changed, pool_held, …
+  std::string subject;       // "Node gpu-7", "DriverRollout fleet"
+  std::string state;         // the phase or state that it is in now
+  fleet::ReasonName reason;  // as in docs/TROUBLESHOOTING.md
+  std::string text;          // the evidence, with its numbers
+  std::string remedy;        // what would change it; may be empty
 
   // Two of the same key are the same news: numbers in the text change all the time.
   std::string key() const;

@@ -7,11 +7,11 @@ namespace {
 
 Notice make_notice() {
   return {Time::from_unix(1'800'000'000),
-          Severity::critical,
-          "NodeFailed",
+          fleet::Severity::critical,
+          fleet::Reason::node_failed,
           "Node gpu-7",
           "upgrade-failed",
-          "DriverCrashLoop",
+          fleet::Reason::driver_crash_loop,
           "restarted 11 times <oom> & co",
           "lockstep retry gpu-7"};
 }
@@ -54,7 +54,7 @@ Notice make_forged() {
   Notice notice = make_notice();
   notice.subject = "Node `x` <!channel> [all is well](https://evil.example.com)";
   notice.state = "*bold* @here";
-  notice.reason = "~gone~ <at>everyone</at>\n# heading";
+  notice.reason = fleet::ReasonName::read("~gone~ <at>everyone</at>\n# heading");
   notice.text = "```\n<https://evil.example.com|docs> <@U1> [docs](https://evil.example.com) `y`";
   notice.remedy = "run `z`\n@channel <https://evil.example.com>";
   return notice;
@@ -95,7 +95,7 @@ TEST(Notice, TheSameNewsHasTheSameKeyWhateverItsNumbers) {
   Notice other = make_notice();
   other.text = "restarted 12 times";
   EXPECT_EQ(one.key(), other.key());
-  other.reason = "DriverStartTimeout";
+  other.reason = fleet::Reason::driver_start_timeout;
   EXPECT_NE(one.key(), other.key());
 }
 

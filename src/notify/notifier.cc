@@ -1,6 +1,6 @@
 #include "notify/notifier.h"
 
-#include <fmt/format.h>
+#include "http/prometheus.h"
 
 namespace lockstep::notify {
 
@@ -53,9 +53,10 @@ void Notifier::on_sent(Result<void> sent) {
     ++counts_.sent;
   } else {
     ++counts_.gave_up;
-    log_.warning("a notification could not be delivered", {{"subject", waiting_.front().subject},
-                                                           {"reason", waiting_.front().reason},
-                                                           {"error", sent.error().text()}});
+    log_.warning("a notification could not be delivered",
+                 {{"subject", waiting_.front().subject},
+                  {"reason", waiting_.front().reason.str()},
+                  {"error", sent.error().text()}});
   }
   backoff_.reset();
   waiting_.pop_front();
@@ -67,18 +68,13 @@ void Notifier::on_sent(Result<void> sent) {
 }
 
 std::string metrics_of(const NotifierCounts& counts) {
-  std::string text =
-      "# HELP lockstep_notifications_total Notifications, by what became of them.\n"
-      "# TYPE lockstep_notifications_total counter\n";
-  const std::pair<const char*, uint64_t> rows[] = {{"sent", counts.sent},
-                                                   {"repeated", counts.repeated},
-                                                   {"overflow", counts.overflow},
-                                                   {"gave_up", counts.gave_up}};
-  for (const auto& [outcome, count] : rows) {
-    text +=
-        fmt::format("{}{{outcome=\"{}\"}} {}\n", "lockstep_notifications_total", outcome, count);
-  }
-  return text;
+  http::PrometheusText out;
+  out.counter("lockstep_notifications_total", "Notifications, by what became of them.")
+      .sample(counts.sent, {{"outcome", "sent"}})
+      .sample(counts.repeated, {{"outcome", "repeated"}})
+      .sample(counts.overflow, {{"outcome", "overflow"}})
+      .sample(counts.gave_up, {{"outcome", "gave_up"}});
+  return out.text();
 }
 
 }  // namespace lockstep::notify

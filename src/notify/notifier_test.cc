@@ -24,10 +24,11 @@ class FakeSender : public Sender {
   std::deque<std::function<void(Result<void>)>> pending;
 };
 
-Notice about(const std::string& subject, const std::string& reason = "DriverCrashLoop") {
+Notice about(const std::string& subject,
+             const fleet::ReasonName& reason = fleet::Reason::driver_crash_loop) {
   return {Time::from_unix(1'800'000'000),
-          Severity::warning,
-          "NodeFailed",
+          fleet::Severity::warning,
+          fleet::Reason::node_failed,
           subject,
           "upgrade-failed",
           reason,
@@ -78,7 +79,7 @@ TEST_F(NotifierTest, TheSameNewsIsToldOnceInAnHour) {
   notifier().notify(about("a"));
   EXPECT_EQ(sender.bodies.size(), 1U);
   EXPECT_EQ(notifier().counts().repeated, 2U);
-  notifier().notify(about("a", "ProtectedPods"));
+  notifier().notify(about("a", fleet::Reason::protected_pods));
   EXPECT_EQ(sender.bodies.size(), 2U) << "another reason is other news";
   sender.answer({});
   run(minutes(2));

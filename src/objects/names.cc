@@ -194,36 +194,4 @@ Complaints check_path_segment(std::string_view value) {
 
 std::string join_complaints(const Complaints& complaints) { return join(complaints, "; "); }
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  bool utf8 = is_valid_utf8(text);
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !utf8)) {
-          out += fmt::format("\\x{:02x}", byte);
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out + "\"";
-}
-
 }  // namespace lockstep

@@ -30,7 +30,4 @@ Complaints check_path_segment(std::string_view value);
 // "a; b; c".
 std::string join_complaints(const Complaints& complaints);
 
-// A string as Go's %q writes it: in double quotes, with escapes.
-std::string quoted(std::string_view text);
-
 }  // namespace lockstep

@@ -112,13 +112,6 @@ TEST(Names, RefusesBadConfigMapKeys) {
   }
 }
 
-TEST(Names, QuotesAsGo) {
-  EXPECT_EQ(quoted("a\"b\\\n\t\r"), R"("a\"b\\\n\t\r")");
-  EXPECT_EQ(quoted(std::string_view("\0\x7f", 2)), R"("\x00\x7f")");
-  EXPECT_EQ(quoted("é"), "\"é\"");
-  EXPECT_EQ(quoted("\xff"), R"("\xff")");
-}
-
 TEST(Names, JoinsComplaints) { EXPECT_EQ(join_complaints({"a", "b"}), "a; b"); }
 
 }  // namespace

@@ -1,5 +1,15 @@
 #include "objects/resource_type.h"
 
+namespace lockstep {
+
+ObjectKey ObjectKey::parse(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return {"", std::string(text)};
+  return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
+}
+
+}  // namespace lockstep
+
 namespace lockstep::resource {
 
 const ResourceType nodes{"", "v1", "Node", "nodes", false};

@@ -30,6 +30,8 @@ struct ObjectKey {
   std::string name;
 
   std::string text() const { return ns.empty() ? name : ns + "/" + name; }
+  // Its inverse.
+  static ObjectKey parse(std::string_view text);
   auto operator<=>(const ObjectKey&) const = default;
 };
 

@@ -19,6 +19,9 @@ TEST(ObjectKey, SpellsItself) {
   EXPECT_EQ((ObjectKey{"default", "web-1"}).text(), "default/web-1");
   EXPECT_EQ((ObjectKey{"", "gpu-7"}).text(), "gpu-7");
   EXPECT_LT((ObjectKey{"a", "z"}), (ObjectKey{"b", "a"}));
+  for (const ObjectKey& key : {ObjectKey{"default", "web-1"}, ObjectKey{"", "gpu-7"}}) {
+    EXPECT_EQ(ObjectKey::parse(key.text()), key);
+  }
 }
 
 }  // namespace

@@ -10,14 +10,14 @@
 
 #include "base/strings.h"
 #include "bundle/oci_artifact.h"
-#include "kube/scripted_server_test_util.h"
+#include "http/scripted_server_test_util.h"
 #include "registry/registry_client.h"
 
 namespace lockstep::registry::testing {
 
-using kube::testing::ReceivedRequest;
-using kube::testing::ScriptedServer;
-using kube::testing::ServerConnection;
+using http::testing::ReceivedRequest;
+using http::testing::ScriptedServer;
+using http::testing::ServerConnection;
 
 // A helper is never run in these tests.
 class NoProcesses final : public Processes {

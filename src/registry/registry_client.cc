@@ -9,17 +9,17 @@ namespace lockstep::registry {
 
 namespace {
 
-std::string header_of(const kube::HttpAnswer& answer, std::string_view wanted) {
+std::string header_of(const http::Response& answer, std::string_view wanted) {
   for (const auto& [name, value] : answer.headers) {
     if (name == wanted) return value;
   }
   return {};
 }
 
-bool is_success(const kube::HttpAnswer& answer) { return answer.code >= 200 && answer.code < 300; }
+bool is_success(const http::Response& answer) { return answer.code >= 200 && answer.code < 300; }
 
 // A registry that says under which name it keeps what we sent must have received just that.
-Result<void> check_digest(const kube::HttpAnswer& answer, const bundle::Blob& blob) {
+Result<void> check_digest(const http::Response& answer, const bundle::Blob& blob) {
   const std::string stored = header_of(answer, "docker-content-digest");
   if (stored.empty() || stored == blob.digest) return {};
   return failf(ErrorKind::conflict,
@@ -33,7 +33,7 @@ class Push {
       : session_(session), reference_(reference) {}
 
   Result<bool> is_present(const bundle::Blob& blob) {
-    LOCKSTEP_TRY(const kube::HttpAnswer answer,
+    LOCKSTEP_TRY(const http::Response answer,
                  session_.ask({"HEAD", session_.address("blobs/" + blob.digest), "", ""}));
     // Anything but a clear yes is a no: to send it again does no harm, and is refused more clearly.
     return answer.code == 200;
@@ -55,7 +55,7 @@ class Push {
   }
 
   Result<void> put_manifest(const bundle::Blob& manifest) {
-    LOCKSTEP_TRY(const kube::HttpAnswer answer,
+    LOCKSTEP_TRY(const http::Response answer,
                  session_.ask({"PUT", session_.address("manifests/" + reference_.tag),
                                manifest.media_type, manifest.content}));
     if (!is_success(answer)) return fail(session_.refusal("store the manifest", answer));
@@ -65,7 +65,7 @@ class Push {
  private:
   Result<Address> begin_upload() {
     const Address start = session_.address("blobs/uploads/");
-    LOCKSTEP_TRY(const kube::HttpAnswer answer, session_.ask({"POST", start, "", ""}));
+    LOCKSTEP_TRY(const http::Response answer, session_.ask({"POST", start, "", ""}));
     if (answer.code != 202) {
       Error refusal = session_.refusal("begin an upload", answer);
       if (answer.code == 404) refusal.message += ": must the repository be made first?";

@@ -6,6 +6,7 @@
 #include "base/ip_address.h"
 #include "base/strings.h"
 #include "data/json.h"
+#include "http/codes.h"
 
 namespace lockstep::registry {
 
@@ -14,12 +15,12 @@ namespace {
 const std::vector<std::string> wanted_headers = {"location", "www-authenticate",
                                                  "docker-content-digest"};
 
-Result<kube::Endpoint> endpoint_of(const Reference& reference, const RegistryFlags& flags) {
+Result<http::Endpoint> endpoint_of(const Reference& reference, const RegistryFlags& flags) {
   // Docker Hub's name is not where its registry is.
   const std::string host = reference.host == "docker.io" ? "registry-1.docker.io" : reference.host;
-  LOCKSTEP_TRY(kube::Endpoint endpoint, kube::parse_endpoint("https://" + host, true));
+  LOCKSTEP_TRY(http::Endpoint endpoint, http::parse_endpoint("https://" + host, true));
   if (flags.plain_http || (is_loopback_host(endpoint.host) && !flags.insecure_tls)) {
-    LOCKSTEP_TRY(endpoint, kube::parse_endpoint("http://" + host, false));
+    LOCKSTEP_TRY(endpoint, http::parse_endpoint("http://" + host, false));
   }
   return endpoint;
 }
@@ -52,23 +53,6 @@ std::string reason_in(const std::string& body) {
   return join(reasons, "; ").substr(0, enough);
 }
 
-ErrorKind kind_of(int code) {
-  switch (code) {
-    case 401:
-      return ErrorKind::unauthorized;
-    case 403:
-      return ErrorKind::forbidden;
-    case 404:
-      return ErrorKind::not_found;
-    case 413:
-      return ErrorKind::too_large;
-    case 429:
-      return ErrorKind::throttled;
-    default:
-      return code >= 500 ? ErrorKind::unreachable : ErrorKind::invalid;
-  }
-}
-
 std::string with_reason(int code, const std::string& body) {
   const std::string reason = reason_in(body);
   return fmt::format("{}{}{}", code, reason.empty() ? "" : " ", reason);
@@ -78,7 +62,7 @@ std::string basic(const Login& login) {
   return "Basic " + base64_encode(login.username + ":" + login.password);
 }
 
-std::optional<Challenge> find_challenge(const kube::HttpAnswer& answer, std::string_view scheme) {
+std::optional<Challenge> find_challenge(const http::Response& answer, std::string_view scheme) {
   for (const auto& [name, value] : answer.headers) {
     if (name != "www-authenticate") continue;
     for (Challenge& challenge : parse_challenges(value)) {
@@ -98,7 +82,7 @@ Result<Address> parse_address(const std::string& text) {
   const size_t scheme_end = text.find("://");
   const size_t path = text.find_first_of("/?", scheme_end + 3);
   Address address;
-  LOCKSTEP_TRY(address.endpoint, kube::parse_endpoint(text.substr(0, path), true));
+  LOCKSTEP_TRY(address.endpoint, http::parse_endpoint(text.substr(0, path), true));
   if (path != std::string::npos) address.target = text.substr(path, text.find('#', path) - path);
   if (!address.target.starts_with('/')) address.target.insert(0, 1, '/');
   return address;
@@ -133,18 +117,18 @@ Result<Address> follow(const Address& from, const std::string& location) {
   return address;
 }
 
-RegistrySession::RegistrySession(Reference reference, kube::Endpoint endpoint,
+RegistrySession::RegistrySession(Reference reference, http::Endpoint endpoint,
                                  const RegistryFlags& flags, const RegistryWorld& world)
     : reference_(std::move(reference)),
       endpoint_(std::move(endpoint)),
       flags_(flags),
       world_(world),
-      transport_(std::make_unique<kube::HttpTransport>(world.loop)) {}
+      transport_(std::make_unique<http::Client>(world.loop)) {}
 
 Result<RegistrySession> RegistrySession::open(const Reference& reference,
                                               const RegistryFlags& flags,
                                               const RegistryWorld& world) {
-  LOCKSTEP_TRY(kube::Endpoint endpoint, endpoint_of(reference, flags));
+  LOCKSTEP_TRY(http::Endpoint endpoint, endpoint_of(reference, flags));
   return RegistrySession(reference, std::move(endpoint), flags, world);
 }
 
@@ -152,15 +136,15 @@ Address RegistrySession::address(const std::string& path) const {
   return {endpoint_, fmt::format("/v2/{}/{}", reference_.repository, path)};
 }
 
-Result<kube::HttpAnswer> RegistrySession::exchange(const Question& question,
-                                                   const std::string& authorization) {
-  const kube::Endpoint& endpoint = question.address.endpoint;
-  kube::Route route;
+Result<http::Response> RegistrySession::exchange(const Question& question,
+                                                 const std::string& authorization) {
+  const http::Endpoint& endpoint = question.address.endpoint;
+  http::Route route;
   route.endpoint = endpoint;
-  route.proxy = kube::proxy_from_environment(endpoint, world_.environment);
+  route.proxy = http::proxy_from_environment(endpoint, world_.environment);
   route.verify = !flags_.insecure_tls;
   route.from_kubeconfig = false;
-  kube::Exchange exchange;
+  http::Exchange exchange;
   exchange.method = question.method;
   exchange.target = question.address.target;
   exchange.body = question.body;
@@ -172,7 +156,7 @@ Result<kube::HttpAnswer> RegistrySession::exchange(const Question& question,
       "Content-Type:" + (question.media_type.empty() ? "" : " " + question.media_type)};
   if (!authorization.empty()) exchange.headers.push_back("Authorization: " + authorization);
 
-  std::optional<Result<kube::HttpAnswer>> result;
+  std::optional<Result<http::Response>> result;
   const Duration began = world_.loop.uptime();
   const auto id = transport_->start(route, std::move(exchange),
                                     {nullptr, [&](auto answer) { result = std::move(answer); }});
@@ -185,7 +169,7 @@ Result<kube::HttpAnswer> RegistrySession::exchange(const Question& question,
                format_duration(flags_.limit));
 }
 
-Result<kube::HttpAnswer> RegistrySession::ask_once(const Question& question) {
+Result<http::Response> RegistrySession::ask_once(const Question& question) {
   // A registry may send us elsewhere for an upload: nobody there may see the login.
   const bool is_registry = question.address.endpoint == endpoint_;
   auto answer = exchange(question, is_registry ? authorization_ : "");
@@ -197,14 +181,14 @@ Result<kube::HttpAnswer> RegistrySession::ask_once(const Question& question) {
   return exchange(question, authorization_);
 }
 
-Result<kube::HttpAnswer> RegistrySession::ask(const Question& question) {
+Result<http::Response> RegistrySession::ask(const Question& question) {
   for (int attempt = 1;; ++attempt) {
     auto answer = ask_once(question);
     if (!wait_to_retry(answer, attempt)) return answer;
   }
 }
 
-bool RegistrySession::wait_to_retry(const Result<kube::HttpAnswer>& result, int attempt) {
+bool RegistrySession::wait_to_retry(const Result<http::Response>& result, int attempt) {
   if (attempt >= flags_.attempts) return false;
   Duration asked{};
   if (result) {
@@ -234,7 +218,7 @@ Result<const Login*> RegistrySession::login() {
   return &*login_;
 }
 
-Result<void> RegistrySession::log_in(const kube::HttpAnswer& refused) {
+Result<void> RegistrySession::log_in(const http::Response& refused) {
   if (const auto bearer = find_challenge(refused, "bearer")) return fetch_token(*bearer);
   if (!find_challenge(refused, "basic")) {
     return failf(ErrorKind::unauthorized, "{} wants a login of a kind that we do not know: {}",
@@ -284,7 +268,7 @@ Result<void> RegistrySession::fetch_token(const Challenge& challenge) {
     const std::string hint =
         known->empty() ? fmt::format(" (nobody is logged in: docker login {})", reference_.host)
                        : "";
-    return failf(kind_of(answer->code), "{} refused us a token for {}/{}: {}{}",
+    return failf(http::kind_of_code(answer->code), "{} refused us a token for {}/{}: {}{}",
                  realm->endpoint.authority(), reference_.host, reference_.repository,
                  with_reason(answer->code, answer->body), hint);
   }
@@ -298,7 +282,7 @@ Result<void> RegistrySession::fetch_token(const Challenge& challenge) {
   return {};
 }
 
-Error RegistrySession::refusal(const std::string& what, const kube::HttpAnswer& answer) const {
+Error RegistrySession::refusal(const std::string& what, const http::Response& answer) const {
   std::string message = fmt::format("{} refused to {}: {}", reference_.host, what,
                                     with_reason(answer.code, answer.body));
   if (answer.code == 401 || answer.code == 403) {
@@ -310,7 +294,7 @@ Error RegistrySession::refusal(const std::string& what, const kube::HttpAnswer& 
     message +=
         ": it sends us elsewhere; is the address right, and --plain-http needed or too much?";
   }
-  return {kind_of(answer.code), std::move(message), {}};
+  return {http::kind_of_code(answer.code), std::move(message), {}};
 }
 
 }  // namespace lockstep::registry

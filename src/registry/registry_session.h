@@ -8,9 +8,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "http/client.h"
+#include "http/endpoint.h"
 #include "kube/backoff.h"
-#include "kube/endpoint.h"
-#include "kube/http_transport.h"
 #include "kube/kubeconfig.h"
 #include "registry/challenge.h"
 #include "registry/docker_credentials.h"
@@ -42,7 +42,7 @@ struct RegistryWorld {
 
 // An absolute address: a server, and path with query.
 struct Address {
-  kube::Endpoint endpoint;
+  http::Endpoint endpoint;
   std::string target;
 
   bool operator==(const Address&) const = default;
@@ -67,29 +67,29 @@ class RegistrySession {
   // "/v2/<repository>/…"
   Address address(const std::string& path) const;
   // The answer, also when it is a refusal; 5xx and 429 only after the last attempt.
-  Result<kube::HttpAnswer> ask(const Question& question);
+  Result<http::Response> ask(const Question& question);
   // Without trying again, but for the login.
-  Result<kube::HttpAnswer> ask_once(const Question& question);
+  Result<http::Response> ask_once(const Question& question);
   // Whether it is worth another attempt after this one (the first is 1); waits until it is time.
-  bool wait_to_retry(const Result<kube::HttpAnswer>& result, int attempt);
+  bool wait_to_retry(const Result<http::Response>& result, int attempt);
 
   // What a refusal says: "ghcr.io refused to store the manifest: 403 DENIED: …".
-  Error refusal(const std::string& what, const kube::HttpAnswer& answer) const;
+  Error refusal(const std::string& what, const http::Response& answer) const;
 
  private:
-  RegistrySession(Reference reference, kube::Endpoint endpoint, const RegistryFlags& flags,
+  RegistrySession(Reference reference, http::Endpoint endpoint, const RegistryFlags& flags,
                   const RegistryWorld& world);
 
-  Result<kube::HttpAnswer> exchange(const Question& question, const std::string& authorization);
-  Result<void> log_in(const kube::HttpAnswer& refused);
+  Result<http::Response> exchange(const Question& question, const std::string& authorization);
+  Result<void> log_in(const http::Response& refused);
   Result<void> fetch_token(const Challenge& challenge);
   Result<const Login*> login();
 
   Reference reference_;
-  kube::Endpoint endpoint_;
+  http::Endpoint endpoint_;
   RegistryFlags flags_;
   RegistryWorld world_;
-  std::unique_ptr<kube::HttpTransport> transport_;
+  std::unique_ptr<http::Client> transport_;
   std::optional<Login> login_;
   std::string authorization_;  // for the registry alone
   bool has_answered_ = false;

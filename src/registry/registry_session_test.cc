@@ -169,12 +169,12 @@ TEST(RegistryLogin, AnotherHostThatAsksForItDoesNotGetIt) {
 }
 
 TEST(RegistryTls, ThisMachineIsPlainUnlessSaidOtherwise) {
-  using kube::testing::CertificateRequest;
+  using http::testing::CertificateRequest;
   CertificateRequest request;
   request.common_name = "registry";
   ScriptedServer server(
       [](const ReceivedRequest&, ServerConnection& connection) { connection.answer(201, ""); },
-      std::make_unique<kube::testing::TlsServer>(kube::testing::make_certificate(request)));
+      std::make_unique<http::testing::TlsServer>(http::testing::make_certificate(request)));
   Pusher pusher;
   const std::string host = fmt::format("127.0.0.1:{}", server.port());
   EXPECT_FALSE(pusher.push(host).has_value());
@@ -202,7 +202,7 @@ TEST(RegistryTls, AHostThatMerelyBeginsLikeThisMachineIsNotSpokenToInPlainText) 
 }
 
 TEST(Follow, AddressesOfAllKinds) {
-  const kube::Endpoint registry{true, "r.test", 443, ""};
+  const http::Endpoint registry{true, "r.test", 443, ""};
   const Address from{registry, "/v2/a/blobs/uploads/?x=1"};
   EXPECT_EQ(follow(from, "/u?y=2").value(), (Address{registry, "/u?y=2"}));
   EXPECT_EQ(follow(from, "abc").value(), (Address{registry, "/v2/a/blobs/uploads/abc"}));

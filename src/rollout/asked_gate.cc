@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "rollout/spec_fields.h"
 
 namespace lockstep::rollout {
 
@@ -115,43 +114,40 @@ Measurement read_webhook(int code, std::string_view body) {
                       excerpt_of(name))};
 }
 
-void read_condition(Fields& fields, const std::string& key, std::optional<Condition>& into) {
+void read_condition(StrictReader& details, const std::string& key, std::optional<Condition>& into) {
   std::string text;
-  fields.text(key, text);
+  details.text(key, text);
   if (text.empty()) return;
   auto condition = Condition::parse(text);
-  if (!condition) return fields.complain(key, condition.error().text());
+  if (!condition) return details.refuse(key, condition.error().text());
   into = std::move(*condition);
 }
 
 }  // namespace
 
-AskedGate read_asked_gate(GateKind kind, const Json& details, const std::string& path,
-                          std::vector<std::string>& problems) {
+AskedGate read_asked_gate(GateKind kind, StrictReader& details) {
   AskedGate gate;
   gate.kind = kind;
-  Fields fields(details, path, problems);
-  fields.text("address", gate.address);
+  details.text("address", gate.address);
   if (!gate.address.starts_with("http://") && !gate.address.starts_with("https://")) {
-    fields.complain("address", "must begin with http:// or https://");
+    details.refuse("address", "must begin with http:// or https://");
   }
-  fields.duration("interval", gate.interval);
-  if (gate.interval < shortest_interval) fields.complain("interval", "must be 1s at least");
+  details.duration("interval", gate.interval);
+  if (gate.interval < shortest_interval) details.refuse("interval", "must be 1s or longer");
   if (kind == GateKind::webhook) {
-    fields.duration("timeout", gate.timeout);
+    details.duration("timeout", gate.timeout);
     return gate;
   }
-  fields.text("query", gate.query);
-  if (gate.query.empty()) fields.complain("query", "is missing");
-  read_condition(fields, "successCondition", gate.success);
-  read_condition(fields, "failureCondition", gate.failure);
+  details.text("query", gate.query).required("query");
+  read_condition(details, "successCondition", gate.success);
+  read_condition(details, "failureCondition", gate.failure);
   if (!gate.success && !gate.failure) {
-    fields.complain("", "must have a successCondition or a failureCondition");
+    details.refuse("must have a successCondition or a failureCondition");
   }
-  gate.count = fields.number("count", 1, most_measurements).value_or(gate.count);
-  gate.failure_limit = fields.number("failureLimit", 0, most_measurements).value_or(0);
+  details.number("count", gate.count, 1, most_measurements);
+  details.number("failureLimit", gate.failure_limit, 0, most_measurements);
   if (gate.failure_limit >= gate.count) {
-    fields.complain("failureLimit", "must be less than count: nothing could fail");
+    details.refuse("failureLimit", "must be less than count: nothing could fail");
   }
   return gate;
 }

@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "data/json.h"
+#include "data/strict_reader.h"
 #include "rollout/condition.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
@@ -29,9 +30,7 @@ struct AskedGate {
   Duration timeout = minutes(30);  // for so long a webhook may say that it is at it
 };
 
-// What is wrong is put down with its path.
-AskedGate read_asked_gate(GateKind kind, const Json& details, const std::string& path,
-                          std::vector<std::string>& problems);
+AskedGate read_asked_gate(GateKind kind, StrictReader& details);
 
 // Of whom it is asked.
 struct AskedAbout {

@@ -16,7 +16,9 @@ Read read(GateKind kind, const std::string& yaml) {
   Read result;
   auto json = parse_yaml(yaml, "test");
   EXPECT_TRUE(json) << yaml;
-  result.gate = read_asked_gate(kind, *json, "gate", result.problems);
+  Reading reading("gate");
+  reading.map(*json, [&](StrictReader& details) { result.gate = read_asked_gate(kind, details); });
+  result.problems = reading.texts();
   return result;
 }
 
@@ -42,16 +44,16 @@ Outcome outcome(const AskedGate& gate, const std::string& body) {
 TEST(AskedGate, SaysWhatIsWrongWithIt) {
   auto problems = read(GateKind::prometheus, "{}").problems;
   ASSERT_EQ(problems.size(), 3U);
-  EXPECT_EQ(problems[0], "gate.address must begin with http:// or https://");
-  EXPECT_EQ(problems[1], "gate.query is missing");
-  EXPECT_EQ(problems[2], "gate must have a successCondition or a failureCondition");
+  EXPECT_EQ(problems[0], "gate.address: must begin with http:// or https://");
+  EXPECT_EQ(problems[1], "gate: must have a successCondition or a failureCondition");
+  EXPECT_EQ(problems[2], "gate.query: is missing");
   const std::string base = "address: 'http://p', query: up, successCondition: 'result < 1'";
   EXPECT_TRUE(read(GateKind::prometheus, "{" + base + "}").problems.empty());
   EXPECT_EQ(read(GateKind::prometheus, "{" + base + ", count: 2, failureLimit: 2}").problems.size(),
             1U);
   EXPECT_EQ(read(GateKind::prometheus, "{" + base + ", interval: 10ms}").problems.size(), 1U);
   EXPECT_EQ(read(GateKind::prometheus, "{" + base + ", quary: up}").problems.front(),
-            "gate.quary is not known; did you mean query?");
+            "gate.quary: unknown field; did you mean \"query\"?");
   EXPECT_TRUE(read(GateKind::webhook, "{address: 'https://h/x?sig=1'}").problems.empty());
   EXPECT_EQ(read(GateKind::webhook, "{address: 'https://h', query: up}").problems.size(), 1U);
 }
@@ -118,12 +120,7 @@ TEST(AskedGate, WhatIsNoAnswerIsAnError) {
 }
 
 TEST(AskedGate, AnHttpErrorIsNoPassWhateverItsBodySays) {
-  std::vector<std::string> problems;
-  const AskedGate gate = read_asked_gate(
-      GateKind::prometheus,
-      JsonObject{{"address", "http://p:9090"}, {"query", "up"}, {"successCondition", "result > 0"}},
-      "gate", problems);
-  ASSERT_TRUE(problems.empty());
+  const AskedGate gate = prometheus("successCondition: 'result > 0'");
   ASSERT_EQ(read_answer(gate, 200, vector_of({"1"})).outcome, Outcome::passed);
   for (int code : {0, 301, 404, 500, 503}) {
     EXPECT_EQ(read_answer(gate, code, vector_of({"1"})).outcome, Outcome::error) << code;

@@ -20,13 +20,13 @@ constexpr double usual_ratio = 30;
 
 // Weights that are fixed before anything is seen and add up to one keep the mean of several
 // evidences an evidence: half for all events together, the rest for each kind by itself.
-constexpr std::array<std::string_view, 5> known_kinds = {"FatalXid", "UncorrectableEcc", "GpuLost",
-                                                         "LinkFlap", "FailedPrepare"};
+constexpr std::array known_kinds = {Reason::fatal_xid, Reason::uncorrectable_ecc, Reason::gpu_lost,
+                                    Reason::link_flap, Reason::failed_prepare};
 constexpr double pooled_weight = 0.5;
 constexpr double kind_weight = (1 - pooled_weight) / static_cast<double>(known_kinds.size());
 
 std::string name_breach(const Breach& breach) {
-  return fmt::format("{} on {}: {}", breach.rule, breach.node, breach.text);
+  return fmt::format("{} on {}: {}", breach.rule.view(), breach.node, breach.text);
 }
 
 // P(at least `slower` of `all` by chance, when each is slower with probability one half).
@@ -105,7 +105,7 @@ std::string_view to_string(BakeOutcome outcome) {
 BakeJudge::BakeJudge(BakeRules rules)
     : rules_(rules), pooled_(rules.tolerated_ratio, most_per_node(rules)) {}
 
-void BakeJudge::decide(BakeOutcome outcome, std::string reason, std::string text) {
+void BakeJudge::decide(BakeOutcome outcome, ReasonName reason, std::string text) {
   if (decided_) return;
   BakeVerdict verdict;
   verdict.outcome = outcome;
@@ -250,7 +250,7 @@ void BakeJudge::judge_breaches(const BakeStep& step) {
                  std::chrono::abs(control.first - breach.first) <= rules_.together;
         });
     if (alike != control_breaches_.end()) {
-      decide(BakeOutcome::held, "ControlFailsToo",
+      decide(BakeOutcome::held, Reason::control_fails_too,
              fmt::format("{}; and within {} on a node that was not upgraded: {}. It is not the "
                          "driver alone",
                          name_breach(breach.breach), format_duration(rules_.together),
@@ -274,14 +274,14 @@ void BakeJudge::judge_speeds() {
     double middle = median(all);
     // Three times the margin on one node is no noise.
     if (slowest->second < 1 - 3 * rules_.speed_margin) {
-      decide(BakeOutcome::failed, "Slower",
+      decide(BakeOutcome::failed, Reason::slower,
              fmt::format("{} on {} is {:.1f}% slower than before its upgrade (limit for one node "
                          "{:.1f}%)",
                          what, slowest->first, 100 * (1 - slowest->second),
                          300 * rules_.speed_margin));
     } else if (middle < 1 - rules_.speed_margin &&
                sign_test(slower, static_cast<int64_t>(all.size())) <= rules_.alpha) {
-      decide(BakeOutcome::failed, "Slower",
+      decide(BakeOutcome::failed, Reason::slower,
              fmt::format("{} is {:.1f}% slower than before the upgrade in the median of {} nodes "
                          "(margin {:.1f}%)",
                          what, 100 * (1 - middle), all.size(), 100 * rules_.speed_margin));
@@ -291,8 +291,8 @@ void BakeJudge::judge_speeds() {
 
 double BakeJudge::evidence_of_all() const {
   double sum = pooled_weight * pooled_.evidence();
-  for (std::string_view name : known_kinds) {
-    auto kind = kinds_.find(std::string(name));
+  for (const ReasonName name : known_kinds) {
+    auto kind = kinds_.find(name.str());
     // What has not been seen is no evidence for either side.
     sum += kind_weight * (kind == kinds_.end() ? 1 : kind->second.test.evidence());
   }
@@ -323,7 +323,8 @@ std::optional<std::string> BakeJudge::control_burst(Duration at) const {
 void BakeJudge::judge_rates(Duration at) {
   if (decided_) return;
   if (auto burst = control_burst(at)) {
-    return decide(BakeOutcome::held, "ControlFailsToo", *burst + ": it is not the driver alone");
+    return decide(BakeOutcome::held, Reason::control_fails_too,
+                  *burst + ": it is not the driver alone");
   }
   double limit = 1 / rules_.alpha;
   if (evidence_of_all() < limit) return;
@@ -332,7 +333,7 @@ void BakeJudge::judge_rates(Duration at) {
     return a.second.test.evidence() < b.second.test.evidence();
   });
   const Kind& kind = worst->second;
-  decide(BakeOutcome::failed, "RateTooHigh",
+  decide(BakeOutcome::failed, Reason::rate_too_high,
          fmt::format("{}: {} in {} GPU-hours after the upgrade, {} in {} without it; "
                      "evidence {:.1f}, limit {:.1f}",
                      worst->first, counted_incidents(kind.upgraded_incidents),
@@ -440,7 +441,7 @@ std::string BakeJudge::upgraded_nodes_text() const {
 }
 
 void BakeJudge::decide_at_the_end(BakeVerdict& verdict) const {
-  auto end = [&](BakeOutcome outcome, std::string_view reason, std::string text) {
+  auto end = [&](BakeOutcome outcome, fleet::KnownReason reason, std::string text) {
     verdict.outcome = outcome;
     verdict.reason = reason;
     verdict.text = std::move(text);
@@ -458,21 +459,21 @@ void BakeJudge::decide_at_the_end(BakeVerdict& verdict) const {
                           name_breach(upgraded_breaches_.front().breach),
                           format_duration(breach_confirmed_after));
     }
-    return end(BakeOutcome::going_on, "Baking", std::move(text));
+    return end(BakeOutcome::going_on, Reason::baking, std::move(text));
   }
   if (silent_nodes_ > 0) {
-    return end(BakeOutcome::inconclusive, "NoData",
+    return end(BakeOutcome::inconclusive, Reason::no_data,
                fmt::format("NoData: {} of {} report nothing about the health of their GPUs",
                            silent_nodes_, upgraded_nodes_text()));
   }
   const auto incidents = unexplained_incidents();
   if (!is_enough) {
-    return end(BakeOutcome::inconclusive, "TooLittleExposure",
+    return end(BakeOutcome::inconclusive, Reason::too_little_exposure,
                fmt::format("{} after {}: the nodes were not busy enough{}", so_far,
                            whole_seconds(elapsed_), incidents ? "; " + *incidents : ""));
   }
-  if (incidents) return end(BakeOutcome::inconclusive, "IncidentsUnexplained", *incidents);
-  end(BakeOutcome::passed, "Baked",
+  if (incidents) return end(BakeOutcome::inconclusive, Reason::incidents_unexplained, *incidents);
+  end(BakeOutcome::passed, Reason::baked,
       fmt::format("{} and {} GPU-hours without a finding", whole_seconds(elapsed_),
                   hours_text(own_hours_)));
 }

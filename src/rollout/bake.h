@@ -10,10 +10,14 @@
 #include <vector>
 
 #include "base/time.h"
+#include "fleet/reason.h"
 #include "rollout/incidents.h"
 #include "rollout/rate_evidence.h"
 
 namespace lockstep::rollout {
+
+using fleet::Reason;
+using fleet::ReasonName;
 
 struct BakeRules {
   Duration duration = hours(48);
@@ -34,7 +38,7 @@ struct BakeRules {
 // none without it between them.
 inline constexpr Duration breach_confirmed_after = seconds(90);
 struct Breach {
-  std::string rule;  // "GpuMissing"
+  ReasonName rule;  // Reason::gpu_missing
   std::string node;
   std::string text;  // "7 of 8 GPUs"
 };
@@ -97,7 +101,7 @@ struct KindEvidence {
 
 struct BakeVerdict {
   BakeOutcome outcome = BakeOutcome::going_on;
-  std::string reason;    // "RateTooHigh"
+  ReasonName reason;     // Reason::rate_too_high
   std::string text;      // a sentence with the numbers
   double gpu_hours = 0;  // without those of earlier waves
   double control_gpu_hours = 0;
@@ -152,7 +156,7 @@ class BakeJudge {
   void judge_breaches(const BakeStep& step);
   void judge_speeds();
   void judge_rates(Duration at);
-  void decide(BakeOutcome outcome, std::string reason, std::string text);
+  void decide(BakeOutcome outcome, ReasonName reason, std::string text);
   std::optional<std::string> control_burst(Duration at) const;
   double evidence_of_all() const;
   std::optional<std::string> unexplained_incidents() const;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "data/json_lines.h"
 
 namespace lockstep::rollout {
 
@@ -116,7 +117,8 @@ ModelStep model_from_json(const Json& json) {
 Json breaches_to_json(const std::vector<Breach>& breaches) {
   JsonArray list;
   for (const Breach& breach : breaches) {
-    list.push_back(JsonObject{{"rule", breach.rule}, {"node", breach.node}, {"text", breach.text}});
+    list.push_back(
+        JsonObject{{"rule", breach.rule.view()}, {"node", breach.node}, {"text", breach.text}});
   }
   return list;
 }
@@ -124,8 +126,8 @@ Json breaches_to_json(const std::vector<Breach>& breaches) {
 std::vector<Breach> breaches_from_json(const Json& json, std::string_view key) {
   std::vector<Breach> breaches;
   for_each_in(json, key, [&](const Json& entry) {
-    breaches.push_back(
-        {string_at(entry, "rule"), string_at(entry, "node"), string_at(entry, "text")});
+    breaches.push_back({ReasonName::read(text_at(entry, "rule")), string_at(entry, "node"),
+                        string_at(entry, "text")});
   });
   return breaches;
 }
@@ -195,7 +197,7 @@ Json to_json(const BakeVerdict& verdict) {
                                {"evidence", kind.evidence}});
   }
   return JsonObject{{"outcome", to_string(verdict.outcome)},
-                    {"reason", verdict.reason},
+                    {"reason", verdict.reason.view()},
                     {"text", verdict.text},
                     {"gpuHours", verdict.gpu_hours},
                     {"minGpuHours", verdict.min_gpu_hours},
@@ -234,41 +236,30 @@ BakeRules rules_from_json(const Json& json) {
 }
 
 std::string BakeRecord::text() const {
-  std::string lines =
-      print_json(JsonObject{
-          {"format", record_format}, {"began", format_rfc3339(began)}, {"rules", to_json(rules)}}) +
-      "\n";
-  for (const BakeStep& step : steps) lines += print_json(to_json(step)) + "\n";
+  std::string lines = json_line(JsonObject{
+      {"format", record_format}, {"began", format_rfc3339(began)}, {"rules", to_json(rules)}});
+  for (const BakeStep& step : steps) lines += json_line(to_json(step));
   return lines;
 }
 
 Result<BakeRecord> BakeRecord::parse(std::string_view text) {
   BakeRecord record;
-  size_t number = 0;
-  for (std::string_view line : split(text, '\n')) {
-    ++number;
-    if (trim(line).empty()) continue;
-    std::string place = fmt::format("line {}", number);
-    auto json = parse_json(line);
-    if (!json) return fail(json.error().at(place));
-    if (!record.began.is_set()) {
-      auto began = parse_rfc3339(text_at(*json, "began"));
-      if (!began) return fail(ErrorKind::invalid, "a recorded bake begins with its rules", place);
-      if (as_integer(find(*json, "format"), 1) != record_format) {
-        return fail(ErrorKind::invalid,
-                    "recorded by another version of Lockstep, in a format that this one does not "
-                    "read: replay it with the version that recorded it",
-                    place);
-      }
-      record.began = *began;
-      if (const Json* rules = find(*json, "rules")) record.rules = rules_from_json(*rules);
-      continue;
+  auto read_header = [&](const Json& json) -> Result<void> {
+    auto began = parse_rfc3339(text_at(json, "began"));
+    if (!began) return fail(ErrorKind::invalid, "a recorded bake begins with its rules");
+    if (as_integer(find(json, "format"), 1) != record_format) {
+      return fail(ErrorKind::invalid,
+                  "recorded by another version of Lockstep, in a format that this one does not "
+                  "read: replay it with the version that recorded it");
     }
-    auto step = step_from_json(*json);
-    if (!step) return fail(step.error().at(place));
-    record.steps.push_back(std::move(*step));
-  }
-  if (!record.began.is_set()) return fail(ErrorKind::invalid, "there is no recorded bake");
+    record.began = *began;
+    if (const Json* rules = find(json, "rules")) record.rules = rules_from_json(*rules);
+    return {};
+  };
+  LOCKSTEP_CHECK(read_json_lines(text, read_header, [&](const Json& json) -> Result<void> {
+    LOCKSTEP_TRY(record.steps.emplace_back(), step_from_json(json));
+    return {};
+  }));
   return record;
 }
 

@@ -18,7 +18,7 @@ TEST(BakeRecord, IsJudgedAgainTheSame) {
     record.steps.push_back(step_at(hours(hour), model));
   }
   record.steps.back().speeds = {{"gpu-1", "memory", 10, 9.9}};
-  record.steps.back().control_breaches = {{"LinkDown", "gpu-9", "one"}};
+  record.steps.back().control_breaches = {{Reason::link_down, "gpu-9", "one"}};
   auto read = BakeRecord::parse(record.text());
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(read->text(), record.text());
@@ -27,7 +27,7 @@ TEST(BakeRecord, IsJudgedAgainTheSame) {
 }
 
 TEST(BakeRecord, WhatIsNoRecordIsNamedByItsLine) {
-  EXPECT_EQ(BakeRecord::parse("").error().text(), "there is no recorded bake");
+  EXPECT_EQ(BakeRecord::parse("").error().text(), "is empty");
   EXPECT_EQ(BakeRecord::parse("{}\n").error().text(),
             "line 1: a recorded bake begins with its rules");
   std::string first = R"({"format":2,"began":"2026-11-15T00:00:00Z"})";

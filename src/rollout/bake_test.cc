@@ -108,7 +108,7 @@ TEST(BakeJudge, EachWaveNeedsItsOwnExposure) {
 // What breached a rule then was judged then.
 TEST(BakeJudge, BreachesAndSpeedsOfEarlierWavesAreNotJudgedAgain) {
   BakeJudge judge({});
-  BakeStep before = with_breaches(hours(48), {{"GpuMissing", "gpu-1", "7 of 8 GPUs"}});
+  BakeStep before = with_breaches(hours(48), {{Reason::gpu_missing, "gpu-1", "7 of 8 GPUs"}});
   before.earlier = true;
   before.speeds = {{"gpu-1", "inference", 100, 10}};
   judge.add(before);
@@ -118,11 +118,11 @@ TEST(BakeJudge, BreachesAndSpeedsOfEarlierWavesAreNotJudgedAgain) {
 
 TEST(BakeJudge, ABreachThatLastsFails) {
   BakeJudge judge({});
-  judge.add(with_breaches(hours(1), {{"GpuMissing", "gpu-1", "7 of 8 GPUs"}}));
+  judge.add(with_breaches(hours(1), {{Reason::gpu_missing, "gpu-1", "7 of 8 GPUs"}}));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::going_on) << "labels lag";
-  judge.add(with_breaches(hours(1) + seconds(89), {{"GpuMissing", "gpu-1", "7 of 8 GPUs"}}));
+  judge.add(with_breaches(hours(1) + seconds(89), {{Reason::gpu_missing, "gpu-1", "7 of 8 GPUs"}}));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::going_on);
-  judge.add(with_breaches(hours(1) + seconds(90), {{"GpuMissing", "gpu-1", "7 of 8 GPUs"}}));
+  judge.add(with_breaches(hours(1) + seconds(90), {{Reason::gpu_missing, "gpu-1", "7 of 8 GPUs"}}));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::failed);
   EXPECT_EQ(judge.verdict().text, "GpuMissing on gpu-1: 7 of 8 GPUs");
   // And it stays so.
@@ -132,13 +132,16 @@ TEST(BakeJudge, ABreachThatLastsFails) {
 
 TEST(BakeJudge, ABreachThatEndsDoesNotFail) {
   BakeJudge judge({});
-  judge.add(with_breaches(hours(1), {{"WrongVersion", "gpu-1", "570 is loaded instead of 580"}}));
+  judge.add(
+      with_breaches(hours(1), {{Reason::wrong_version, "gpu-1", "570 is loaded instead of 580"}}));
   judge.add(step_at(hours(2), hours_of(1, 1)));
-  judge.add(with_breaches(hours(3), {{"WrongVersion", "gpu-1", "570 is loaded instead of 580"}}));
-  judge.add(with_breaches(hours(4), {{"WrongVersion", "gpu-2", "570 is loaded instead of 580"}}));
+  judge.add(
+      with_breaches(hours(3), {{Reason::wrong_version, "gpu-1", "570 is loaded instead of 580"}}));
+  judge.add(
+      with_breaches(hours(4), {{Reason::wrong_version, "gpu-2", "570 is loaded instead of 580"}}));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::going_on);
   // Nor does the bake pass as long as it may be one.
-  judge.add(with_breaches(hours(48), {{"GpuMissing", "gpu-1", "7 of 8 GPUs"}}));
+  judge.add(with_breaches(hours(48), {{Reason::gpu_missing, "gpu-1", "7 of 8 GPUs"}}));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::going_on);
   judge.add(step_at(hours(48) + minutes(5), hours_of(1, 1)));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::passed);
@@ -146,9 +149,9 @@ TEST(BakeJudge, ABreachThatEndsDoesNotFail) {
 
 TEST(BakeJudge, TheSameBreachOnTheControlSideHolds) {
   BakeJudge judge({});
-  judge.add(with_breaches(minutes(50), {}, {{"LinkDown", "gpu-9", "1"}}));
-  judge.add(with_breaches(hours(1), {{"LinkDown", "gpu-1", "1"}}));
-  judge.add(with_breaches(hours(1) + minutes(5), {{"LinkDown", "gpu-1", "1"}}));
+  judge.add(with_breaches(minutes(50), {}, {{Reason::link_down, "gpu-9", "1"}}));
+  judge.add(with_breaches(hours(1), {{Reason::link_down, "gpu-1", "1"}}));
+  judge.add(with_breaches(hours(1) + minutes(5), {{Reason::link_down, "gpu-1", "1"}}));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::held);
   EXPECT_EQ(judge.verdict().reason, "ControlFailsToo");
 }
@@ -156,12 +159,12 @@ TEST(BakeJudge, TheSameBreachOnTheControlSideHolds) {
 TEST(BakeJudge, AnOldBreachOnTheControlSideDoesNot) {
   for (bool lasts : {false, true}) {
     BakeJudge judge({});
-    const std::vector<Breach> old = {{"LinkDown", "gpu-9", "1"}};
+    const std::vector<Breach> old = {{Reason::link_down, "gpu-9", "1"}};
     judge.add(with_breaches(minutes(10), {}, old));
     judge.add(with_breaches(minutes(40), {}, lasts ? old : std::vector<Breach>{}));
-    judge.add(
-        with_breaches(hours(1), {{"LinkDown", "gpu-1", "1"}}, lasts ? old : std::vector<Breach>{}));
-    judge.add(with_breaches(hours(1) + minutes(5), {{"LinkDown", "gpu-1", "1"}},
+    judge.add(with_breaches(hours(1), {{Reason::link_down, "gpu-1", "1"}},
+                            lasts ? old : std::vector<Breach>{}));
+    judge.add(with_breaches(hours(1) + minutes(5), {{Reason::link_down, "gpu-1", "1"}},
                             lasts ? old : std::vector<Breach>{}));
     EXPECT_EQ(judge.verdict().outcome, BakeOutcome::failed) << lasts;
   }

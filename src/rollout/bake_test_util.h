@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "fleet/reason_test_util.h"
 #include "rollout/bake.h"
 
 namespace lockstep::rollout {

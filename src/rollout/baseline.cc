@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "data/json_lines.h"
 
 namespace lockstep::rollout {
 
@@ -174,51 +175,40 @@ std::string baseline_id(const RolloutView& view) {
 }
 
 std::string WaveBaseline::text() const {
-  std::string lines = print_json(JsonObject{{"id", id},
-                                            {"revision", revision},
-                                            {"taken", format_rfc3339(taken)},
-                                            {"leftOut", left_out}}) +
-                      "\n";
+  std::string lines = json_line(JsonObject{
+      {"id", id}, {"revision", revision}, {"taken", format_rfc3339(taken)}, {"leftOut", left_out}});
   for (const auto& [name, node] : nodes) {
     JsonObject gates;
     for (const auto& [gate, numbers] : node.gates) gates[gate] = to_json(numbers);
-    lines += print_json(
-                 JsonObject{{"node", name}, {"inUse", node.in_use}, {"gates", std::move(gates)}}) +
-             "\n";
+    lines +=
+        json_line(JsonObject{{"node", name}, {"inUse", node.in_use}, {"gates", std::move(gates)}});
   }
   return lines;
 }
 
 Result<WaveBaseline> WaveBaseline::parse(std::string_view text) {
   WaveBaseline baseline;
-  size_t number = 0;
-  for (std::string_view line : split(text, '\n')) {
-    ++number;
-    if (trim(line).empty()) continue;
-    std::string place = fmt::format("line {}", number);
-    auto json = parse_json(line);
-    if (!json) return fail(json.error().at(place));
-    if (!baseline.taken.is_set()) {
-      auto taken = parse_rfc3339(text_at(*json, "taken"));
-      if (!taken)
-        return fail(ErrorKind::invalid, "a baseline begins with when it was taken", place);
-      baseline.taken = *taken;
-      baseline.id = std::string(text_at(*json, "id"));
-      baseline.revision = std::string(text_at(*json, "revision"));
-      baseline.left_out = as_integer(find(*json, "leftOut"));
-      continue;
-    }
-    std::string name(text_at(*json, "node"));
-    if (name.empty()) return fail(ErrorKind::invalid, "does not say which node", place);
+  auto read_header = [&](const Json& json) -> Result<void> {
+    auto taken = parse_rfc3339(text_at(json, "taken"));
+    if (!taken) return fail(ErrorKind::invalid, "a baseline begins with when it was taken");
+    baseline.taken = *taken;
+    baseline.id = std::string(text_at(json, "id"));
+    baseline.revision = std::string(text_at(json, "revision"));
+    baseline.left_out = as_integer(find(json, "leftOut"));
+    return {};
+  };
+  LOCKSTEP_CHECK(read_json_lines(text, read_header, [&](const Json& json) -> Result<void> {
+    std::string name(text_at(json, "node"));
+    if (name.empty()) return fail(ErrorKind::invalid, "does not say which node");
     NodeBaseline& node = baseline.nodes[name];
-    node.in_use = as_bool(find(*json, "inUse"));
-    const Json* gates = find(*json, "gates");
-    if (gates == nullptr || !gates->is_object()) continue;
+    node.in_use = as_bool(find(json, "inUse"));
+    const Json* gates = find(json, "gates");
+    if (gates == nullptr || !gates->is_object()) return {};
     for (const auto& [gate, numbers] : gates->get_object()) {
       node.gates[std::string(gate)] = numbers_from_json(numbers);
     }
-  }
-  if (!baseline.taken.is_set()) return fail(ErrorKind::invalid, "there is no baseline");
+    return {};
+  }));
   return baseline;
 }
 

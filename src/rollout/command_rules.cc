@@ -41,7 +41,7 @@ const WaveStatus* current_wave_of(const RolloutStatus& status) {
 
 std::string refuse_promote(const Command& command, const RolloutStatus& status) {
   if (std::string idle = not_in_progress(status); !idle.empty()) return idle;
-  if (status.phase == Phase::held && status.reason == rejected_version) {
+  if (status.phase == Phase::held && status.reason == Reason::rejected_version) {
     return "the version was rolled back; retry allows it again";
   }
   const WaveStatus* wave = current_wave_of(status);
@@ -137,8 +137,9 @@ std::string refusal_of(const Command& command, const RolloutSpec& spec,
   if (command.verb == "rollback") return refuse_rollback(spec, status);
   const bool is_held = status.phase == Phase::held;
   if (command.verb == "abort") {
-    // Held for want of nodes, or for its spec, it continues by itself.
-    const bool continues = is_short_of_nodes(status.reason) || status.held_from;
+    // Held for want of nodes, for nodes that users retry, or for its spec, it continues by itself.
+    const bool continues = is_short_of_nodes(status.reason) ||
+                           status.reason == Reason::nodes_blocked || status.held_from;
     return is_held && !continues ? "the rollout is Held: its waves are closed already"
                                  : not_in_progress(status);
   }

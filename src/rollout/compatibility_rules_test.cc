@@ -27,15 +27,15 @@ TEST(CompatibilityRules, WhatIsWrongIsRefused) {
   };
   for (const Row& row : std::vector<Row>{
            {"atLeast:", "atLaest:", "did you mean \"atLeast\"?"},
-           {"source: page}", "source: nowhere}", "is not under sources"},
-           {", reason: too old", "", "needs a text \"reason\""},
-           {"\"12.8.1\"", "latest", "is no version"},
-           {"\"570.26\"", "570.26", "needs a text \"driver\""},
-           {"atLeast: \"570.133.20\", ", "", "demands nothing"},
-           {"operators:", "operator:", "is not known"},
-           {"{from: \"1.24\", to: \"1.31\"}", "{from: \"1.24\"}", "needs a text \"to\""},
-           {"models: [B200]", "models: B200", "must be a list"},
-           {"sources:", "source:", "sources"}}) {
+           {"source: page}", "source: nowhere}", "source: unknown source \"nowhere\""},
+           {", reason: too old", "", "reason: is missing"},
+           {"\"12.8.1\"", "latest", "cuda: must be a version such as 580.65.06, not \"latest\""},
+           {"\"570.26\"", "570.26", "driver: must be a string, not a number; put it in quotes"},
+           {"atLeast: \"570.133.20\", ", "", "needs atLeast, below, notVersions or notBetween"},
+           {"operators:", "operator:", "operator: unknown field; did you mean \"operators\"?"},
+           {"{from: \"1.24\", to: \"1.31\"}", "{from: \"1.24\"}", "kubernetes.to: is missing"},
+           {"models: [B200]", "models: B200", "models: must be a list, not a string"},
+           {"sources:", "source:", "source: unknown field; did you mean \"sources\"?"}}) {
     std::string text = some_rules;
     const size_t at = text.find(row.from);
     ASSERT_NE(at, std::string::npos) << row.from;

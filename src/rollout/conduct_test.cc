@@ -153,7 +153,7 @@ TEST(Conduct, AHeldNodeWhoseVersionWasSetBackIsDone) {
   Json patch = skip_patch(conducted.due()[0], "driver", keys, "7");
   EXPECT_EQ(text_at(patch, "metadata", "labels", keys.state), "upgrade-done");
   EXPECT_EQ(text_at(patch, "metadata", "labels", keys.skip), "true");
-  node.reason = "UpgradedOutsideWave";
+  node.reason = fleet::Reason::upgraded_outside_wave;
   EXPECT_TRUE(conducted.due().empty()) << "it has a driver that nobody allowed it";
 }
 

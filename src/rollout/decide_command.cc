@@ -28,7 +28,7 @@ std::optional<RolloutDecision> Look::obey() {
   const Command& command = *view_.command;
   // The same patch ended its pause.
   if (command.verb == "rollback" && phase() == Phase::rolling_back) {
-    return note(command, "RollbackAsked",
+    return note(command, Reason::rollback_asked,
                 fmt::format("{} asked for the rollback that is in progress", command.by));
   }
   if (std::string why = refusal_of(command, view_.spec, next_); !why.empty()) {
@@ -37,7 +37,7 @@ std::optional<RolloutDecision> Look::obey() {
   if (command.verb == "abort") {
     next_.last_command = command.text;
     return enter_held(
-        {"Aborted",
+        {Reason::aborted,
          fmt::format("aborted by {}: the waves are closed, nodes stay as they are", command.by),
          "lockstep rollout retry or rollback"},
         command.by);
@@ -49,13 +49,13 @@ std::optional<RolloutDecision> Look::obey() {
 }
 
 RolloutDecision Look::ignore(const Command& command, std::string_view why) {
-  return note(command, "CommandIgnored", fmt::format("{}: {}", command.verb, why));
+  return note(command, Reason::command_ignored, fmt::format("{}: {}", command.verb, why));
 }
 
 // Only the history tells of it.
-RolloutDecision Look::note(const Command& command, std::string reason, std::string text) {
+RolloutDecision Look::note(const Command& command, fleet::KnownReason reason, std::string text) {
   next_.last_command = command.text;
-  next_.history.push_back({now_, next_.phase, "", std::move(reason), std::move(text), command.by});
+  next_.history.push_back({now_, next_.phase, "", reason, std::move(text), command.by});
   return {StatusWrite{next_, false}, {next_.reason, next_.message, ""}, {}};
 }
 
@@ -72,23 +72,24 @@ RolloutDecision Look::roll_back(const Command& command) {
   bool is_third = view_.target.is_set() && !view_.target.same_as(next_.to) && !is_previous();
   if (is_third && !view_.spec.matrix && obstacle_to_rollback(view_, next_).empty()) {
     if (view_.restore && view_.restore->is_done()) {
-      return hold({"Reverting", "waits until the operator follows the driver's object", ""},
+      return hold({Reason::reverting, "waits until the operator follows the driver's object", ""},
                   minutes(1));
     }
     if (view_.restore) {
       Reason refused{
-          "RevertRefused",
+          Reason::revert_refused,
           fmt::format("the driver's object could not be set to {}; it is tried again: {}",
                       next_.from.version, view_.restore->error),
           "or set the version by hand"};
       return rest(std::move(refused), minutes(1));
     }
-    return {Revert{view_.target, next_.from},
-            {"Reverting", fmt::format("the driver is set back to {}", next_.from.version), ""},
-            minutes(1)};
+    return {
+        Revert{view_.target, next_.from},
+        {Reason::reverting, fmt::format("the driver is set back to {}", next_.from.version), ""},
+        minutes(1)};
   }
   next_.last_command = command.text;
-  return go_back({"RollbackAsked", fmt::format("{} asked for a rollback", command.by), ""},
+  return go_back({Reason::rollback_asked, fmt::format("{} asked for a rollback", command.by), ""},
                  command.by);
 }
 
@@ -96,7 +97,7 @@ RolloutDecision Look::retry(const Command& command) {
   if (is_held_as_rejected()) return allow_rejected(command);
   if (!progress_.failed_names.empty()) {
     return {RetryNodes{progress_.failed_names},
-            {"Retry", "failed nodes are sent back into the line", ""},
+            {Reason::retry, "failed nodes are sent back into the line", ""},
             {}};
   }
   const bool has_begun = next_.waves.front().opened.is_set() || next_.waves_to_return > 0;
@@ -109,7 +110,7 @@ RolloutDecision Look::retry(const Command& command) {
   wave().gates.clear();
   ++wave().gate_round;
   return enter(backwards ? Phase::rolling_back : Phase::upgrading,
-               {"Retry", fmt::format("{} tries again", command.by), ""}, command.by);
+               {Reason::retry, fmt::format("{} tries again", command.by), ""}, command.by);
 }
 
 // The wave that is short of nodes is chosen again, as if it had not opened.
@@ -120,7 +121,7 @@ RolloutDecision Look::choose_again(const Command& command) {
     wave() = {};
     wave().name = name;
   }
-  return enter_held({std::string(wave_empty),
+  return enter_held({Reason::wave_empty,
                      fmt::format("{} asked to choose the wave's nodes again", command.by), ""},
                     command.by);
 }
@@ -134,7 +135,7 @@ RolloutDecision Look::allow_rejected(const Command& command) {
   }
   return enter(
       Phase::pending,
-      {"Retry",
+      {Reason::retry,
        fmt::format("{} allows {} again, which was rolled back", command.by, view_.target.version),
        ""},
       command.by);
@@ -147,9 +148,10 @@ RolloutDecision Look::promote(const Command& command) {
   wave().approved_at = now_;
   const bool overrides = wave().verdict != Outcome::passed;
   if (!overrides) {
-    return enter(Phase::promoting,
-                 {"Approved", fmt::format("wave {} approved by {}", wave().name, command.by), ""},
-                 command.by);
+    return enter(
+        Phase::promoting,
+        {Reason::approved, fmt::format("wave {} approved by {}", wave().name, command.by), ""},
+        command.by);
   }
   if (phase() == Phase::baking) {
     wave().verdict_text =
@@ -160,10 +162,10 @@ RolloutDecision Look::promote(const Command& command) {
   if (wave().verdict_text.empty()) wave().verdict_text = view_.status.message;
   wave().verdict_text = fmt::format("override by {}: {}", command.by, wave().verdict_text);
   wave().verdict = Outcome::passed;
-  return enter(
-      Phase::promoting,
-      {"Override", fmt::format("wave {} has passed by {}", wave().name, wave().verdict_text), ""},
-      command.by);
+  return enter(Phase::promoting,
+               {Reason::override,
+                fmt::format("wave {} has passed by {}", wave().name, wave().verdict_text), ""},
+               command.by);
 }
 
 }  // namespace lockstep::rollout

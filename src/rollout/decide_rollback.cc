@@ -25,7 +25,7 @@ bool Look::is_previous() const {
 }
 
 bool Look::is_held_as_rejected() const {
-  return phase() == Phase::held && view_.status.reason == rejected_version;
+  return phase() == Phase::held && view_.status.reason == Reason::rejected_version;
 }
 
 // A tool sets again what was rolled back: nodes keep what they run until a user decides.
@@ -40,7 +40,7 @@ RolloutDecision Look::decide_rejected() {
   next_.waves_to_return = std::max(next_.waves_to_return, next_.open_waves);
   next_.from = next_.stable;
   return enter(Phase::rolling_back,
-               {"Reverted", fmt::format("{} is set again", view_.target.version), ""});
+               {Reason::reverted, fmt::format("{} is set again", view_.target.version), ""});
 }
 
 RolloutDecision Look::go_back(Reason reason, std::string by) {
@@ -52,7 +52,7 @@ RolloutDecision Look::go_back(Reason reason, std::string by) {
   const bool is_set_back = is_previous();
   std::string obstacle = is_set_back ? "" : obstacle_to_rollback(view_, next_);
   if (!obstacle.empty()) {
-    return enter_held({std::string(rollback_unavailable),
+    return enter_held({Reason::rollback_unavailable,
                        fmt::format("{}. It cannot be rolled back: {}", reason.text, obstacle), ""},
                       std::move(by));
   }
@@ -67,13 +67,13 @@ RolloutDecision Look::go_back(Reason reason, std::string by) {
 
 RolloutDecision Look::go_back_to_previous() {
   if (has_driver_before() && !view_.target.same_as(next_.from)) next_.from = next_.before;
-  return go_back({std::string(set_back_by_hand),
+  return go_back({Reason::version_taken_back,
                   fmt::format("the previous version {} was set again", view_.target.version), ""});
 }
 
 RolloutDecision Look::take_back_in_git() {
   if (!next_.revert_commit.empty()) {
-    return rest({"AwaitingSync",
+    return rest({Reason::awaiting_sync,
                  fmt::format("commit {} takes {} back: waits until it reaches the cluster",
                              next_.revert_commit, next_.to.version),
                  ""},
@@ -83,14 +83,15 @@ RolloutDecision Look::take_back_in_git() {
   if (outcome == nullptr) {
     Evidence evidence = evidence_of(view_.name, next_);
     evidence.reason = next_.message;
-    return {GitCommit{GitStep::take_back, next_.to.version, std::move(evidence)},
-            {"Reverting", fmt::format("{} is taken back in the matrix", next_.to.version), ""},
-            {}};
+    return {
+        GitCommit{GitStep::take_back, next_.to.version, std::move(evidence)},
+        {Reason::reverting, fmt::format("{} is taken back in the matrix", next_.to.version), ""},
+        {}};
   }
   // The reason for going back stays: it belongs into the commit.
-  if (outcome->again) return hold({"Reverting", outcome->error, ""}, minutes(1));
+  if (outcome->again) return hold({Reason::reverting, outcome->error, ""}, minutes(1));
   if (!outcome->error.empty()) {
-    return enter_held({"RevertFailed",
+    return enter_held({Reason::revert_failed,
                        fmt::format("{} could not be taken back in the matrix: {}", next_.to.version,
                                    outcome->error),
                        "take it back by hand, or lockstep rollout retry"});
@@ -100,9 +101,9 @@ RolloutDecision Look::take_back_in_git() {
 
 RolloutDecision Look::note_revert(const GitOutcome& outcome) {
   next_.revert_commit = outcome.commit;
-  return enter(
-      Phase::rolling_back,
-      {"Reverted", fmt::format("commit {} takes {} back", outcome.commit, next_.to.version), ""});
+  return enter(Phase::rolling_back,
+               {Reason::reverted,
+                fmt::format("commit {} takes {} back", outcome.commit, next_.to.version), ""});
 }
 
 RolloutDecision Look::restore_object() {
@@ -140,13 +141,14 @@ RolloutDecision Look::decide_rolling_back() {
     next_.open_for = view_.target;
     next_.open_waves = std::min<int64_t>(1, next_.waves_to_return);
     next_.closed = false;
-    return enter(Phase::rolling_back,
-                 {"ReturnOpen", fmt::format("nodes go back to {}", view_.target.version), ""});
+    return enter(
+        Phase::rolling_back,
+        {Reason::return_open, fmt::format("nodes go back to {}", view_.target.version), ""});
   }
   // Nodes outside the opened waves go back too: where they use up the failure budget, no other node
   // starts.
   if (progress_.failed_in_open > 0 || progress_.failed >= view_.max_failures) {
-    return enter_held({"RollbackFailed",
+    return enter_held({Reason::rollback_failed,
                        fmt::format("{} failed during the rollback: {}", progress_.failed,
                                    upgrade_names(progress_.failed_names)),
                        "repair them, then lockstep rollout retry"});
@@ -158,7 +160,7 @@ RolloutDecision Look::decide_rolling_back() {
   if (next_.open_waves < next_.waves_to_return) {
     ++next_.open_waves;
     return enter(Phase::rolling_back,
-                 {"ReturnOpen", fmt::format("wave {} goes back", wave().name), ""});
+                 {Reason::return_open, fmt::format("wave {} goes back", wave().name), ""});
   }
   if (progress_.to_upgrade > 0) return return_others();
   return returned();
@@ -172,10 +174,10 @@ std::optional<RolloutDecision> Look::return_wave() {
                                       progress.done, progress.nodes));
   }
   GateSummary gates = summarize_gates(wave_spec(), view_.gates);
-  if (!gates.missing.empty()) return start_gates(std::move(gates.missing), "RollingBack");
-  if (gates.outcome == Outcome::running) return rest({"RollingBack", gates.text, ""});
+  if (!gates.missing.empty()) return start_gates(std::move(gates.missing), Reason::rolling_back);
+  if (gates.outcome == Outcome::running) return rest({Reason::rolling_back, gates.text, ""});
   if (gates.outcome == Outcome::passed) return std::nullopt;
-  return enter_held({"RollbackFailed", "during the rollback: " + gates.text, ""});
+  return enter_held({Reason::rollback_failed, "during the rollback: " + gates.text, ""});
 }
 
 // Nodes got the version outside the waves: they joined, were replaced, or belong to an earlier
@@ -190,13 +192,14 @@ RolloutDecision Look::return_others() {
         fmt::format("{}: not back yet: {}", text, upgrade_names(progress_.returning)));
   next_.open_waves = all;
   next_.waves_to_return = all;
-  return enter(Phase::rolling_back,
-               {"ReturnOpen", fmt::format("{} go back to {}", text, view_.target.version), ""});
+  return enter(
+      Phase::rolling_back,
+      {Reason::return_open, fmt::format("{} go back to {}", text, view_.target.version), ""});
 }
 
 RolloutDecision Look::rest_returning(const std::string& text) {
-  if (!view_.spec.paused) return rest({"RollingBack", text, ""});
-  return rest({"RolloutPaused", fmt::format("the rollback is paused; {}", text),
+  if (!view_.spec.paused) return rest({Reason::rolling_back, text, ""});
+  return rest({Reason::rollout_paused, fmt::format("the rollback is paused; {}", text),
                fmt::format("lockstep rollout resume {}", view_.name)});
 }
 
@@ -210,7 +213,7 @@ RolloutDecision Look::returned() {
     text += fmt::format(", except {} that a user skips",
                         upgrade::counted(static_cast<size_t>(progress_.left_out), "node"));
   }
-  return enter(Phase::rolled_back, {"RolledBack", std::move(text), ""});
+  return enter(Phase::rolled_back, {Reason::rolled_back, std::move(text), ""});
 }
 
 }  // namespace lockstep::rollout

@@ -15,13 +15,6 @@
 
 namespace lockstep::rollout {
 
-namespace {
-
-constexpr std::string_view taking_baseline = "TakingBaseline";
-constexpr std::string_view spec_changed = "SpecChanged";
-
-}  // namespace
-
 RolloutDecision decide_rollout(const RolloutView& view, Time now) {
   return Look(view, now).decide();
 }
@@ -40,15 +33,16 @@ Look::Look(const RolloutView& view, Time now) : view_(view), now_(now), next_(vi
 
 RolloutDecision Look::decide() {
   if (!view_.spec.problems.empty() && !is_rollback_wanted()) {
-    Reason invalid{"InvalidSpec", join(view_.spec.problems, "; "), "correct the rollout's spec"};
+    Reason invalid{Reason::invalid_spec, join(view_.spec.problems, "; "),
+                   "correct the rollout's spec"};
     // Why it is held decides how it continues.
     return phase() == Phase::held ? hold(std::move(invalid)) : rest(std::move(invalid));
   }
   if (auto commanded = obey()) return std::move(*commanded);
   if (auto changed = check_spec()) return std::move(*changed);
   if (!view_.target.is_set()) {
-    Reason unknown{"RevisionUnknown", "the driver's newest revision is not known at this moment",
-                   ""};
+    Reason unknown{Reason::revision_unknown,
+                   "the driver's newest revision is not known at this moment", ""};
     // In the middle of a rollout it passes: nothing is said of it.
     return phase() == Phase::pending ? rest(std::move(unknown)) : hold(std::move(unknown));
   }
@@ -73,7 +67,7 @@ RolloutDecision Look::decide() {
     case Phase::baking:
       return decide_baking();
     case Phase::awaiting_approval:
-      return rest({"AwaitingApproval",
+      return rest({Reason::awaiting_approval,
                    fmt::format("wave {} has passed, and its approval is required", wave().name),
                    fmt::format("lockstep rollout promote {}", view_.name)});
     case Phase::promoting:
@@ -99,10 +93,6 @@ std::optional<RolloutDecision> Look::check_nodes() {
   auto missing = missing_evidence(view_, current(), progress_);
   if (!missing) return std::nullopt;
   return hold_wave(std::move(*missing));
-}
-
-bool Look::has_too_many_failed() const {
-  return phase() == Phase::upgrading && progress_.failed_in_open > allowed_failures();
 }
 
 void Look::take_counts() {
@@ -150,7 +140,7 @@ bool Look::is_written() const {
 }
 
 RolloutDecision Look::enter(Phase phase, Reason reason, std::string by) {
-  if (reason.name != spec_changed) next_.held_from.reset();
+  if (reason.name != Reason::spec_changed) next_.held_from.reset();
   next_.phase = phase;
   next_.phase_since = now_;
   next_.reason = reason.name;
@@ -179,7 +169,7 @@ std::optional<RolloutDecision> Look::check_spec() {
   if (!spec_fits_ && phase() == Phase::held && !is_held)
     return rest({next_.reason, next_.message, ""});
   if (!spec_fits_) {
-    Reason reason{std::string(spec_changed),
+    Reason reason{Reason::spec_changed,
                   fmt::format("spec.waves no longer begins with the waves that have opened ({})",
                               name_opened_waves(view_.status)),
                   "restore these waves in spec.waves; the rollout then continues by itself"};
@@ -190,55 +180,12 @@ std::optional<RolloutDecision> Look::check_spec() {
   if (!is_held) return std::nullopt;
   next_.closed = false;
   return enter(view_.status.held_from.value_or(Phase::upgrading),
-               {"SpecRestored", "spec.waves has the waves that have opened again", ""});
-}
-
-RolloutDecision Look::decide_held() {
-  if (!is_short_of_nodes(view_.status.reason)) {
-    return rest({next_.reason, next_.message, "lockstep rollout promote, retry or rollback"});
-  }
-  if (!has_lost_nodes()) {
-    auto unopened = std::find_if(next_.waves.begin(), next_.waves.end(),
-                                 [](const WaveStatus& each) { return !each.opened.is_set(); });
-    if (unopened != next_.waves.end()) {
-      return open(static_cast<size_t>(unopened - next_.waves.begin()));
-    }
-    // The wave that did not open is no longer in the spec.
-    return enter(Phase::promoting, {"WavePassed", "no other wave has to open", ""});
-  }
-  if (wave_progress().pending == 0) {
-    if (auto missing = missing_evidence(view_, current(), progress_)) return rest(*missing);
-  }
-  next_.closed = false;
-  wave().verdict = Outcome::running;
-  wave().verdict_text.clear();
-  return enter(Phase::upgrading,
-               {"NodesReturned", fmt::format("wave {} has nodes again", wave().name), ""});
-}
-
-// In Held for want of nodes: the current wave opened and lost them, or the next one never had
-// them.
-bool Look::has_lost_nodes() const {
-  return current() < next_.waves.size() && next_.waves[current()].opened.is_set() &&
-         next_.waves[current()].verdict == Outcome::inconclusive;
-}
-
-RolloutDecision Look::fail_wave(Reason reason) {
-  wave().verdict = Outcome::failed;
-  wave().verdict_text = reason.text;
-  if (view_.spec.on_failure == OnFailure::hold) return enter_held(std::move(reason));
-  return go_back(std::move(reason));
-}
-
-RolloutDecision Look::hold_wave(Reason reason) {
-  wave().verdict = Outcome::inconclusive;
-  wave().verdict_text = reason.text;
-  return enter_held(std::move(reason));
+               {Reason::spec_restored, "spec.waves has the waves that have opened again", ""});
 }
 
 RolloutDecision Look::decide_idle() {
   if (!view_.other.empty()) {
-    return rest({"AnotherRollout",
+    return rest({Reason::another_rollout,
                  fmt::format("rollout {} is under way for the same driver", view_.other), ""});
   }
   if (!next_.stable.is_set()) {
@@ -250,12 +197,12 @@ RolloutDecision Look::decide_idle() {
   }
   if (next_.stable.is_set() && view_.target.same_as(next_.stable)) {
     record_stable(view_.target, next_);
-    bool was_about_to_begin = next_.reason == taking_baseline;
+    bool was_about_to_begin = next_.reason == Reason::taking_baseline;
     if (phase() != Phase::pending && !was_about_to_begin) {
       return rest({next_.reason, next_.message, ""});
     }
     return rest(
-        {"NothingToDo",
+        {Reason::nothing_to_do,
          fmt::format("every node is to run {}: waits for another version", view_.target.version),
          ""});
   }
@@ -266,7 +213,7 @@ RolloutDecision Look::decide_idle() {
     return enter_held(rejection_reason(*rejected, next_, view_.name));
   }
   if (!view_.refused_repository.empty()) {
-    return rest({"RepositoryNotAllowed", view_.refused_repository,
+    return rest({Reason::repository_not_allowed, view_.refused_repository,
                  "name it in the chart's controller.git.repositories (--git-repository)"});
   }
   if (view_.spec.on_failure == OnFailure::roll_back) {
@@ -283,19 +230,19 @@ std::optional<RolloutDecision> Look::check_matrix() {
   const GitOutcome* outcome = outcome_of_git(GitStep::check);
   if (outcome == nullptr || outcome->version != view_.target.version) {
     return RolloutDecision{GitCommit{GitStep::check, view_.target.version, {}},
-                           {"Starting", "the version matrix is looked at", ""},
+                           {Reason::starting, "the version matrix is looked at", ""},
                            {}};
   }
   if (outcome->error.empty()) return std::nullopt;
   return rest(
-      {std::string(rollback_unavailable), outcome->error, "set onFailure: Hold to go without it"},
+      {Reason::rollback_unavailable, outcome->error, "set onFailure: Hold to go without it"},
       minutes(1));
 }
 
 // `changed`: another version than the one that was in progress.
 RolloutDecision Look::start(std::optional<HistoryEntry> changed) {
   if (progress_.unaware > 0) {
-    Reason starting{"Starting",
+    Reason starting{Reason::starting,
                     fmt::format("waits until {} nodes know of the new revision", progress_.unaware),
                     ""};
     // Why it was held stays: it is held until then.
@@ -330,9 +277,10 @@ RolloutDecision Look::open(size_t index) {
     if (auto few = too_few_to_open(view_, index, choice, free)) return hold_unopened(*few);
     RecordedWave record{revision, std::move(choice.nodes)};
     if (!recorded || *recorded != record) {
-      return {WaveWrite{index, std::move(record)},
-              {"Opening", fmt::format("the nodes of wave {} are written down", spec.name), ""},
-              {}};
+      return {
+          WaveWrite{index, std::move(record)},
+          {Reason::opening, fmt::format("the nodes of wave {} are written down", spec.name), ""},
+          {}};
     }
   }
   if (auto waits = take_baseline(index)) return std::move(*waits);
@@ -344,7 +292,7 @@ RolloutDecision Look::open(size_t index) {
   opened.nodes = static_cast<int64_t>(recorded->nodes.size());
   opened.verdict = Outcome::running;
   return enter(Phase::upgrading,
-               {"WaveOpen",
+               {Reason::wave_open,
                 fmt::format("wave {} is open: {} ({})", spec.name,
                             upgrade::counted(recorded->nodes.size(), "node"), spec.nodes.text()),
                 ""});
@@ -357,7 +305,7 @@ std::optional<RolloutDecision> Look::take_baseline(size_t index) const {
   if (!has_compared_gates(spec)) return std::nullopt;
   bool is_kept = index < view_.baselines.size() && view_.baselines[index] == baseline_id(view_);
   if (is_kept) return std::nullopt;
-  Reason reason{std::string(taking_baseline),
+  Reason reason{Reason::taking_baseline,
                 fmt::format("gates measure the nodes of wave {} before their upgrade", spec.name),
                 ""};
   // Why it is held decides how it continues: that stays.
@@ -388,7 +336,7 @@ RolloutDecision Look::on_new_target() {
   if (const RejectedDriver* rejected = rejection_of_target(view_, next_)) {
     return enter_held(rejection_reason(*rejected, next_, view_.name));
   }
-  return start(HistoryEntry{now_, phase(), "", "VersionChanged",
+  return start(HistoryEntry{now_, phase(), "", Reason::version_changed,
                             fmt::format("{} instead of {}: starts at the first wave",
                                         view_.target.version, next_.to.version),
                             ""});
@@ -396,28 +344,22 @@ RolloutDecision Look::on_new_target() {
 
 RolloutDecision Look::decide_upgrading() {
   const WaveProgress& progress = wave_progress();
-  int64_t allowed = allowed_failures();
-  if (has_too_many_failed()) {
-    return fail_wave({"NodesFailed",
-                      fmt::format("{} failed ({}), and {} allowed", progress_.failed_in_open,
-                                  upgrade_names(progress_.failed_names),
-                                  allowed == 0 ? "none is" : fmt::format("{} are", allowed)),
-                      ""});
-  }
+  if (has_too_many_failed()) return decide_failed();
   if (progress.pending > 0) {
     return rest(
-        {"Upgrading",
+        {Reason::upgrading,
          fmt::format("wave {}: {} of {} nodes done", wave().name, progress.done, progress.nodes),
          ""});
   }
   if (is_left_empty(view_, current())) {
     wave().verdict = Outcome::passed;
     wave().verdict_text = "no node was left for this wave";
-    return enter(Phase::promoting,
-                 {"NoNodeLeft", fmt::format("no node is left for wave {}", wave().name), ""});
+    return enter(Phase::promoting, {Reason::no_node_left,
+                                    fmt::format("no node is left for wave {}", wave().name), ""});
   }
   if (!wave_spec().gates.empty()) {
-    return enter(Phase::gating, {"Gating", fmt::format("the gates of wave {}", wave().name), ""});
+    return enter(Phase::gating,
+                 {Reason::gating, fmt::format("the gates of wave {}", wave().name), ""});
   }
   return after_gates();
 }
@@ -425,7 +367,7 @@ RolloutDecision Look::decide_upgrading() {
 RolloutDecision Look::after_gates() {
   if (!wave_spec().bake) return after_bake("");
   wave().bake_began = now_;
-  return enter(Phase::baking, {"Baking",
+  return enter(Phase::baking, {Reason::baking,
                                fmt::format("wave {} bakes for {}", wave().name,
                                            format_duration(wave_spec().bake->duration)),
                                ""});
@@ -433,7 +375,7 @@ RolloutDecision Look::after_gates() {
 
 RolloutDecision Look::after_bake(const std::string& text) {
   if (wave_progress().pending > 0) {
-    return rest({"NodesNotReady",
+    return rest({Reason::nodes_not_ready,
                  fmt::format("wave {} has passed its checks and waits until all its drivers are "
                              "ready: {} of {}",
                              wave().name, wave_progress().done, wave_progress().nodes),
@@ -443,26 +385,25 @@ RolloutDecision Look::after_bake(const std::string& text) {
   wave().verdict_text = text.empty() ? name_finished() : text;
   if (wave_spec().needs_approval && wave().approved_by.empty()) {
     return enter(Phase::awaiting_approval,
-                 {"AwaitingApproval",
+                 {Reason::awaiting_approval,
                   fmt::format("wave {} has passed, and its approval is required", wave().name),
                   fmt::format("lockstep rollout promote {}", view_.name)});
   }
   return enter(Phase::promoting,
-               {"WavePassed", fmt::format("wave {} has passed", wave().name), ""});
+               {Reason::wave_passed, fmt::format("wave {} has passed", wave().name), ""});
 }
 
 // That it is refused is said before it is tried again.
-RolloutDecision Look::start_gates(std::vector<std::string> missing, std::string reason) {
+RolloutDecision Look::start_gates(std::vector<std::string> missing, fleet::KnownReason reason) {
   if (!view_.gate_refusal.empty()) {
-    Reason refused{"GateRefused",
+    Reason refused{Reason::gate_refused,
                    fmt::format("the gates of wave {} cannot start: {}; the controller tries again",
                                wave().name, view_.gate_refusal),
                    "allow the Job: rights, quota or an admission webhook of the gates' namespace"};
     RolloutDecision said = rest(std::move(refused));
     if (said.as<StatusWrite>() != nullptr) return said;
   }
-  return {
-      StartGates{current(), std::move(missing)}, {std::move(reason), "gates are started", ""}, {}};
+  return {StartGates{current(), std::move(missing)}, {reason, "gates are started", ""}, {}};
 }
 
 // "9 nodes done, 1 failed (gpu-4)".
@@ -477,43 +418,44 @@ std::string Look::name_finished() const {
 RolloutDecision Look::decide_gating() {
   wave().gates = view_.gates;
   GateSummary gates = summarize_gates(wave_spec(), view_.gates);
-  if (!gates.missing.empty()) return start_gates(std::move(gates.missing), "Gating");
+  if (!gates.missing.empty()) return start_gates(std::move(gates.missing), Reason::gating);
   if (gates.outcome == Outcome::failed) {
-    return fail_wave({"GateFailed", gates.text, ""});
+    return fail_wave({Reason::gate_failed, gates.text, ""});
   }
-  if (gates.outcome == Outcome::running) return rest({"Gating", gates.text, ""});
+  if (gates.outcome == Outcome::running) return rest({Reason::gating, gates.text, ""});
   if (gates.outcome != Outcome::passed) {
-    return hold_wave({"GateInconclusive", gates.text, "lockstep rollout promote or rollback"});
+    return hold_wave(
+        {Reason::gate_inconclusive, gates.text, "lockstep rollout promote or rollback"});
   }
   return after_gates();
 }
 
 RolloutDecision Look::decide_baking() {
   if (!wave_spec().bake) {
-    return hold_wave({"BakeRemoved",
+    return hold_wave({Reason::bake_removed,
                       fmt::format("the bake of wave {} was removed from spec.waves", wave().name),
                       "restore it and retry, or lockstep rollout promote"});
   }
-  if (!view_.bake) return rest({"Baking", "the bake has not been looked at yet", ""});
+  if (!view_.bake) return rest({Reason::baking, "the bake has not been looked at yet", ""});
   wave().bake = view_.bake->text;
   wave().detectable = view_.bake->detectable;
   switch (view_.bake->outcome) {
     case Outcome::running:
-      return rest({"Baking", view_.bake->text, ""});
+      return rest({Reason::baking, view_.bake->text, ""});
     case Outcome::passed:
       return after_bake(view_.bake->text);
     case Outcome::failed:
-      return view_.bake->hold ? hold_wave({"ControlFailsToo", view_.bake->text, ""})
-                              : fail_wave({"BakeFailed", view_.bake->text, ""});
+      return view_.bake->hold ? hold_wave({Reason::control_fails_too, view_.bake->text, ""})
+                              : fail_wave({Reason::bake_failed, view_.bake->text, ""});
     default:
       return hold_wave(
-          {"BakeInconclusive", view_.bake->text, "lockstep rollout promote, or rollback"});
+          {Reason::bake_inconclusive, view_.bake->text, "lockstep rollout promote, or rollback"});
   }
 }
 
 RolloutDecision Look::decide_promoting() {
   if (wave().verdict != Outcome::passed) {
-    return hold_wave({"NotPassed", fmt::format("wave {} has not passed", wave().name), ""});
+    return hold_wave({Reason::not_passed, fmt::format("wave {} has not passed", wave().name), ""});
   }
   // Before the last wave the canary's versions become everybody's.
   bool is_due = current() + 2 >= view_.spec.waves.size();
@@ -525,7 +467,7 @@ RolloutDecision Look::decide_promoting() {
   if (progress_.failed_in_open > 0) {
     return enter(
         Phase::complete,
-        {"CompleteWithFailures",
+        {Reason::complete_with_failures,
          fmt::format("all waves are complete for {}; {} failed and stay out of service: {}",
                      next_.to.version,
                      upgrade::counted(static_cast<size_t>(progress_.failed_in_open), "node"),
@@ -533,25 +475,25 @@ RolloutDecision Look::decide_promoting() {
          "lockstep why NODE; lockstep retry NODE after the repair"});
   }
   return enter(Phase::complete,
-               {"Complete", fmt::format("every wave has passed: {}", next_.to.version), ""});
+               {Reason::complete, fmt::format("every wave has passed: {}", next_.to.version), ""});
 }
 
 RolloutDecision Look::promote_in_git() {
   const GitOutcome* outcome = outcome_of_git(GitStep::promote);
   if (outcome == nullptr) {
     return {GitCommit{GitStep::promote, next_.to.version, evidence_of(view_.name, next_)},
-            {"Promoting",
+            {Reason::promoting,
              fmt::format("{} becomes everybody's version in the matrix", next_.to.version), ""},
             {}};
   }
-  if (outcome->again) return rest({"Promoting", outcome->error, ""}, minutes(1));
+  if (outcome->again) return rest({Reason::promoting, outcome->error, ""}, minutes(1));
   if (!outcome->error.empty()) {
-    return enter_held({"PromotionFailed",
+    return enter_held({Reason::promotion_failed,
                        fmt::format("the commit to the matrix failed: {}", outcome->error),
                        "lockstep rollout promote tries it again"});
   }
   next_.promote_commit = outcome->commit;
-  return enter(Phase::promoting, {"Promoted",
+  return enter(Phase::promoting, {Reason::promoted,
                                   fmt::format("commit {} makes {} everybody's version",
                                               outcome->commit, next_.to.version),
                                   ""});

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "fleet/reason.h"
 #include "rollout/matrix_message.h"
 #include "rollout/rollout_view.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::rollout {
 
@@ -55,7 +55,7 @@ using RolloutWrite = std::variant<std::monostate, StatusWrite, WaveWrite, TakeBa
 
 struct RolloutDecision {
   RolloutWrite write;
-  upgrade::Reason reason;
+  Reason reason;
   std::optional<Duration> look_again;
 
   template <typename Kind>

@@ -202,7 +202,7 @@ TEST(DecideRollout, AChangeThatIsNotTheVersionsIsNotTakenBackByTheVersion) {
   rollout.set_version("new", "570");
   rollout.settle();
   ASSERT_EQ(rollout.phase(), "Upgrading");
-  rollout.node(1).state = fleet::State::failed;
+  rollout.fail_node(1);
   EXPECT_EQ(rollout.settle(), "Held");
   EXPECT_EQ(rollout.view.status.reason, "RollbackUnavailable");
 }

@@ -103,10 +103,9 @@ ForwardNodeRun::ForwardNodeRun(ForwardNode node, const fleet::Keys& keys, Time n
   // What passes in the controller's process alone. Clients are assumed to be restarted.
   view.clients.clear();
   view.slice_versions.clear();
-  view.seen_since = view.scheduler_sees_from = {};
-  view.clock_gained = {};
-  view.blind = view.granted = false;
-  view.delay.reset();
+  std::vector<Text> renewed = std::move(view.known.renewed);
+  view.known = {};
+  view.known.renewed = std::move(renewed);
   for (fleet::PodOnNode& entry : view.pods) entry.tries.reset();
   planned.name = writable_->meta.name.str();
   planned.pool = view.pool;
@@ -163,11 +162,11 @@ std::optional<Time> ForwardNodeRun::see_world(const upgrade::PoolView& pool,
                                               Time now, ForwardBudgets& budgets) {
   switch (state()) {
     case State::wait_for_jobs:
-      finish_jobs(pool.policy.wait);
+      finish_jobs(pool.policy->wait);
       break;
     case State::pod_deletion:
     case State::drain:
-      see_evictions(pool.policy, rules, now, budgets);
+      see_evictions(*pool.policy, rules, now, budgets);
       break;
     case State::pod_restart:
       if (lacks_driver()) bring_driver(now);

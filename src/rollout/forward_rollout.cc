@@ -201,7 +201,7 @@ void ForwardRolloutRun::on_phase(const ForwardFleet& fleet, Phase before, Time n
   switch (status.phase) {
     case Phase::upgrading:
       // What was planned until here is of another version.
-      if (status.reason == "WaveOpen" && current() == 0) planned.to = status.to.version;
+      if (status.reason == Reason::wave_open && current() == 0) planned.to = status.to.version;
       if (wave != nullptr && !wave->opens) wave->opens = now - origin_;
       note(now, status.message);
       break;
@@ -219,17 +219,17 @@ void ForwardRolloutRun::on_phase(const ForwardFleet& fleet, Phase before, Time n
       break;
     case Phase::complete:
     case Phase::rolled_back:
-      note(now, status.reason);
+      note(now, status.reason.str());
       has_ended_ = true;
       break;
     case Phase::held:
-      if (status.reason == rejected_version) break;
-      note(now, fmt::format("held: {}: {}", status.reason, status.message));
+      if (status.reason == Reason::rejected_version) break;
+      note(now, fmt::format("held: {}: {}", status.reason.view(), status.message));
       has_ended_ = true;
       break;
     case Phase::rolling_back:
       if (before != status.phase) {
-        note(now, fmt::format("rolls back: {}: {}", status.reason, status.message));
+        note(now, fmt::format("rolls back: {}: {}", status.reason.view(), status.message));
       }
       // Until the version is restored it is not looked beyond.
       has_ended_ = !view.target.same_as(status.from);
@@ -297,28 +297,29 @@ bool ForwardRolloutRun::solve(const Reason& reason) {
   RolloutView& view = start_.view;
   const bool is_idle = view.status.phase == Phase::pending || is_over(view.status.phase);
   auto refuse = [&] { planned.refused.push_back(reason); };
-  if (reason.name == "InvalidSpec" || reason.name == "AnotherRollout") {
+  if (reason.name == Reason::invalid_spec || reason.name == Reason::another_rollout) {
     refuse();
     has_ended_ = true;
     return false;
   }
-  if (is_idle && reason.name == rollback_unavailable) {
+  if (is_idle && reason.name == Reason::rollback_unavailable) {
     refuse();
     view.spec.on_failure = OnFailure::hold;
     return true;
   }
-  if (is_idle && reason.name == "Starting" && view.object && !view.target.fields) {
+  if (is_idle && reason.name == Reason::starting && view.object && !view.target.fields) {
     view.target.fields = view.object;
     return true;
   }
-  if (view.status.phase == Phase::held && view.status.reason == rejected_version) {
+  if (view.status.phase == Phase::held && view.status.reason == Reason::rejected_version) {
     refuse();
     command("retry", origin_);
     return true;
   }
   if (view.status.phase == Phase::upgrading && start_.gate.paused) {
     planned.refused.push_back(
-        {"RolloutPaused", fmt::format("rollout {} is paused; nodes in flight finish", view.name),
+        {Reason::rollout_paused,
+         fmt::format("rollout {} is paused; nodes in flight finish", view.name),
          fmt::format("lockstep rollout resume {}", view.name)});
     start_.gate.paused = view.spec.paused = false;
   }

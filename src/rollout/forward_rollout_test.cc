@@ -83,9 +83,22 @@ waves:
   EXPECT_EQ(plan.duration, minutes(5) + hours(12));
 }
 
-TEST(PlanOfARollout, AFailedCanaryRollsBackAndOpensNothingMore) {
+TEST(PlanOfARollout, ABlockedCanaryHoldsAndOpensNothingMore) {
   ForwardFleetTest fleet(4, canary_and_rest);
   fleet.add_bare_pod(1, "notebook");
+  Plan plan = fleet.plan();
+  EXPECT_EQ(plan.rollouts[0].end_phase, Phase::held);
+  EXPECT_EQ(plan.rollouts[0].end.name, "NodesBlocked");
+  EXPECT_FALSE(plan.rollouts[0].waves[1].opens);
+  EXPECT_TRUE(ForwardFleetTest::says(plan, "held: NodesBlocked"));
+}
+
+TEST(PlanOfARollout, AFailedCanaryRollsBackAndOpensNothingMore) {
+  ForwardFleetTest fleet(4, canary_and_rest);
+  fleet.run_revision(1, "new");
+  fleet.set_state(1, fleet::State::pod_restart, minutes(1));
+  auto& driver = fleet.node(1).view.driver.pod;
+  driver = upgrade::share(upgrade::waiting_in(*driver, "ImagePullBackOff"));
   Plan plan = fleet.plan();
   EXPECT_EQ(plan.rollouts[0].end_phase, Phase::rolling_back);
   EXPECT_EQ(plan.rollouts[0].end.name, "NodesFailed");
@@ -149,7 +162,7 @@ waves:
 TEST(PlanOfRefusals, OfARollout) {
   const char* spec = "waves: [{name: all, nodes: {rest: true}}]";
   auto refusal = [](const Plan& plan) {
-    return plan.rollouts[0].refused.empty() ? "" : plan.rollouts[0].refused[0].name;
+    return plan.rollouts[0].refused.empty() ? ReasonName() : plan.rollouts[0].refused[0].name;
   };
   ForwardFleetTest unknown(2, spec);
   unknown.rollout().view.status.stable.fields.reset();
@@ -165,7 +178,7 @@ TEST(PlanOfRefusals, OfARollout) {
 
   ForwardFleetTest rejected(2, spec);
   rejected.rollout().view.status.rejected = {
-      {rejected.rollout().view.target, rejected.snapshot.now, "NodesFailed"}};
+      {rejected.rollout().view.target, rejected.snapshot.now, Reason::nodes_failed}};
   plan = rejected.plan();
   EXPECT_EQ(refusal(plan), "RejectedVersion");
   EXPECT_EQ(plan.rollouts[0].end_phase, Phase::complete);

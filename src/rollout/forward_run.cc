@@ -45,7 +45,7 @@ class ForwardRun final : public ForwardFleet {
                         std::forward_as_tuple(std::move(rollout), snapshot_.zones, pace_, now_));
     }
     for (const auto& [name, pool] : snapshot_.pools) {
-      pools_[name] = {{name, pool.policy, {}, pool.frozen}, pool.policy, pool.rollout};
+      pools_[name] = {{name, nullptr, {}, pool.frozen}, pool.policy, pool.rollout};
     }
     for (const ForwardNodeRun& node : nodes_) active_ += fleet::is_active(node.state()) ? 1 : 0;
     most_active_ = active_;
@@ -125,11 +125,13 @@ class ForwardRun final : public ForwardFleet {
   // A rollout's open wave has a say in its pool's limits.
   void update_policies() {
     for (auto& [name, pool] : pools_) {
-      pool.view.policy = pool.before_waves;
+      upgrade::Policy policy = pool.before_waves;
       auto rollout = rollouts_.find(pool.rollout);
-      if (rollout == rollouts_.end()) continue;
-      const RolloutView& view = rollout->second.view();
-      limit_to_wave(view.spec, view.status, pool.view.policy);
+      if (rollout != rollouts_.end()) {
+        const RolloutView& view = rollout->second.view();
+        limit_to_wave(view.spec, view.status, policy);
+      }
+      pool.view.policy = std::make_shared<const upgrade::Policy>(std::move(policy));
     }
   }
 
@@ -227,13 +229,13 @@ class ForwardRun final : public ForwardFleet {
     bool gave = false;
     for (const std::string& name : tally_.pools()) {
       const upgrade::PoolView pool = view_of_pool(name);
-      for (const std::string& node_name : upgrade::choose_starts(tally_, name, pool.policy)) {
+      for (const std::string& node_name : upgrade::choose_starts(tally_, name, *pool.policy)) {
         const size_t i = index_.at(node_name);
         ForwardNodeRun& node = nodes_[i];
-        node.view().granted = true;
+        node.view().known.granted = true;
         const upgrade::Decision decision =
             upgrade::decide(node.view(), pool, snapshot_.rules, now_);
-        node.view().granted = false;
+        node.view().known.granted = false;
         const upgrade::NodePatch* patch = decision.patch();
         if (patch == nullptr || !patch->to) continue;
         node.planned.restart_only = *patch->to == State::pod_restart &&
@@ -326,7 +328,7 @@ class ForwardRun final : public ForwardFleet {
     auto at = pools_.find(pool);
     if (at == pools_.end()) at = pools_.find("");
     static const upgrade::Policy none = upgrade::Policy::none();
-    return at == pools_.end() ? none : at->second.view.policy;
+    return at == pools_.end() ? none : *at->second.view.policy;
   }
 
   Plan finish() {
@@ -374,9 +376,7 @@ class ForwardRun final : public ForwardFleet {
     fleet::NodeView& view = node.view();
     const upgrade::PoolView& pool = view_of_pool(view.pool);
     if (!view.group.empty()) {
-      auto held = upgrade::holds_group(tally_, view.pool, view.group, pool.policy);
-      view.held_by_group.reset();
-      if (held) view.held_by_group = fleet::RolloutHold{held->name, held->text, held->remedy};
+      view.held_by_group = upgrade::holds_group(tally_, view.pool, view.group, *pool.policy);
     }
     return upgrade::decide(view, pool, snapshot_.rules, now_).reason;
   }
@@ -419,7 +419,7 @@ class ForwardRun final : public ForwardFleet {
     if (status.phase == Phase::upgrading) {
       auto waits = std::find_if(plan_.nodes.begin(), plan_.nodes.end(), [&](const auto& node) {
         return node.rollout == planned.name && node.outcome != PlannedEnd::done &&
-               node.outcome != PlannedEnd::failed && node.reason.name != "WaveNotOpen";
+               node.outcome != PlannedEnd::failed && node.reason.name != Reason::wave_not_open;
       });
       if (waits != plan_.nodes.end()) planned.end = waits->reason;
     }

@@ -25,8 +25,6 @@
 
 namespace lockstep::rollout {
 
-using upgrade::Reason;
-
 // How long things take.
 struct Pace {
   Duration node = minutes(5);   // one node, but for its jobs and for refused evictions

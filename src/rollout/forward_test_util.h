@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "data/yaml.h"
+#include "fleet/reason_test_util.h"
 #include "rollout/forward_run.h"
 #include "upgrade/upgrade_test_util.h"
 

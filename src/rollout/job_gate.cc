@@ -10,9 +10,7 @@ namespace lockstep::rollout {
 
 namespace {
 
-// Checks one value; `path` is where it is.
-using Check = std::function<void(const Json& value, const std::string& path,
-                                 std::vector<std::string>& problems)>;
+using Check = std::function<void(StrictReader& value)>;
 // The fields that a map may have. A field without a check may have any value.
 using Accepted = std::map<std::string, Check, std::less<>>;
 
@@ -33,62 +31,40 @@ const std::map<std::string, std::string, std::less<>>& advice() {
   return known;
 }
 
-void check_map(const Json& json, const std::string& path, const Accepted& accepted,
-               std::vector<std::string>& problems) {
-  if (!json.is_object()) {
-    problems.push_back(fmt::format("{} must be a map", path));
-    return;
-  }
-  for (const auto& [key, value] : json.get_object()) {
-    const std::string name(key);
-    const std::string where = path + "." + name;
+void check_map(StrictReader& map, const Accepted& accepted) {
+  map.entries([&](const std::string& name, StrictReader& value) {
     auto at = accepted.find(name);
     if (at == accepted.end()) {
       auto hint = advice().find(name);
-      problems.push_back(fmt::format("{} is not allowed in a Job gate{}{}", where,
-                                     hint == advice().end() ? "" : ": ",
-                                     hint == advice().end() ? "" : hint->second));
-    } else if (at->second && !value.is_null()) {
-      at->second(value, where, problems);
+      value.refuse(hint == advice().end()
+                       ? std::string("is not allowed in a Job gate")
+                       : fmt::format("is not allowed in a Job gate; {}", hint->second));
+    } else if (at->second && !value.json().is_null()) {
+      at->second(value);
     }
-  }
+  });
 }
 
 Check map_of(Accepted accepted) {
-  return [accepted = std::move(accepted)](const Json& value, const std::string& path,
-                                          std::vector<std::string>& problems) {
-    check_map(value, path, accepted, problems);
-  };
+  return [accepted = std::move(accepted)](StrictReader& value) { check_map(value, accepted); };
 }
 
 Check list_of(Check entry) {
-  return [entry = std::move(entry)](const Json& value, const std::string& path,
-                                    std::vector<std::string>& problems) {
-    if (!value.is_array()) {
-      problems.push_back(fmt::format("{} must be a list", path));
-      return;
-    }
-    size_t index = 0;
-    for (const Json& each : value.get_array()) {
-      entry(each, fmt::format("{}[{}]", path, index++), problems);
-    }
-  };
+  return [entry = std::move(entry)](StrictReader& value) { value.as_list(entry); };
 }
 
 // `wanted` is the only accepted value.
 Check only(Json wanted) {
-  return [wanted = std::move(wanted)](const Json& value, const std::string& path,
-                                      std::vector<std::string>& problems) {
-    if (json_equal(value, wanted)) return;
-    problems.push_back(fmt::format("{} must be {} in a Job gate, and is {}", path,
-                                   print_json(wanted), print_json(value)));
+  return [wanted = std::move(wanted)](StrictReader& value) {
+    if (json_equal(value.json(), wanted)) return;
+    value.refuse(strict::not_one(print_json(wanted) + " in a Job gate", value.json()).message);
   };
 }
 
 Check only_empty_list() {
-  return [](const Json& value, const std::string& path, std::vector<std::string>& problems) {
-    if (value.is_array() && value.get_array().empty()) return;
-    problems.push_back(fmt::format("{} must be empty in a Job gate", path));
+  return [](StrictReader& value) {
+    const JsonArray* list = array_of(&value.json());
+    if (list == nullptr || !list->empty()) value.refuse("must be empty in a Job gate");
   };
 }
 
@@ -189,14 +165,11 @@ void confine_containers(JsonObject& pod, std::string_view list) {
 
 }  // namespace
 
-void check_job_gate(const Json& details, const std::string& path,
-                    std::vector<std::string>& problems) {
-  check_map(details, path,
-            {{"template", map_of({{"metadata", {}}, {"spec", map_of(accepted_of_pod())}})}},
-            problems);
-  const JsonArray* containers = array_of(find(details, "template", "spec", "containers"));
-  if (containers == nullptr || containers->empty()) {
-    problems.push_back(fmt::format("{}.template.spec.containers is missing", path));
+void check_job_gate(StrictReader& job) {
+  check_map(job, {{"template", map_of({{"metadata", {}}, {"spec", map_of(accepted_of_pod())}})}});
+  const Json* containers = find(job.json(), "template", "spec", "containers");
+  if (containers == nullptr || (containers->is_array() && containers->get_array().empty())) {
+    job.refuse("template.spec.containers", "is missing");
   }
 }
 

@@ -2,20 +2,18 @@
 // only fields that keep a pod inside its own container are accepted; all others are problems.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "data/json.h"
+#include "data/strict_reader.h"
 
 namespace lockstep::rollout {
 
 // The service account of all gate pods; it has no rights.
 inline constexpr std::string_view gate_account = "lockstep-gate";
 
-// `details` is what `job` holds; every field that is not accepted is named by its path.
-void check_job_gate(const Json& details, const std::string& path,
-                    std::vector<std::string>& problems);
+// Refuses every field that is not accepted.
+void check_job_gate(StrictReader& job);
 
 // Without rights of its own: the account, no token of it, and no new privileges.
 void confine_pod(JsonObject& pod);

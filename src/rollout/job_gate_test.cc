@@ -15,11 +15,13 @@ Json details(const std::string& pod) {
   return *read;
 }
 
-std::vector<std::string> problems_of(const std::string& pod) {
-  std::vector<std::string> problems;
-  check_job_gate(details(pod), "job", problems);
-  return problems;
+std::vector<std::string> problems_in(const Json& details) {
+  Reading reading("job");
+  reading.map(details, check_job_gate);
+  return reading.texts();
 }
+
+std::vector<std::string> problems_of(const std::string& pod) { return problems_in(details(pod)); }
 
 std::string pod_with(const std::string& fields) {
   return "{containers: [{name: c, image: i}], " + fields + "}";
@@ -104,9 +106,9 @@ TEST(JobGate, EachFieldThatReachesOutOfThePodIsRefusedByItsPath) {
       {init_container_with("envFrom: [{secretRef: {name: s}}]"),
        "initContainers[0].envFrom[0].secretRef"},
       {init_container_with("restartPolicy: Always"), "initContainers[0].restartPolicy"},
-      {"{containers: []}", "containers is missing"},
-      {"{containers: {name: c}}", "containers must be a list"},
-      {"{containers: [c]}", "containers[0] must be a map"},
+      {"{containers: []}", "containers: is missing"},
+      {"{containers: {name: c}}", "containers: must be a list"},
+      {"{containers: [c]}", "containers[0]: must be a map"},
   };
   for (const Refused& row : table) {
     std::vector<std::string> problems = problems_of(row.pod);
@@ -126,12 +128,12 @@ TEST(JobGate, EachFieldThatReachesOutOfThePodIsRefusedByItsPath) {
 
 TEST(JobGate, AProblemSaysWhatToWriteInstead) {
   EXPECT_EQ(problems_of(pod_with("hostPID: true")).front(),
-            "job.template.spec.hostPID must be false in a Job gate, and is true");
+            "job.template.spec.hostPID: must be false in a Job gate, not true");
   EXPECT_EQ(problems_of(pod_with("volumes: [{name: v, hostPath: {path: /}}]")).front(),
-            "job.template.spec.volumes[0].hostPath is not allowed in a Job gate: use emptyDir, "
+            "job.template.spec.volumes[0].hostPath: is not allowed in a Job gate; use emptyDir, "
             "configMap or downwardAPI");
   EXPECT_EQ(problems_of(pod_with("serviceAccountName: lockstep-controller")).front(),
-            "job.template.spec.serviceAccountName must be \"lockstep-gate\" in a Job gate, and is "
+            "job.template.spec.serviceAccountName: must be \"lockstep-gate\" in a Job gate, not "
             "\"lockstep-controller\"");
 }
 
@@ -141,13 +143,11 @@ TEST(JobGate, AllMistakesAreNamedAtOnce) {
                         "{path: /}}]}")
                 .size(),
             4U);
-  std::vector<std::string> problems;
-  check_job_gate(*parse_json(R"({"backoffLimit":9,"template":{"spec":{"containers":[{}]}}})"),
-                 "job", problems);
-  EXPECT_EQ(problems, std::vector<std::string>{"job.backoffLimit is not allowed in a Job gate"});
-  problems.clear();
-  check_job_gate(*parse_json(R"({})"), "job", problems);
-  EXPECT_EQ(problems, std::vector<std::string>{"job.template.spec.containers is missing"});
+  EXPECT_EQ(
+      problems_in(*parse_json(R"({"backoffLimit":9,"template":{"spec":{"containers":[{}]}}})")),
+      std::vector<std::string>{"job.backoffLimit: is not allowed in a Job gate"});
+  EXPECT_EQ(problems_in(*parse_json(R"({})")),
+            std::vector<std::string>{"job.template.spec.containers: is missing"});
 }
 
 constexpr const char* ordinary = R"({

@@ -159,10 +159,8 @@ Result<void> check_key(const Matrix& matrix, Slot slot, const std::string& key) 
   std::vector<std::string> known = matrix_keys();
   for (const auto& [name, value] : matrix.slot(slot)) known.push_back(name);
   if (std::find(known.begin(), known.end(), key) != known.end()) return {};
-  const auto near = nearest(key, known);
-  return failf(ErrorKind::invalid, "there is no key \"{}\" in versions.{}{}", key, to_string(slot),
-               near ? fmt::format("; did you mean {}?", *near)
-                    : fmt::format("; there are {}", join(matrix_keys(), ", ")));
+  return fail(ErrorKind::invalid, unknown_word("key", key, known),
+              fmt::format("versions.{}", to_string(slot)));
 }
 
 Result<void> check_value(const std::string& key, const std::string& value) {

@@ -121,7 +121,7 @@ TEST(MatrixEdit, MisspeltKeysAndOddValuesAreRefused) {
     MatrixEntries values;
     const char* said;
   };
-  for (const Row& row : std::vector<Row>{{{{"drvier", "1"}}, "did you mean driver?"},
+  for (const Row& row : std::vector<Row>{{{{"drvier", "1"}}, "did you mean \"driver\"?"},
                                          {{{"zzz", "1"}}, "gpu_operator, network_operator"},
                                          {{{"driver", "5 80"}}, "is no version for driver"},
                                          {{{"driver", "$(x)"}}, "is no version for driver"},

@@ -33,10 +33,10 @@ std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left) {
 }
 
 std::optional<Duration> pool_time_left(std::vector<Duration> ages, const fleet::PoolCounts& counts,
-                                       const std::optional<upgrade::Reason>& held, bool in_waves) {
+                                       const std::optional<Reason>& held, bool in_waves) {
   // These are over when a node is done.
-  const bool in_turn = counts.waiting == 0 || !held || held->name == "ParallelLimit" ||
-                       held->name == "UnavailableLimit";
+  const bool in_turn = counts.waiting == 0 || !held || held->name == Reason::parallel_limit ||
+                       held->name == Reason::unavailable_limit;
   if (in_waves || !in_turn || counts.active == 0) return std::nullopt;
   return time_by_pace(std::move(ages), counts.waiting + counts.active);
 }
@@ -53,7 +53,8 @@ std::optional<Duration> node_time_by_history(
       const int64_t turns = turns_of(entry.wave);
       if (turns > 0 && entry.at > opened->at) times.push_back((entry.at - opened->at) / turns);
     }
-    opened = entry.phase == Phase::upgrading && entry.reason == "WaveOpen" ? &entry : nullptr;
+    const bool opens = entry.phase == Phase::upgrading && entry.reason == Reason::wave_open;
+    opened = opens ? &entry : nullptr;
   }
   return median_of(std::move(times));
 }

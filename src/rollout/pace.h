@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/time.h"
+#include "fleet/reason.h"
 #include "fleet/tally.h"
 #include "rollout/bake.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::rollout {
 
@@ -24,7 +24,7 @@ std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left);
 // The same for all nodes of a pool. Nothing where the waiting ones wait for something else than
 // their turn: a user, a window, the nodes that failed. Waves wait for gates, bakes and approvals.
 std::optional<Duration> pool_time_left(std::vector<Duration> ages, const fleet::PoolCounts& counts,
-                                       const std::optional<upgrade::Reason>& held, bool in_waves);
+                                       const std::optional<Reason>& held, bool in_waves);
 
 // How long a node took in the waves of before: the time from a wave's opening to its last node,
 // divided by how many turns it had, in the median. Nothing: no wave has come through yet.

@@ -27,22 +27,22 @@ TEST(Pace, OfAPoolThatWaitsForSomethingElseIsNone) {
   fleet::PoolCounts counts;
   counts.waiting = 5;
   counts.active = 1;
-  auto left = [&](const char* held, bool in_waves = false) {
-    std::optional<upgrade::Reason> reason;
-    if (*held != 0) reason = upgrade::Reason{held, "", ""};
+  auto left = [&](ReasonName held, bool in_waves = false) {
+    std::optional<Reason> reason;
+    if (!held.empty()) reason = Reason{held, "", ""};
     return pool_time_left(ages, counts, reason, in_waves);
   };
-  EXPECT_EQ(left(""), minutes(6));
-  EXPECT_EQ(left("ParallelLimit"), minutes(6));
-  for (const char* held : {"Paused", "FailureBudget", "InvalidPolicy"}) {
-    EXPECT_FALSE(left(held)) << held;
+  EXPECT_EQ(left({}), minutes(6));
+  EXPECT_EQ(left(Reason::parallel_limit), minutes(6));
+  for (auto held : {Reason::paused, Reason::failure_budget, Reason::invalid_policy}) {
+    EXPECT_FALSE(left(held)) << to_string(held);
   }
-  EXPECT_FALSE(left("", true)) << "waves";
+  EXPECT_FALSE(left({}, true)) << "waves";
   counts.waiting = 0;
-  EXPECT_EQ(left("Paused"), minutes(1)) << "those in flight finish";
+  EXPECT_EQ(left(Reason::paused), minutes(1)) << "those in flight finish";
   counts.active = 0;
   counts.waiting = 5;
-  EXPECT_FALSE(left("")) << "nothing is in progress";
+  EXPECT_FALSE(left({})) << "nothing is in progress";
 }
 
 struct Baking {
@@ -78,16 +78,16 @@ TEST(NodeTimeByHistory, IsTheWavesTimeByItsTurns) {
   const Time start = Time::from_unix(1'800'000'000);
   auto turns = [](const std::string& wave) { return wave == "canary" ? 1 : 10; };
   std::vector<HistoryEntry> history = {
-      {start, Phase::upgrading, "canary", "WaveOpen", "", ""},
-      {start + minutes(8), Phase::gating, "canary", "Gating", "", ""},
-      {start + hours(60), Phase::promoting, "canary", "WavePassed", "", ""},
-      {start + hours(61), Phase::upgrading, "rest", "WaveOpen", "", ""},
-      {start + hours(62), Phase::promoting, "rest", "WavePassed", "", ""}};
+      {start, Phase::upgrading, "canary", Reason::wave_open, "", ""},
+      {start + minutes(8), Phase::gating, "canary", Reason::gating, "", ""},
+      {start + hours(60), Phase::promoting, "canary", Reason::wave_passed, "", ""},
+      {start + hours(61), Phase::upgrading, "rest", Reason::wave_open, "", ""},
+      {start + hours(62), Phase::promoting, "rest", Reason::wave_passed, "", ""}};
   EXPECT_EQ(node_time_by_history(history, turns), minutes(8)) << "of 6 and 8 minutes";
   history.resize(2);
   EXPECT_EQ(node_time_by_history(history, turns), minutes(8));
   // A wave that failed tells of its trouble, not of a node's time.
-  history[1] = {start + minutes(40), Phase::rolling_back, "canary", "NodesFailed", "", ""};
+  history[1] = {start + minutes(40), Phase::rolling_back, "canary", Reason::nodes_failed, "", ""};
   EXPECT_FALSE(node_time_by_history(history, turns));
   EXPECT_FALSE(node_time_by_history({}, turns));
 }

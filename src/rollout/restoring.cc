@@ -6,8 +6,6 @@
 
 namespace lockstep::rollout {
 
-using upgrade::Reason;
-
 namespace {
 
 bool object_says(const RolloutView& view, const DriverRevision& driver) {
@@ -40,7 +38,7 @@ void learn_fields(const DriverRevision& target, RolloutStatus& status) {
 
 std::optional<Reason> obstacle_to_start(const RolloutView& view, const RolloutStatus& status) {
   auto unavailable = [](std::string text, std::string remedy) {
-    return Reason{std::string(rollback_unavailable), std::move(text), std::move(remedy)};
+    return Reason{Reason::rollback_unavailable, std::move(text), std::move(remedy)};
   };
   if (!status.stable.is_set()) {
     return unavailable("the driver before this one is not known, and onFailure is RollBack",
@@ -57,7 +55,8 @@ std::optional<Reason> obstacle_to_start(const RolloutView& view, const RolloutSt
         "set the version before until it is recorded, or set onFailure: Hold");
   }
   if (view.target.fields) return std::nullopt;
-  return Reason{"Starting", "waits until the driver's object and its DaemonSet say the same", ""};
+  return Reason{Reason::starting, "waits until the driver's object and its DaemonSet say the same",
+                ""};
 }
 
 std::string obstacle_to_rollback(const RolloutView& view, const RolloutStatus& status) {
@@ -93,7 +92,7 @@ const RejectedDriver* rejection_of_target(const RolloutView& view, const Rollout
 }
 
 void reject(RolloutStatus& status, const DriverRevision& driver, Time at,
-            const std::string& reason) {
+            const fleet::ReasonName& reason) {
   allow(status, driver);
   status.rejected.push_back({driver, at, reason});
   if (status.rejected.size() > most_rejected) status.rejected.erase(status.rejected.begin());
@@ -106,45 +105,58 @@ void allow(RolloutStatus& status, const DriverRevision& driver) {
 
 Reason rejection_reason(const RejectedDriver& rejected, const RolloutStatus& status,
                         const std::string& rollout) {
-  return {std::string(rejected_version),
-          fmt::format("{} was rolled back ({}) and is set again; no node starts with it. Set "
-                      "another version ({} ran before), or allow it: lockstep rollout retry {}",
-                      rejected.driver.version, rejected.reason, status.stable.version, rollout),
-          ""};
+  return {
+      Reason::rejected_version,
+      fmt::format("{} was rolled back ({}) and is set again; no node starts with it. Set "
+                  "another version ({} ran before), or allow it: lockstep rollout retry {}",
+                  rejected.driver.version, rejected.reason.view(), status.stable.version, rollout),
+      ""};
+}
+
+std::string obstacle_to_restore(const RolloutSpec& spec) {
+  if (spec.matrix) {
+    return "the version comes from Git (spec.matrix), and this controller has no access to it";
+  }
+  if (spec.driver.kind == DriverKind::daemon_set) {
+    return "the version of a DaemonSet is set by whoever made it";
+  }
+  return {};
 }
 
 RestoreStep next_restore_step(const RolloutView& view, const RolloutStatus& status) {
   using Kind = RestoreStep::Kind;
   const std::string& version = status.from.version;
-  auto wait = [](std::string name, std::string text, std::string remedy = {}) {
-    return RestoreStep{Kind::wait, {std::move(name), std::move(text), std::move(remedy)}};
+  auto wait = [](fleet::KnownReason name, std::string text, std::string remedy = {}) {
+    return RestoreStep{Kind::wait, {name, std::move(text), std::move(remedy)}};
   };
   if (status.restored) {
     const RejectedDriver* rejected = rejection_of(status, status.to);
     if (object_says(view, status.to) && rejected != nullptr) {
       return {Kind::rejected, rejection_reason(*rejected, status, view.name)};
     }
-    return wait("Reverting",
+    return wait(Reason::reverting,
                 fmt::format("the driver's object says {}: waits for the operator", version));
   }
   if (object_says(view, status.from) || (view.restore && view.restore->is_done())) {
     return {Kind::restored,
-            {"Reverted", fmt::format("the driver's object says {} again", version), ""}};
+            {Reason::reverted, fmt::format("the driver's object says {} again", version), ""}};
   }
   if (std::string obstacle = obstacle_to_rollback(view, status); !obstacle.empty()) {
-    return {Kind::unavailable, {std::string(rollback_unavailable), std::move(obstacle), ""}};
+    return {Kind::unavailable, {Reason::rollback_unavailable, std::move(obstacle), ""}};
   }
   if (view.object && status.to.fields && !object_says(view, status.to)) {
-    return wait("Reverting", fmt::format("a user has set {} meanwhile: waits for the operator",
-                                         view.object->version()));
+    return wait(
+        Reason::reverting,
+        fmt::format("a user has set {} meanwhile: waits for the operator", view.object->version()));
   }
   if (view.restore) {
-    return wait("RevertRefused",
+    return wait(Reason::revert_refused,
                 fmt::format("the driver's object could not be set to {}; it is tried again: {}",
                             version, view.restore->error),
                 "or set the version by hand");
   }
-  return {Kind::write, {"Reverting", fmt::format("the driver's object is set to {}", version), ""}};
+  return {Kind::write,
+          {Reason::reverting, fmt::format("the driver's object is set to {}", version), ""}};
 }
 
 }  // namespace lockstep::rollout

@@ -6,15 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "fleet/reason.h"
 #include "rollout/rollout_view.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::rollout {
-
-inline constexpr std::string_view rejected_version = "RejectedVersion";
-inline constexpr std::string_view rollback_unavailable = "RollbackUnavailable";
-// A user set the version before by hand.
-inline constexpr std::string_view set_back_by_hand = "VersionTakenBack";
 
 // While the fleet is to run `target`: what the object says for it.
 void record_stable(const DriverRevision& target, RolloutStatus& status);
@@ -23,8 +18,7 @@ void record_stable(const DriverRevision& target, RolloutStatus& status);
 void learn_fields(const DriverRevision& target, RolloutStatus& status);
 
 // Why a rollout that is to roll back on failure does not start; nothing: it may.
-std::optional<upgrade::Reason> obstacle_to_start(const RolloutView& view,
-                                                 const RolloutStatus& status);
+std::optional<Reason> obstacle_to_start(const RolloutView& view, const RolloutStatus& status);
 // Why it cannot be rolled back now; empty: it can.
 std::string obstacle_to_rollback(const RolloutView& view, const RolloutStatus& status);
 
@@ -33,15 +27,18 @@ const RejectedDriver* rejection_of(const RolloutStatus& status, const DriverRevi
 // Of what the cluster asks for: where the driver's object has not been seen yet, by its image.
 const RejectedDriver* rejection_of_target(const RolloutView& view, const RolloutStatus& status);
 void reject(RolloutStatus& status, const DriverRevision& driver, Time at,
-            const std::string& reason);
+            const fleet::ReasonName& reason);
 void allow(RolloutStatus& status, const DriverRevision& driver);
-upgrade::Reason rejection_reason(const RejectedDriver& rejected, const RolloutStatus& status,
-                                 const std::string& rollout);
+Reason rejection_reason(const RejectedDriver& rejected, const RolloutStatus& status,
+                        const std::string& rollout);
+
+// Why the object that says which driver the nodes have cannot be restored; empty: it can.
+std::string obstacle_to_restore(const RolloutSpec& spec);
 
 struct RestoreStep {
   enum class Kind { write, restored, wait, unavailable, rejected };
   Kind kind;
-  upgrade::Reason reason;
+  Reason reason;
 };
 // In a rollback, until the operator has made a revision of what was restored. The object is written
 // once: a tool that sets the version again is not fought.

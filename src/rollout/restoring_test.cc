@@ -324,17 +324,27 @@ TEST(RejectedVersion, TheListIsBounded) {
   RolloutStatus status;
   for (int i = 0; i < 30; ++i) {
     reject(status, revision(fmt::format("r{}", i), fmt::format("{}", 500 + i)),
-           Time::from_unix(1'800'000'000), "GateFailed");
+           Time::from_unix(1'800'000'000), Reason::gate_failed);
   }
   EXPECT_EQ(status.rejected.size(), most_rejected);
   EXPECT_EQ(status.rejected.back().driver.version, "529");
   // Once each.
-  reject(status, revision("r29", "529"), Time::from_unix(1'800'000'001), "BakeFailed");
+  reject(status, revision("r29", "529"), Time::from_unix(1'800'000'001), Reason::bake_failed);
   EXPECT_EQ(status.rejected.size(), most_rejected);
   EXPECT_EQ(status.rejected.back().reason, "BakeFailed");
   // As it comes back from the cluster.
   EXPECT_EQ(read_rollout_status(JsonObject{{"status", rollout_status_to_json(status)}}).rejected,
             status.rejected);
+}
+
+TEST(Restoring, SaysWhatItCannotRestore) {
+  RolloutSpec asked;
+  EXPECT_EQ(obstacle_to_restore(asked), "");
+  asked.driver.kind = DriverKind::daemon_set;
+  EXPECT_NE(obstacle_to_restore(asked), "");
+  asked.driver.kind = DriverKind::cluster_policy;
+  asked.matrix = MatrixPlace{"https://git.example/matrix", "main", "matrix.yaml"};
+  EXPECT_NE(obstacle_to_restore(asked).find("Git"), std::string::npos);
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ size_t wave_of(const RolloutGate& gate, const std::string& node) {
   return at == gate.wave_of.end() ? gate.wave_names.size() - 1 : at->second;
 }
 
-std::optional<fleet::RolloutHold> held_by_wave(const RolloutGate& gate, const std::string& node,
-                                               const NodeDriver& driver) {
+std::optional<Reason> held_by_wave(const RolloutGate& gate, const std::string& node,
+                                   const NodeDriver& driver) {
   const RolloutStatus& status = gate.status;
   const std::string& set = driver.set;
   const std::string& newest = driver.newest;
   auto hold = [&](std::string text, std::string remedy = {}) {
-    return fleet::RolloutHold{"WaveNotOpen", std::move(text), std::move(remedy), gate.rollout};
+    return Reason{Reason::wave_not_open, std::move(text), std::move(remedy)};
   };
   // It has the newest driver, and the user accepts that.
   bool is_accepted = gate.outside_wave == OutsideWave::accept && driver.revision == newest;
@@ -71,8 +71,8 @@ std::vector<std::string> waves_in_force(const RolloutSpec& spec, const RolloutSt
   return names;
 }
 
-std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const std::string& node,
-                                                 const NodeDriver& driver) {
+std::optional<Reason> containment_of(const RolloutGate& gate, const std::string& node,
+                                     const NodeDriver& driver) {
   const RolloutStatus& status = gate.status;
   if (gate.outside_wave == OutsideWave::accept || !status.stable.is_set()) return std::nullopt;
   if (driver.revision.empty() || driver.revision != driver.newest) return std::nullopt;
@@ -90,43 +90,41 @@ std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const 
     if (was_open || is_restored) return std::nullopt;
   }
   const std::string version = fleet::version_of_image(driver.image);
-  return fleet::RolloutHold{
-      std::string(upgraded_outside_wave),
+  return Reason{
+      Reason::upgraded_outside_wave,
       fmt::format("the driver pod came up with {}, which no open wave of rollout {} allows on this "
                   "node; it stays cordoned until its wave opens",
                   version.empty() ? "revision " + driver.revision : version, gate.rollout),
       fmt::format("see lockstep rollout status {}; to allow it: spec.outsideWave: accept",
-                  gate.rollout),
-      gate.rollout};
+                  gate.rollout)};
 }
 
-std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::string& node,
-                                          const NodeDriver& driver) {
+std::optional<Reason> hold_of(const RolloutGate& gate, const std::string& node,
+                              const NodeDriver& driver) {
   // Two watches that do not agree for a moment: whether the wave is open for what comes is not
   // known either.
   if (driver.newest.empty()) {
-    return fleet::RolloutHold{"RevisionUnknown",
-                              "the driver's newest revision is not known at this moment", ""};
+    return Reason{Reason::revision_unknown,
+                  "the driver's newest revision is not known at this moment", ""};
   }
   if (auto hold = held_by_wave(gate, node, driver)) return hold;
   if (gate.paused) {
-    return fleet::RolloutHold{
-        "RolloutPaused", fmt::format("rollout {} is paused; nodes in flight finish", gate.rollout),
-        fmt::format("lockstep rollout resume {}", gate.rollout), gate.rollout};
+    return Reason{Reason::rollout_paused,
+                  fmt::format("rollout {} is paused; nodes in flight finish", gate.rollout),
+                  fmt::format("lockstep rollout resume {}", gate.rollout)};
   }
   // Windows do not hold a rollback: nodes may run a version that has failed.
   if (gate.window.open || gate.status.phase == Phase::rolling_back) return std::nullopt;
   if (gate.window.error) {
-    return fleet::RolloutHold{"OutsideWindow", gate.window.error->text(),
-                              "correct the time zone of the rollout's windows", gate.rollout};
+    return Reason{Reason::outside_window, gate.window.error->text(),
+                  "correct the time zone of the rollout's windows"};
   }
-  return fleet::RolloutHold{
-      "OutsideWindow",
-      fmt::format("no maintenance window of rollout {} is open{}", gate.rollout,
-                  gate.window.until.is_set()
-                      ? "; the next opens at " + format_rfc3339(gate.window.until)
-                      : ""),
-      "", gate.rollout};
+  return Reason{Reason::outside_window,
+                fmt::format("no maintenance window of rollout {} is open{}", gate.rollout,
+                            gate.window.until.is_set()
+                                ? "; the next opens at " + format_rfc3339(gate.window.until)
+                                : ""),
+                ""};
 }
 
 void apply_gate(const RolloutGate& gate, fleet::NodeView& view) {
@@ -138,6 +136,7 @@ void apply_gate(const RolloutGate& gate, fleet::NodeView& view) {
     driver.image = fleet::driver_image_of(pod->spec);
     driver.pod_created = pod->meta.created;
   }
+  view.rollout = driver.newest.empty() ? std::string() : gate.rollout;
   view.held_by_rollout = hold_of(gate, node, driver);
   view.outside_wave.reset();
   if (view.driver.is_in_sync()) view.outside_wave = containment_of(gate, node, driver);

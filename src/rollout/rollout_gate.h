@@ -45,14 +45,13 @@ struct NodeDriver {
 std::vector<std::string> waves_in_force(const RolloutSpec& spec, const RolloutStatus& status);
 
 // What keeps the node from beginning with the newest revision; nothing: it may begin.
-std::optional<fleet::RolloutHold> hold_of(const RolloutGate& gate, const std::string& node,
-                                          const NodeDriver& driver);
+std::optional<Reason> hold_of(const RolloutGate& gate, const std::string& node,
+                              const NodeDriver& driver);
 
-inline constexpr std::string_view upgraded_outside_wave = "UpgradedOutsideWave";
 // Its driver pod came up with the newest revision, and no open wave allows it that: the upgrade of
 // the node is one that nobody approved. Nothing: it is allowed, or that is not known.
-std::optional<fleet::RolloutHold> containment_of(const RolloutGate& gate, const std::string& node,
-                                                 const NodeDriver& driver);
+std::optional<Reason> containment_of(const RolloutGate& gate, const std::string& node,
+                                     const NodeDriver& driver);
 
 // Fills in what keeps the node from beginning, and its group.
 void apply_gate(const RolloutGate& gate, fleet::NodeView& view);

@@ -1,5 +1,6 @@
 // One look at a rollout: the status as it is, and as it shall be. Only for the files that decide:
-// decide_rollout.cc (waves, gates, bakes, promotion), decide_rollback.cc and decide_command.cc.
+// decide_rollout.cc (waves, gates, bakes, promotion), decide_held.cc, decide_rollback.cc and
+// decide_command.cc.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +19,6 @@ class Look {
   RolloutDecision decide();
 
  private:
-  using Reason = upgrade::Reason;
-
   Phase phase() const { return view_.status.phase; }
   // The spec may have fewer waves than have opened: whatever is taken by a wave's number is there.
   size_t current() const {
@@ -59,11 +58,14 @@ class Look {
   RolloutDecision decide_held();
   bool has_lost_nodes() const;
   int64_t allowed_failures() const { return current() == 0 ? 0 : view_.max_failures - 1; }
+  bool is_over_budget(int64_t failed) const { return failed > allowed_failures(); }
   bool has_too_many_failed() const;
+  RolloutDecision decide_failed();
+  RolloutDecision decide_blocked();
   RolloutDecision decide_upgrading();
   RolloutDecision after_gates();
   RolloutDecision after_bake(const std::string& text);
-  RolloutDecision start_gates(std::vector<std::string> missing, std::string reason);
+  RolloutDecision start_gates(std::vector<std::string> missing, fleet::KnownReason reason);
   std::string name_finished() const;
   RolloutDecision decide_gating();
   RolloutDecision decide_baking();
@@ -78,7 +80,7 @@ class Look {
   // What a user asks for: decide_command.cc.
   std::optional<RolloutDecision> obey();
   RolloutDecision ignore(const Command& command, std::string_view why);
-  RolloutDecision note(const Command& command, std::string reason, std::string text);
+  RolloutDecision note(const Command& command, fleet::KnownReason reason, std::string text);
   RolloutDecision roll_back(const Command& command);
   RolloutDecision retry(const Command& command);
   RolloutDecision choose_again(const Command& command);

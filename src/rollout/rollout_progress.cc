@@ -9,7 +9,9 @@
 
 #include "base/sha256.h"
 #include "base/strings.h"
+#include "fleet/keys.h"
 #include "rollout/decide_rollout.h"
+#include "upgrade/evicting.h"
 
 namespace lockstep::rollout {
 
@@ -31,6 +33,34 @@ WaveIndex waves_of(const RolloutView& view) {
   }
   return waves;
 }
+
+namespace {
+
+std::string_view failure_of(const RolloutNode& node) {
+  return node.node->meta.annotations.get(fleet::failure_annotation);
+}
+
+// What was in the way are pods, and what protects them: anything that a tenant may have.
+bool failed_before_restart(const RolloutNode& node) {
+  const std::string_view failure = failure_of(node);
+  // NVIDIA's controller does not say why a node failed.
+  if (failure.empty()) return node.out_of_sync;
+  return upgrade::is_eviction_failure(fleet::Reason::of_failure(failure).name);
+}
+
+void note_failure(const RolloutNode& node, Progress& progress) {
+  ++progress.failed_in_open;
+  if (!failed_before_restart(node)) {
+    progress.failed_with_driver.push_back(node.name());
+    return;
+  }
+  const std::string_view failure = failure_of(node);
+  progress.blocked_names.push_back(node.name());
+  progress.blocked.push_back(fmt::format(
+      "{}: {}", node.name(), failure.empty() ? "its driver was not restarted" : failure));
+}
+
+}  // namespace
 
 Progress measure_progress(const RolloutView& view) {
   using fleet::State;
@@ -67,7 +97,7 @@ Progress measure_progress(const RolloutView& view) {
       wave.failed_nodes.push_back(name);
       const bool is_open = static_cast<int64_t>(index) < view.status.open_waves;
       ++progress.failed;
-      if (is_open) ++progress.failed_in_open;
+      if (is_open) note_failure(node, progress);
       if (is_open || goes_back) progress.failed_names.push_back(name);
     } else if (node.state == State::done && node.in_sync) {
       ++wave.done;

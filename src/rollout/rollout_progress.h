@@ -23,7 +23,7 @@ struct WaveProgress {
 struct Progress {
   std::vector<WaveProgress> waves;
   std::map<std::string, int64_t> by_state;
-  std::map<std::string, int64_t> by_reason;
+  std::map<ReasonName, int64_t> by_reason;
   int64_t out_of_sync = 0;
   // Of another revision or in flight, whatever their wave; and what a user's skip leaves out.
   int64_t to_upgrade = 0;
@@ -34,6 +34,11 @@ struct Progress {
   int64_t failed = 0;  // with the newest revision, in any wave
   int64_t failed_in_open = 0;
   std::vector<std::string> failed_names;  // in open waves; during a rollback in any
+  // Of those in open waves: their driver was restarted. Only they are evidence against the new one.
+  std::vector<std::string> failed_with_driver;
+  // The others by name; and each with its failure: "gpu-4: ProtectedPods: 1 pod may not …".
+  std::vector<std::string> blocked_names;
+  std::vector<std::string> blocked;
 };
 
 Progress measure_progress(const RolloutView& view);

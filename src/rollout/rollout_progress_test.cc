@@ -18,7 +18,7 @@ TEST(Progress, CountsEveryNodeOnceInItsWave) {
   rollout.finish(1);
   rollout.fail_node(2);
   rollout.node(3).skipped = true;
-  rollout.node(4).reason = "WaveNotOpen";
+  rollout.node(4).reason = fleet::Reason::wave_not_open;
   Progress progress = measure_progress(rollout.view);
   EXPECT_EQ(progress.waves[0].nodes, 2);
   EXPECT_EQ(progress.waves[0].done, 1);
@@ -28,7 +28,7 @@ TEST(Progress, CountsEveryNodeOnceInItsWave) {
   EXPECT_EQ(progress.waves[1].skipped, 1);
   EXPECT_EQ(progress.waves[1].pending, 2);
   EXPECT_EQ(progress.failed_in_open, 1);
-  EXPECT_EQ(progress.by_reason.at("WaveNotOpen"), 1);
+  EXPECT_EQ(progress.by_reason.at(Reason::wave_not_open), 1);
   // A failure of another revision is none of this one.
   rollout.node(2).old_failure = true;
   EXPECT_EQ(measure_progress(rollout.view).waves[0].pending, 1);

@@ -94,6 +94,17 @@ std::map<std::string, int64_t> read_counts(const Json* json) {
   return counts;
 }
 
+std::map<ReasonName, int64_t> read_reasons(const Json* json) {
+  std::map<ReasonName, int64_t> counts;
+  for (const auto& [name, count] : read_counts(json)) counts[ReasonName::read(name)] = count;
+  return counts;
+}
+
+// Of a status that says none: the rollout has not been looked at.
+std::string reason_of(const RolloutStatus& status) {
+  return (status.reason.empty() ? ReasonName(Reason::pending) : status.reason).str();
+}
+
 Json wave_to_json(const WaveStatus& wave, size_t most, bool with_gates) {
   JsonObject json{{"name", wave.name},
                   {"nodes", wave.nodes},
@@ -148,7 +159,7 @@ WaveStatus read_wave(const Json& json) {
 Json history_to_json(const HistoryEntry& entry, size_t most) {
   JsonObject json{{"at", format_rfc3339(entry.at)}, {"phase", to_string(entry.phase)}};
   put(json, "wave", entry.wave, whole);
-  put(json, "reason", entry.reason, whole);
+  put(json, "reason", entry.reason.str(), whole);
   put(json, "text", entry.text, most);
   put(json, "by", entry.by, most);
   return json;
@@ -157,14 +168,14 @@ Json history_to_json(const HistoryEntry& entry, size_t most) {
 Json rejected_to_json(const RejectedDriver& rejected) {
   Json json = revision_to_json(rejected.driver);
   put(json.as_object(), "at", rejected.at);
-  put(json.as_object(), "reason", rejected.reason, whole);
+  put(json.as_object(), "reason", rejected.reason.str(), whole);
   return json;
 }
 
 Json condition(std::string_view type, bool holds, const RolloutStatus& status, size_t most) {
   JsonObject json{{"type", type},
                   {"status", holds ? "True" : "False"},
-                  {"reason", status.reason.empty() ? "Pending" : status.reason},
+                  {"reason", reason_of(status)},
                   {"message", bounded(status.message, most)}};
   json["lastTransitionTime"] =
       format_rfc3339(status.phase_since.is_set() ? status.phase_since : Time::from_unix(0));
@@ -251,7 +262,7 @@ RolloutStatus read_rollout_status(const Json& object) {
   status.phase = phase_of(text_at(*json, "phase")).value_or(Phase::pending);
   status.phase_since = time_at(*json, "phaseSince");
   status.generation = as_integer(find(*json, "observedGeneration"));
-  status.reason = string_at(*json, "reason");
+  status.reason = ReasonName::read(text_at(*json, "reason"));
   status.message = string_at(*json, "message");
   status.stable = read_revision(find(*json, "stable"));
   status.from = read_revision(find(*json, "from"));
@@ -265,15 +276,15 @@ RolloutStatus read_rollout_status(const Json& object) {
   status.waves_to_return = as_integer(find(*json, "wavesToReturn"));
   status.total = as_integer(find(*json, "total"));
   status.by_state = read_counts(find(*json, "nodesByState"));
-  status.by_reason = read_counts(find(*json, "nodesByReason"));
+  status.by_reason = read_reasons(find(*json, "nodesByReason"));
   status.promote_commit = string_at(*json, "promoteCommit");
   status.revert_commit = string_at(*json, "revertCommit");
   status.last_command = string_at(*json, "lastCommand");
   status.restored = as_bool(find(*json, "restored"));
   if (const Json* list = find(*json, "rejected"); list != nullptr && list->is_array()) {
     for (const Json& entry : list->get_array()) {
-      status.rejected.push_back(
-          {read_revision(&entry), time_at(entry, "at"), string_at(entry, "reason")});
+      status.rejected.push_back({read_revision(&entry), time_at(entry, "at"),
+                                 ReasonName::read(text_at(entry, "reason"))});
     }
   }
   if (const Json* waves = find(*json, "waves"); waves != nullptr && waves->is_array()) {
@@ -285,10 +296,10 @@ RolloutStatus read_rollout_status(const Json& object) {
   status.waves_to_return = std::clamp<int64_t>(status.waves_to_return, 0, listed);
   if (const Json* history = find(*json, "history"); history != nullptr && history->is_array()) {
     for (const Json& entry : history->get_array()) {
-      status.history.push_back({time_at(entry, "at"),
-                                phase_of(text_at(entry, "phase")).value_or(Phase::pending),
-                                string_at(entry, "wave"), string_at(entry, "reason"),
-                                string_at(entry, "text"), string_at(entry, "by")});
+      status.history.push_back(
+          {time_at(entry, "at"), phase_of(text_at(entry, "phase")).value_or(Phase::pending),
+           string_at(entry, "wave"), ReasonName::read(text_at(entry, "reason")),
+           string_at(entry, "text"), string_at(entry, "by")});
     }
   }
   return status;
@@ -312,7 +323,7 @@ Json to_json(const RolloutStatus& status, const Detail& detail) {
       {"openWaves", status.open_waves},          {"closed", status.closed},
       {"wavesToReturn", status.waves_to_return}, {"total", status.total}};
   put(json, "phaseSince", status.phase_since);
-  put(json, "reason", status.reason, whole);
+  put(json, "reason", status.reason.str(), whole);
   put(json, "message", status.message, most);
   if (status.held_from) json["heldFrom"] = to_string(*status.held_from);
   put(json, "started", status.started);
@@ -329,7 +340,7 @@ Json to_json(const RolloutStatus& status, const Detail& detail) {
   for (const RejectedDriver& each : status.rejected) rejected.push_back(rejected_to_json(each));
   if (!rejected.empty()) json["rejected"] = std::move(rejected);
   json["nodesByState"] = counts_to_json(status.by_state);
-  json["nodesByReason"] = counts_to_json(status.by_reason);
+  json["nodesByReason"] = to_json(status.by_reason);
   JsonArray waves;
   int64_t done = 0;
   int64_t current = status.current_wave();

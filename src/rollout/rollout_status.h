@@ -12,10 +12,14 @@
 
 #include "base/time.h"
 #include "data/json.h"
+#include "fleet/reason.h"
 #include "rollout/driver_fields.h"
 #include "rollout/rollout_spec.h"
 
 namespace lockstep::rollout {
+
+using fleet::Reason;
+using fleet::ReasonName;
 
 enum class Phase {
   pending,
@@ -97,7 +101,7 @@ struct HistoryEntry {
   Time at;
   Phase phase = Phase::pending;
   std::string wave;
-  std::string reason;
+  ReasonName reason;
   std::string text;
   std::string by;  // a person's name; empty: the rollout by itself
 
@@ -108,7 +112,7 @@ struct HistoryEntry {
 struct RejectedDriver {
   DriverRevision driver;
   Time at;
-  std::string reason;
+  ReasonName reason;
 
   bool operator==(const RejectedDriver&) const = default;
 };
@@ -117,7 +121,7 @@ struct RolloutStatus {
   Phase phase = Phase::pending;
   Time phase_since;
   int64_t generation = 0;  // of the spec that was last acted on
-  std::string reason;
+  ReasonName reason;
   std::string message;
   // The driver that the fleet ran when nothing was under way.
   DriverRevision stable;
@@ -143,7 +147,7 @@ struct RolloutStatus {
   std::vector<WaveStatus> waves;
   int64_t total = 0;
   std::map<std::string, int64_t> by_state;
-  std::map<std::string, int64_t> by_reason;
+  std::map<ReasonName, int64_t> by_reason;
   // Of a matrix in Git: the commits that made the version everybody's, and that took it back.
   std::string promote_commit;
   std::string revert_commit;

@@ -13,7 +13,7 @@ RolloutStatus full_status() {
   status.phase = Phase::baking;
   status.phase_since = Time::from_unix(1'800'000'000);
   status.generation = 3;
-  status.reason = "Baking";
+  status.reason = fleet::Reason::baking;
   status.message = "2h of 48h";
   status.stable = {{{"a/b", "one"}}, "570"};
   status.from = status.stable;
@@ -23,7 +23,7 @@ RolloutStatus full_status() {
   status.open_waves = 1;
   status.total = 12;
   status.by_state = {{"upgrade-done", 1}, {"upgrade-required", 11}};
-  status.by_reason = {{"WaveNotOpen", 11}};
+  status.by_reason = {{Reason::wave_not_open, 11}};
   status.last_command = "{}";
   WaveStatus wave;
   wave.name = "canary";
@@ -36,7 +36,7 @@ RolloutStatus full_status() {
   wave.approved_at = status.phase_since;
   status.waves = {wave, {}};
   status.waves[1].name = "rest";
-  status.history = {{status.started, Phase::upgrading, "canary", "WaveOpen", "open", "bob"}};
+  status.history = {{status.started, Phase::upgrading, "canary", Reason::wave_open, "open", "bob"}};
   return status;
 }
 
@@ -71,7 +71,9 @@ TEST(RolloutStatus, OfTenThousandNodesIsSmall) {
     }
     status.waves.push_back(wave);
   }
-  for (int i = 0; i < 200; ++i) status.history.push_back({{}, Phase::held, "w", "r", sentence, ""});
+  for (int i = 0; i < 200; ++i) {
+    status.history.push_back({{}, Phase::held, "w", Reason::nodes_failed, sentence, ""});
+  }
   EXPECT_LT(print_json(rollout_status_to_json(status)).size(), 64U * 1024);
 }
 
@@ -86,13 +88,15 @@ TEST(RolloutStatus, StaysUnder64KiloBytesWithTheLargestSpecAndLongTexts) {
   const std::string name(63, 'n');
   RolloutStatus status;
   status.phase = Phase::held;
-  status.reason = "GateInconclusive";
+  status.reason = fleet::Reason::gate_inconclusive;
   status.message = much;
   status.total = 10'000;
   status.last_command = std::string(300, 'c');
   status.open_waves = 50;
   for (int i = 0; i < 13; ++i) status.by_state["state-" + std::to_string(i)] = 10'000;
-  for (int i = 0; i < 60; ++i) status.by_reason["Reason" + std::to_string(i)] = 10'000;
+  for (int i = 0; i < 60; ++i) {
+    status.by_reason[ReasonName::read("Reason" + std::to_string(i))] = 10'000;
+  }
   for (DriverRevision* revision : {&status.stable, &status.from, &status.to, &status.open_for}) {
     revision->version = "580.126.20";
     for (int i = 0; i < 4; ++i)
@@ -109,7 +113,8 @@ TEST(RolloutStatus, StaysUnder64KiloBytesWithTheLargestSpecAndLongTexts) {
     status.waves.push_back(wave);
   }
   for (size_t i = 0; i < 2 * most_history; ++i) {
-    status.history.push_back({at, Phase::awaiting_approval, name, "GateInconclusive", much, much});
+    status.history.push_back(
+        {at, Phase::awaiting_approval, name, Reason::gate_inconclusive, much, much});
   }
   Json json = rollout_status_to_json(status);
   EXPECT_LT(print_json(json).size(), 64U * 1024);

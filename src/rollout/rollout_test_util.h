@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "data/yaml.h"
+#include "fleet/keys.h"
+#include "fleet/reason_test_util.h"
 #include "rollout/baseline.h"
 #include "rollout/decide_rollout.h"
 
@@ -40,7 +42,7 @@ class TestRollout {
     auto node = std::make_shared<Node>();
     node->meta.name = fmt::format("gpu-{}", number);
     node->meta.created = now - hours(1);
-    view.nodes.push_back({node, fleet::State::done, true, false, false, "", false});
+    view.nodes.push_back({node, fleet::State::done, true, false, false, {}, false});
   }
   RolloutNode& node(int number) { return view.nodes.at(static_cast<size_t>(number - 1)); }
 
@@ -109,7 +111,15 @@ class TestRollout {
   // After its driver was restarted.
   void fail_node(int number) {
     node(number).state = fleet::State::failed;
+    node(number).out_of_sync = false;
     running_[node(number).name()] = view.target.revisions.at(test_set);
+  }
+  // Before its driver was touched. An empty failure: as NVIDIA's controller does it.
+  void block_node(int number, const std::string& failure) {
+    node(number).state = fleet::State::failed;
+    auto changed = std::make_shared<Node>(*node(number).node);
+    changed->meta.annotations.set(Text(fleet::failure_annotation), Text(failure));
+    node(number).node = changed;
   }
   void command(const std::string& verb, const std::string& wave = "") {
     Command command{verb, wave, "alice", now, ""};

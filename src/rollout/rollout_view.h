@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/time.h"
+#include "fleet/reason.h"
 #include "fleet/state.h"
 #include "objects/node.h"
 #include "rollout/rollout_spec.h"
 #include "rollout/rollout_status.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::rollout {
 
@@ -22,7 +22,7 @@ struct RolloutNode {
   bool in_sync = false;      // its driver is of the newest revision and ready
   bool out_of_sync = false;  // it is of another
   bool skipped = false;
-  std::string reason;  // why it waits or failed, by name
+  ReasonName reason;  // why it waits or failed
   // It failed with another revision than the newest: it is tried again by itself.
   bool old_failure = false;
   // Why it cannot be upgraded now: "not Ready"; empty: it can.

@@ -59,8 +59,8 @@ std::optional<Stratum> missing_kind(const RolloutView& view, size_t index, Time 
 
 }  // namespace
 
-bool is_short_of_nodes(std::string_view reason) {
-  return reason == wave_empty || reason == wave_too_small;
+bool is_short_of_nodes(const ReasonName& reason) {
+  return reason == Reason::wave_empty || reason == Reason::wave_too_small;
 }
 
 std::string excluded_because(const Node& node, bool skipped, const fleet::Keys& keys,
@@ -97,9 +97,9 @@ std::vector<Candidate> free_nodes(const RolloutView& view, size_t index, Time st
   return free;
 }
 
-std::optional<upgrade::Reason> too_few_to_open(const RolloutView& view, size_t index,
-                                               const WaveChoice& choice,
-                                               const std::vector<Candidate>& free) {
+std::optional<Reason> too_few_to_open(const RolloutView& view, size_t index,
+                                      const WaveChoice& choice,
+                                      const std::vector<Candidate>& free) {
   // The first wave shows something; a later one may find that the earlier ones have all the nodes.
   bool is_enough = choice.is_enough() && (index > 0 || choice.eligible > 0);
   if (is_enough) return std::nullopt;
@@ -110,25 +110,23 @@ std::optional<upgrade::Reason> too_few_to_open(const RolloutView& view, size_t i
       "make the nodes available, or change the wave's nodes; the rollout then continues by itself";
   if (choice.eligible == 0) {
     if (wave.nodes.kind == NodeSelection::Kind::labels && choice.nodes.empty()) {
-      return upgrade::Reason{
-          std::string(wave_empty),
-          fmt::format("wave {} matches no node ({})", wave.name, wave.nodes.text()),
-          "label the nodes, or correct spec.waves; the rollout then continues by itself"};
+      return Reason{Reason::wave_empty,
+                    fmt::format("wave {} matches no node ({})", wave.name, wave.nodes.text()),
+                    "label the nodes, or correct spec.waves; the rollout then continues by itself"};
     }
-    return upgrade::Reason{
-        std::string(wave_empty),
-        fmt::format("wave {} has no node that can be upgraded now{}", wave.name, because), remedy};
+    return Reason{Reason::wave_empty,
+                  fmt::format("wave {} has no node that can be upgraded now{}", wave.name, because),
+                  remedy};
   }
   if (choice.eligible < choice.wanted) {
-    return upgrade::Reason{
-        std::string(wave_too_small),
-        fmt::format("wave {} asks for {}, and {} can be upgraded now{}", wave.name,
-                    upgrade::counted(static_cast<size_t>(choice.wanted), "node"), choice.eligible,
-                    because),
-        remedy};
+    return Reason{Reason::wave_too_small,
+                  fmt::format("wave {} asks for {}, and {} can be upgraded now{}", wave.name,
+                              upgrade::counted(static_cast<size_t>(choice.wanted), "node"),
+                              choice.eligible, because),
+                  remedy};
   }
-  return upgrade::Reason{
-      std::string(wave_too_small),
+  return Reason{
+      Reason::wave_too_small,
       fmt::format("wave {} asks for one node of each kind ({}), and no node of {} can be upgraded "
                   "now{}",
                   wave.name, join(wave.stratify, ", "), name_kind(choice.uncovered.front()),
@@ -155,8 +153,8 @@ bool is_left_empty(const RolloutView& view, size_t index) {
   return std::all_of(free.begin(), free.end(), [](const Candidate& node) { return node.skipped; });
 }
 
-std::optional<upgrade::Reason> missing_evidence(const RolloutView& view, size_t index,
-                                                const Progress& progress) {
+std::optional<Reason> missing_evidence(const RolloutView& view, size_t index,
+                                       const Progress& progress) {
   const WaveSpec& wave = view.spec.waves[index];
   const WaveProgress& counts = progress.waves[index];
   const std::string remedy =
@@ -164,8 +162,8 @@ std::optional<upgrade::Reason> missing_evidence(const RolloutView& view, size_t 
       "before";
   if (counts.done == 0) {
     if (is_left_empty(view, index)) return std::nullopt;
-    return upgrade::Reason{
-        std::string(wave_empty),
+    return Reason{
+        Reason::wave_empty,
         fmt::format("no node of wave {} runs {}: {} left, {} skipped by a user, {} failed",
                     wave.name, view.target.version, counts.nodes, counts.skipped, counts.failed),
         remedy};
@@ -177,11 +175,10 @@ std::optional<upgrade::Reason> missing_evidence(const RolloutView& view, size_t 
            at->second == index;
   });
   if (!kind) return std::nullopt;
-  return upgrade::Reason{
-      std::string(wave_too_small),
-      fmt::format("wave {} needs an upgraded node of each kind ({}), and has none of {}", wave.name,
-                  join(wave.stratify, ", "), name_kind(*kind)),
-      remedy};
+  return Reason{Reason::wave_too_small,
+                fmt::format("wave {} needs an upgraded node of each kind ({}), and has none of {}",
+                            wave.name, join(wave.stratify, ", "), name_kind(*kind)),
+                remedy};
 }
 
 }  // namespace lockstep::rollout

@@ -7,18 +7,16 @@
 #include <vector>
 
 #include "fleet/keys.h"
+#include "fleet/reason.h"
 #include "rollout/membership.h"
 #include "rollout/rollout_progress.h"
 #include "rollout/rollout_view.h"
 #include "upgrade/policy.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::rollout {
 
-inline constexpr std::string_view wave_empty = "WaveEmpty";
-inline constexpr std::string_view wave_too_small = "WaveTooSmall";
 // The rollout holds for one of these, and continues by itself when the nodes are there.
-bool is_short_of_nodes(std::string_view reason);
+bool is_short_of_nodes(const fleet::ReasonName& reason);
 
 // Why the node cannot be upgraded now; empty: it can.
 std::string excluded_because(const Node& node, bool skipped, const fleet::Keys& keys,
@@ -29,17 +27,16 @@ std::string excluded_because(const Node& node, bool skipped, const fleet::Keys& 
 std::vector<Candidate> free_nodes(const RolloutView& view, size_t index, Time started);
 
 // The wave does not open with these nodes; nothing: it does.
-std::optional<upgrade::Reason> too_few_to_open(const RolloutView& view, size_t index,
-                                               const WaveChoice& choice,
-                                               const std::vector<Candidate>& free);
+std::optional<Reason> too_few_to_open(const RolloutView& view, size_t index,
+                                      const WaveChoice& choice, const std::vector<Candidate>& free);
 
 // The nodes that were written down for the wave are still there, and of every kind that it needs.
 bool has_nodes_for(const RolloutView& view, size_t index, Time started);
 
 // The wave opened, none of its nodes is in progress, and too few of them run the new driver for it
 // to pass; nothing: it may pass.
-std::optional<upgrade::Reason> missing_evidence(const RolloutView& view, size_t index,
-                                                const Progress& progress);
+std::optional<Reason> missing_evidence(const RolloutView& view, size_t index,
+                                       const Progress& progress);
 
 // Every node that is not skipped is in an earlier wave, which passed: this one has nothing to show.
 bool is_left_empty(const RolloutView& view, size_t index);

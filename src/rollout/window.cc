@@ -14,14 +14,15 @@ constexpr std::array<std::string_view, 7> day_names = {"Sun", "Mon", "Tue", "Wed
                                                        "Thu", "Fri", "Sat"};
 constexpr int minutes_of_day = 24 * 60;
 
-std::optional<int> parse_clock(std::string_view text) {
-  if (text.size() != 5 || text[2] != ':') return std::nullopt;
+Result<int> read_clock(const Json& json) {
+  auto wrong = [&] { return fail(strict::not_one("a time such as \"22:00\"", json)); };
+  std::string_view text = as_text(&json);
+  if (text.size() != 5 || text[2] != ':') return wrong();
   auto hour = parse_unsigned(text.substr(0, 2));
   auto minute = parse_unsigned(text.substr(3));
-  if (!hour || !minute || *minute > 59) return std::nullopt;
+  if (!hour || *hour > 24 || !minute || *minute > 59) return wrong();
   int clock = static_cast<int>(*hour * 60 + *minute);
-  if (*hour > 24 || clock > minutes_of_day) return std::nullopt;
-  return clock;
+  return clock > minutes_of_day ? wrong() : Result<int>(clock);
 }
 
 std::string format_clock(int minutes) {
@@ -50,38 +51,23 @@ std::string Window::text() const {
                      format_clock(from), format_clock(to), time_zone);
 }
 
-Result<Window> read_window(const Json& json) {
-  if (!json.is_object()) return fail(ErrorKind::invalid, "must be a map");
+Window read_window(StrictReader& reader) {
   Window window;
-  for (const auto& [key, value] : json.get_object()) {
-    std::string name(key);
-    if (name == "days") {
-      if (!value.is_array()) return fail(ErrorKind::invalid, "must be a list of days", "days");
-      window.days.fill(false);
-      for (const Json& entry : value.get_array()) {
-        auto at = std::find(day_names.begin(), day_names.end(), as_text(&entry));
-        if (at == day_names.end()) {
-          return fail(
-              ErrorKind::invalid,
-              fmt::format("{} is no day: Mon, Tue, Wed, Thu, Fri, Sat, Sun", print_json(entry)),
-              "days");
-        }
-        window.days[static_cast<size_t>(at - day_names.begin())] = true;
-      }
-    } else if (name == "from" || name == "to") {
-      auto clock = parse_clock(as_text(&value));
-      if (!clock) return fail(ErrorKind::invalid, "must be a time such as \"22:00\"", name);
-      (name == "from" ? window.from : window.to) = *clock;
-    } else if (name == "timeZone") {
-      window.time_zone = std::string(as_text(&value));
-      if (window.time_zone.empty()) return fail(ErrorKind::invalid, "must be a text", name);
-    } else {
-      return fail(ErrorKind::invalid, "is not known: there are days, from, to and timeZone", name);
-    }
+  if (reader.has("days")) window.days.fill(false);
+  reader.items("days", [&](StrictReader& entry) {
+    // As people write a week.
+    static const std::vector<std::string> week = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+    std::string day;
+    entry.read(day, [](const Json& json) { return strict::word(json, week); });
+    auto at = std::find(day_names.begin(), day_names.end(), day);
+    if (at != day_names.end()) window.days[static_cast<size_t>(at - day_names.begin())] = true;
+  });
+  reader.read("from", window.from, read_clock).read("to", window.to, read_clock);
+  reader.text("timeZone", window.time_zone);
+  if (window.time_zone.empty()) {
+    reader.refuse("timeZone", "must be the name of a time zone such as Europe/Berlin");
   }
-  if (window.from == window.to) {
-    return fail(ErrorKind::invalid, "from and to are the same: the window is never open");
-  }
+  if (window.from == window.to) reader.refuse("from", "must differ from to");
   return window;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "data/json.h"
+#include "data/strict_reader.h"
 #include "rollout/time_zone.h"
 
 namespace lockstep::rollout {
@@ -26,9 +26,8 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
-// {days: [Sat, Sun], from: "22:00", to: "06:00", timeZone: Europe/Berlin}; an error names the
-// field.
-Result<Window> read_window(const Json& json);
+// {days: [Sat, Sun], from: "22:00", to: "06:00", timeZone: Europe/Berlin}
+Window read_window(StrictReader& reader);
 
 // The zone of that name, or why there is none.
 using TimeZones = std::function<Result<TimeZone>(const std::string& name)>;

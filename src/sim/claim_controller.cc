@@ -60,7 +60,7 @@ ClaimController::ClaimController(Parts parts, View& view)
 
 void ClaimController::sync(const std::string& key) {
   if (!view_.synced()) return queue_.add_after(key, seconds(1));
-  ObjectKey name = key_from_text(std::string_view(key).substr(key.find(':') + 1));
+  ObjectKey name = ObjectKey::parse(std::string_view(key).substr(key.find(':') + 1));
   if (key.starts_with("pod:")) {
     if (Object pod = view_.pods().find(name)) sync_pod(*pod);
   } else if (Object claim = view_.of(resource::resource_claims).find(name)) {

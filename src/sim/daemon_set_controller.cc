@@ -123,7 +123,7 @@ void DaemonSetController::on_node(const ObjectCache::Change& change) {
                  !has_same_taints(*change.before, *change.after);
   if (!matters) return;
   for (auto& [key, state] : states_) {
-    Object daemon_set = view_.of(resource::daemon_sets).find(key_from_text(key));
+    Object daemon_set = view_.of(resource::daemon_sets).find(ObjectKey::parse(key));
     if (!daemon_set) continue;
     bool wanted = change.after && is_eligible(*daemon_set, *change.after);
     if (wanted == state.eligible.contains(name)) continue;
@@ -144,7 +144,7 @@ void DaemonSetController::sync(const std::string& key) {
   bool blind = !view_.of(resource::daemon_sets).synced() || !view_.pods().synced() ||
                !view_.nodes().synced() || !view_.of(resource::controller_revisions).synced();
   if (blind) return queue_.add_after(key, seconds(1));
-  Object daemon_set = view_.of(resource::daemon_sets).find(key_from_text(key));
+  Object daemon_set = view_.of(resource::daemon_sets).find(ObjectKey::parse(key));
   if (!daemon_set || daemon_set->meta.is_deleting()) return;
   State& state = states_[key];
   if (!state.tallied) {

@@ -13,36 +13,17 @@ namespace lockstep::sim {
 
 namespace {
 
+using fleet::Reason;
+using fleet::ReasonName;
 using fleet::State;
 
 constexpr size_t most_differences = 20;
 
-std::string failure_of(const Json& node) {
-  std::string_view failure = annotation_of(node, fleet::failure_annotation);
-  return std::string(failure.substr(0, failure.find(':')));
-}
-
-// Nothing that the controller does would end it.
-bool may_last(std::string_view reason) {
-  static const std::set<std::string_view> names = {"NoPolicy",
-                                                   "AutoUpgradeOff",
-                                                   "InvalidPolicy",
-                                                   "Rival",
-                                                   "Paused",
-                                                   "RolloutPaused",
-                                                   "WaveNotOpen",
-                                                   "OutsideWindow",
-                                                   "Skipped",
-                                                   "NoDriver",
-                                                   "NodeNotReady",
-                                                   "CordonedIgnored",
-                                                   "UnavailableLimit",
-                                                   "FailureBudget",
-                                                   "GroupTooLarge",
-                                                   "GroupIncomplete",
-                                                   "UpgradedOutsideWave",
-                                                   "RollingUpdateDriver"};
-  return names.contains(reason);
+// Nothing that the controller does would end it. In this world, machines come back and DaemonSets
+// are made again.
+bool may_rest(State state, const ReasonName& reason) {
+  if (reason == Reason::in_sync) return state == State::done;
+  return reason.row().may_last && reason != Reason::node_lost && reason != Reason::orphan;
 }
 
 std::string_view in_words(bool value) { return value ? "yes" : "no"; }
@@ -134,20 +115,20 @@ void add_pods(Cluster& cluster, EndFacts& end) {
 bool is_controller(std::string_view user) { return user.starts_with("lockstep"); }
 
 std::vector<std::string> missing_to_goal(Cluster& cluster,
-                                         const std::map<std::string, upgrade::Reason>& reasons,
+                                         const std::map<std::string, fleet::Reason>& reasons,
                                          const fleet::Keys& keys) {
   std::vector<std::string> missing;
   for (const Document& node : cluster.list(resource::nodes)) {
     const std::string name(text_at(*node, "metadata", "name"));
     auto shown = reasons.find(name);
-    const std::string reason = shown == reasons.end() ? "" : shown->second.name;
+    const ReasonName reason = shown == reasons.end() ? ReasonName() : shown->second.name;
     const State state = fleet::state_of(label_of(*node, keys.state));
     if (state == State::failed) {
-      if (failure_of(*node).empty()) missing.push_back(name + " failed, and does not say why");
-    } else if (!(state == State::done && reason == "InSync") && !may_last(reason)) {
+      if (!failure_of(*node)) missing.push_back(name + " failed, and does not say why");
+    } else if (!may_rest(state, reason)) {
       missing.push_back(fmt::format("{} is in {} ({}), and nobody works on it", name,
                                     fleet::display_name(state),
-                                    reason.empty() ? "no reason shown" : reason));
+                                    reason.empty() ? "no reason shown" : reason.view()));
     }
   }
   return missing;
@@ -160,7 +141,7 @@ EndFacts end_facts(Cluster& cluster, const fleet::Keys& keys) {
     auto& facts = end.things["node " + name];
     facts["state"] = fleet::display_name(fleet::state_of(label_of(*node, keys.state)));
     facts["cordoned"] = in_words(as_bool(find(*node, "spec", "unschedulable")));
-    if (std::string failure = failure_of(*node); !failure.empty()) facts["failure"] = failure;
+    if (auto failure = failure_of(*node)) facts["failure"] = failure->name.str();
     add_memory(*node, keys, facts);
     add_machine(cluster, name, facts);
   }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "fleet/keys.h"
+#include "fleet/reason.h"
 #include "sim/cluster.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::sim {
 
@@ -21,7 +21,7 @@ bool is_controller(std::string_view user);
 // done with the driver that it should have, or failed and says why, or waits for something that
 // only people or other machines can change. `reasons` is why each is where it is.
 std::vector<std::string> missing_to_goal(Cluster& cluster,
-                                         const std::map<std::string, upgrade::Reason>& reasons,
+                                         const std::map<std::string, fleet::Reason>& reasons,
                                          const fleet::Keys& keys = fleet::Keys());
 
 // What must be equal at the end of two runs that differ only in what went wrong on the way: of each

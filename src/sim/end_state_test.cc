@@ -24,29 +24,30 @@ class EndStateTest : public ::testing::Test {
 };
 
 TEST_F(EndStateTest, TheGoalIsThatEveryNodeIsDoneOrSaysWhyNot) {
-  const upgrade::Reason in_sync{"InSync", "", ""};
-  auto missing = [&](const upgrade::Reason& of_second) {
+  const fleet::Reason in_sync{fleet::Reason::in_sync, "", ""};
+  auto missing = [&](const fleet::Reason& of_second) {
     return missing_to_goal(cluster, {{"gpu-1", in_sync}, {"gpu-2", of_second}});
   };
   auto one = [](std::string text) { return std::vector<std::string>{std::move(text)}; };
   const std::vector<std::string> nothing;
   set("gpu-1", "upgrade-done");
   set("gpu-2", "validation-required");
-  EXPECT_EQ(missing({"ValidatorNotReady", "", ""}),
+  EXPECT_EQ(missing({fleet::Reason::validator_not_ready, "", ""}),
             one("gpu-2 is in validation-required (ValidatorNotReady), and nobody works on it"));
   set("gpu-2", "upgrade-failed");
-  EXPECT_EQ(missing({"NoValidatorPod", "", ""}), one("gpu-2 failed, and does not say why"));
+  EXPECT_EQ(missing({fleet::Reason::no_validator_pod, "", ""}),
+            one("gpu-2 failed, and does not say why"));
   set("gpu-2", "upgrade-failed", "NoValidatorPod: the node has no validator pod");
-  EXPECT_EQ(missing({"NoValidatorPod", "", ""}), nothing);
+  EXPECT_EQ(missing({fleet::Reason::no_validator_pod, "", ""}), nothing);
   // Done with a driver that is not the one that it should have.
   set("gpu-2", "upgrade-done");
-  EXPECT_EQ(missing({"OutOfSync", "", ""}),
+  EXPECT_EQ(missing({fleet::Reason::out_of_sync, "", ""}),
             one("gpu-2 is in upgrade-done (OutOfSync), and nobody works on it"));
   EXPECT_EQ(missing(in_sync), nothing);
   // Its turn would come by itself, that of one that people leave out would not.
   set("gpu-2", "upgrade-required");
-  EXPECT_EQ(missing({"NextInLine", "", ""}).size(), 1U);
-  EXPECT_EQ(missing({"Skipped", "", ""}), nothing);
+  EXPECT_EQ(missing({fleet::Reason::next_in_line, "", ""}).size(), 1U);
+  EXPECT_EQ(missing({fleet::Reason::skipped, "", ""}), nothing);
   EXPECT_EQ(missing_to_goal(cluster, {{"gpu-1", in_sync}}),
             one("gpu-2 is in upgrade-required (no reason shown), and nobody works on it"));
 }

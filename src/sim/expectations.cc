@@ -21,8 +21,8 @@ struct NodeEnd {
   std::string name;
   State state = State::unknown;
   bool unschedulable = false;
-  std::string failure;   // the reason's name
-  std::string sentence;  // and what it says
+  fleet::ReasonName failure;
+  std::string sentence;  // what the failure says
 };
 
 std::vector<NodeEnd> look_at_nodes(Cluster& cluster, const fleet::Keys& keys) {
@@ -34,10 +34,9 @@ std::vector<NodeEnd> look_at_nodes(Cluster& cluster, const fleet::Keys& keys) {
       end.state = fleet::state_of(as_text(find(*labels, keys.state)));
     }
     end.unschedulable = as_bool(find(*node, "spec", "unschedulable"));
-    if (const Json* annotations = find(*node, "metadata", "annotations")) {
-      std::string_view failure = as_text(find(*annotations, fleet::failure_annotation));
-      end.failure = std::string(failure.substr(0, failure.find(':')));
-      end.sentence = std::string(failure);
+    if (auto failure = failure_of(*node)) {
+      end.failure = failure->name;
+      end.sentence = failure->line();
     }
     ends.push_back(std::move(end));
   }
@@ -109,14 +108,16 @@ class Checker {
       return;
     }
     rollout::RolloutStatus status = rollout::read_rollout_status(*object);
-    auto expect_text = [&](std::string_view what, const std::optional<std::string>& expected,
-                           std::string_view seen) {
-      if (!expected || *expected == seen) return;
-      wrong_.push_back(fmt::format("rollout {}: expected {}, saw {} ({}: {})", what, *expected,
-                                   seen, status.reason, status.message));
+    auto differs = [&](std::string_view what, std::string_view expected, std::string_view seen) {
+      wrong_.push_back(fmt::format("rollout {}: expected {}, saw {} ({}: {})", what, expected, seen,
+                                   status.reason.view(), status.message));
     };
-    expect_text("phase", expect_.rollout_phase, to_string(status.phase));
-    expect_text("reason", expect_.rollout_reason, status.reason);
+    if (expect_.rollout_phase && *expect_.rollout_phase != to_string(status.phase)) {
+      differs("phase", *expect_.rollout_phase, to_string(status.phase));
+    }
+    if (expect_.rollout_reason && *expect_.rollout_reason != status.reason) {
+      differs("reason", expect_.rollout_reason->view(), status.reason.view());
+    }
     if (expect_.waves_opened) {
       int64_t opened =
           std::count_if(status.waves.begin(), status.waves.end(),
@@ -153,7 +154,7 @@ class Checker {
         return;
       default:
         wrong_.push_back(fmt::format("the rollout is still {} ({}: {})", to_string(status.phase),
-                                     status.reason, status.message));
+                                     status.reason.view(), status.message));
     }
   }
 
@@ -216,8 +217,8 @@ class Checker {
       if (node.state != State::failed) continue;
       failed.insert(node.name);
       if (expect_.failed_with && node.failure != *expect_.failed_with) {
-        wrong_.push_back(fmt::format("{} failed with {}, expected {}", node.name, node.failure,
-                                     *expect_.failed_with));
+        wrong_.push_back(fmt::format("{} failed with {}, expected {}", node.name,
+                                     node.failure.view(), expect_.failed_with->view()));
       }
       if (expect_.failure_says && node.sentence.find(*expect_.failure_says) == std::string::npos) {
         wrong_.push_back(fmt::format("{} failed with \"{}\", which does not say \"{}\"", node.name,
@@ -226,7 +227,7 @@ class Checker {
     }
     if (expect_.failures_told) check_warnings();
     if (expect_.failed_with && failed.empty()) {
-      wrong_.push_back(fmt::format("no node failed, expected {}", *expect_.failed_with));
+      wrong_.push_back(fmt::format("no node failed, expected {}", expect_.failed_with->view()));
     }
     if (expect_.failed_nodes) expect_same_nodes("failed nodes", *expect_.failed_nodes, failed);
   }
@@ -239,11 +240,11 @@ class Checker {
       bool told = std::any_of(events.begin(), events.end(), [&](const Document& event) {
         return text_at(*event, "type") == "Warning" &&
                text_at(*event, "involvedObject", "name") == node.name &&
-               text_at(*event, "message").find(node.failure) != std::string_view::npos;
+               text_at(*event, "message").find(node.failure.view()) != std::string_view::npos;
       });
       if (told) continue;
       wrong_.push_back(
-          fmt::format("{} failed with {}, and no Warning says so", node.name, node.failure));
+          fmt::format("{} failed with {}, and no Warning says so", node.name, node.failure.view()));
     }
   }
 
@@ -290,14 +291,16 @@ class Checker {
       if (node.state == State::done || node.state == State::failed) continue;
       waiting.insert(node.name);
       auto reason = end_.reasons.find(node.name);
-      std::string name = reason == end_.reasons.end() ? "nothing" : reason->second.name;
+      fleet::ReasonName name;
+      if (reason != end_.reasons.end()) name = reason->second.name;
       if (expect_.waiting_for && name != *expect_.waiting_for) {
-        wrong_.push_back(
-            fmt::format("{} waits for {}, expected {}", node.name, name, *expect_.waiting_for));
+        wrong_.push_back(fmt::format("{} waits for {}, expected {}", node.name,
+                                     name.empty() ? "nothing" : name.view(),
+                                     expect_.waiting_for->view()));
       }
     }
     if (expect_.waiting_for && waiting.empty()) {
-      wrong_.push_back(fmt::format("no node waits, expected {}", *expect_.waiting_for));
+      wrong_.push_back(fmt::format("no node waits, expected {}", expect_.waiting_for->view()));
     }
     if (expect_.waiting_nodes) expect_same_nodes("waiting nodes", *expect_.waiting_nodes, waiting);
   }

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "fleet/reason.h"
 #include "sim/cluster.h"
 #include "sim/scenario.h"
 #include "sim/scenario_run.h"
 #include "sim/witness.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::sim {
 
@@ -20,7 +20,7 @@ struct EndState {
   const Witness& witness;
   const RunSummary& summary;
   // Why each node is where it is.
-  const std::map<std::string, upgrade::Reason>& reasons;
+  const std::map<std::string, fleet::Reason>& reasons;
   int64_t driver_restarts = 0;
   uint64_t writes_since = 0;  // by the controller, since when `unchanged` is asked for
   std::string hook_end = {};  // of the post-install hook; empty: there is none

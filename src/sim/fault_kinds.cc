@@ -51,7 +51,7 @@ bool has_late_slices(const Scenario& scenario) {
 }
 
 using Of = const Scenario&;
-constexpr std::array<FaultKind, 42> kinds = {{
+constexpr std::array<FaultKind, 43> kinds = {{
     {"request lost", has<&Weights::request_lost>},
     {"request late", has<&Weights::request_late>},
     {"reply lost", has<&Weights::reply_lost>},
@@ -99,6 +99,7 @@ constexpr std::array<FaultKind, 42> kinds = {{
     {"user uncordons", [](Of of) { return any_step(of, {"uncordon"}); }},
     {"user relabels", [](Of of) { return any_step(of, {"relabel"}); }},
     {"user pauses", [](Of of) { return any_step(of, {"pause"}); }},
+    {"tenant imitates the driver", [](Of of) { return any_step(of, {"imitate"}); }},
     {"version changed again", [](Of of) { return changes_version(of, false); }},
     {"version changed back", [](Of of) { return changes_version(of, true); }},
 }};

@@ -8,14 +8,12 @@
 
 #include "base/strings.h"
 #include "fleet/keys.h"
-#include "sim/strict_reader.h"
 #include "sim/world_weights.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-using Errors = std::optional<Error>;
 using Weights = kube::FaultWeights;
 
 constexpr std::array<FaultChance, 14> chances = {{
@@ -55,103 +53,73 @@ const std::array<const ResourceType*, 16> watched = {
     &resource::leases,
 };
 
-// A list of them is what helps whoever does not know how kinds are called here.
-void refuse_unknown_kinds(const Json& json, StrictReader& reader) {
-  std::vector<std::string> known{"default"};
-  for (const ResourceType* type : watched) known.push_back(type->plural);
-  for (const auto& [name, lag] : json.get_object()) {
-    std::string key(name);
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    auto near = nearest(key, known);
-    reader.complain(reader.path("watchLag"),
-                    fmt::format("has the unknown key {}{} (there are {})", key,
-                                near ? "; did you mean " + *near + "?" : "", join(known, ", ")));
-  }
-}
-
 void read_watch_lag(StrictReader& reader, Weights& weights) {
-  const Json* value = reader.get("watchLag");
-  if (value == nullptr) return;
-  if (!value->is_object()) return reader.duration("watchLag", weights.watch_lag);
-  refuse_unknown_kinds(*value, reader);
-  StrictReader lags(*value, reader.path("watchLag"), reader.error());
-  lags.duration("default", weights.watch_lag);
-  for (const ResourceType* type : watched) {
-    std::optional<Duration> lag;
-    lags.maybe(type->plural, lag, &StrictReader::duration);
-    if (lag) weights.watch_lag_of[type->full_name()] = *lag;
-  }
+  if (!reader.json().is_object()) return reader.read(weights.watch_lag, strict::duration);
+  reader.as_map([&](StrictReader& lags) {
+    lags.duration("default", weights.watch_lag);
+    for (const ResourceType* type : watched) {
+      std::optional<Duration> lag;
+      lags.duration(type->plural, lag);
+      if (lag) weights.watch_lag_of[type->full_name()] = *lag;
+    }
+  });
 }
 
 void read_weights(StrictReader& reader, Weights& weights) {
-  for (const auto& [name, field] : chances) {
-    reader.chance(std::string(name), weights.*field);
-  }
+  for (const auto& [name, field] : chances) reader.decimal(name, weights.*field, 0, 1);
   reader.duration("watchLife", weights.watch_life);
   reader.duration("latency", weights.latency);
   reader.duration("retryAfter", weights.retry_after);
   reader.duration("replicaLag", weights.replica_lag);
   reader.number("pageSize", weights.page_size, 1);
-  read_watch_lag(reader, weights);
+  reader.any("watchLag", [&](StrictReader& lag) { read_watch_lag(lag, weights); });
 }
 
-void read_outage(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {
-  StrictReader reader(json, path, error);
+void read_outage(StrictReader& reader, Scenario& scenario) {
   Interference step;
   step.action = "outage";
   Duration length{0};
-  reader.duration("at", step.at);
-  reader.duration("for", length);
-  if (length <= Duration(0)) reader.complain(path, "does not say for how long: {at: 10m, for: 3m}");
+  reader.duration("at", step.at).duration("for", length);
+  if (length <= Duration(0)) reader.refuse("needs how long, such as {at: 10m, for: 3m}");
   step.value = format_duration(length);
   scenario.steps.push_back(std::move(step));
 }
 
 }  // namespace
 
-void read_faults(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {
-  StrictReader reader(json, path, error);
+void read_faults(StrictReader& reader, Scenario& scenario) {
   Weights weights;
   if (scenario.controller_faults > 0) weights = Weights::everything(scenario.controller_faults);
   read_weights(reader, weights);
-  const Json* world = reader.get("world");
-  if (world != nullptr) read_world(*world, reader.path("world"), scenario, error);
+  reader.within("world", [&](StrictReader& world) { read_world(world, scenario); });
   // A world that goes wrong is no reason to believe that the API does.
-  bool world_alone = world != nullptr && json.get_object().size() == 1;
+  bool world_alone = reader.has("world") && reader.json().get_object().size() == 1;
   if (!world_alone) scenario.controller_weights = std::move(weights);
-  if (const Json* fleet = reader.get("fleet")) {
-    StrictReader fleet_reader(*fleet, reader.path("fleet"), error);
+  reader.within("fleet", [&](StrictReader& fleet) {
     Weights fleet_weights;
     if (scenario.fleet_faults > 0) fleet_weights = Weights::everything(scenario.fleet_faults);
-    read_weights(fleet_reader, fleet_weights);
+    read_weights(fleet, fleet_weights);
     scenario.fleet_weights = std::move(fleet_weights);
-  }
-  if (const Json* outage = reader.get("outage")) {
-    read_outage(*outage, reader.path("outage"), scenario, error);
-  }
+  });
+  reader.within("outage", [&](StrictReader& outage) { read_outage(outage, scenario); });
 }
 
-OlderReplica read_replica(const Json& json, const std::string& path, Errors& error) {
+OlderReplica read_replica(StrictReader& reader) {
   OlderReplica replica;
-  StrictReader reader(json, path, error);
-  reader.duration("age", replica.age);
-  reader.duration("for", replica.period);
-  reader.flag("allReads", replica.all_reads);
-  if (replica.age <= Duration(0))
-    reader.complain(path, "does not say how old: {age: 90s, for: 5m}");
+  reader.as_map([&](StrictReader& map) {
+    map.duration("age", replica.age).duration("for", replica.period);
+    map.flag("allReads", replica.all_reads);
+    if (replica.age <= Duration(0)) map.refuse("needs how old, such as {age: 90s, for: 5m}");
+  });
   return replica;
 }
 
-void check_replica(const Json& json, const std::string& path, Errors& error) {
-  (void)read_replica(json, path, error);
-}
-
-Crash read_crash_step(const Json& json, const std::string& path, Errors& error) {
+Crash read_crash_step(StrictReader& reader) {
   Crash crash;
-  StrictReader reader(json, path, error);
-  reader.number("afterWrite", crash.after_write, 1);
-  reader.duration("away", crash.away);
-  if (crash.after_write == 0) reader.complain(path, "does not say when: {afterWrite: 3}");
+  reader.as_map([&](StrictReader& map) {
+    map.number("afterWrite", crash.after_write, 1).required("afterWrite");
+    map.duration("away", crash.away);
+  });
   return crash;
 }
 

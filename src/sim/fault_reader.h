@@ -5,20 +5,18 @@
 // What is not named is as the strength controllerFaults says, or does not happen.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
+#include "data/strict_reader.h"
 #include "sim/crash_api.h"
 #include "sim/scenario.h"
 
 namespace lockstep::sim {
 
 // Into the scenario's weights and, for what has a time, its steps.
-void read_faults(const Json& json, const std::string& path, Scenario& scenario,
-                 std::optional<Error>& error);
+void read_faults(StrictReader& reader, Scenario& scenario);
 
 // The value of the step olderReplica.
 struct OlderReplica {
@@ -26,11 +24,10 @@ struct OlderReplica {
   Duration period = minutes(5);
   bool all_reads = false;
 };
-OlderReplica read_replica(const Json& json, const std::string& path, std::optional<Error>& error);
-void check_replica(const Json& json, const std::string& path, std::optional<Error>& error);
+OlderReplica read_replica(StrictReader& reader);
 
 // The value of the step crash: {afterWrite: 3, away: 7m}. The write is counted from that step on.
-Crash read_crash_step(const Json& json, const std::string& path, std::optional<Error>& error);
+Crash read_crash_step(StrictReader& reader);
 
 // The inverse of read_faults(): what it would have been read from.
 Json faults_json(const Scenario& scenario);

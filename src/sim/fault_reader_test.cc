@@ -115,34 +115,37 @@ TEST(FaultReader, LagsArePrintedAsTheyWereRead) {
 }
 
 TEST(FaultReader, ReadsACrash) {
-  std::optional<Error> error;
   Json json = JsonObject{{"afterWrite", 3}, {"away", "7m"}};
-  EXPECT_EQ(read_crash_step(json, "crash", error), (Crash{3, minutes(7)}));
-  EXPECT_FALSE(error);
+  EXPECT_EQ(read_again(json, read_crash_step), (Crash{3, minutes(7)}));
 }
 
 TEST(FaultReader, SaysWhatIsWrongAndWhatIsNear) {
   const std::pair<std::string, std::string> cases[] = {
       {"faults: {replyLots: 0.1}",
-       "s.yaml: faults: has the unknown key replyLots; did you mean replyLost?"},
-      {"faults: {replyLost: 2}", "s.yaml: faults.replyLost: must be a chance from 0 to 1"},
+       "s.yaml:2:10: faults.replyLots: unknown field; did you mean \"replyLost\"?"},
+      {"faults: {replyLost: 2}",
+       "s.yaml:2:10: faults.replyLost: must be a number from 0 to 1, not 2"},
       {"faults: {watchLag: {pod: 3s}}",
-       "s.yaml: faults.watchLag: has the unknown key pod; did you mean pods? (there are default, "
-       "nodes, pods, daemonsets, controllerrevisions, resourceclaims, resourceslices, "
-       "poddisruptionbudgets, clusterpolicies, nvidiadrivers, driverrollouts, configmaps"},
+       "s.yaml:2:21: faults.watchLag.pod: unknown field; did you mean \"pods\"?"},
+      {"faults: {watchLag: {shoes: 3s}}",
+       "s.yaml:2:21: faults.watchLag.shoes: unknown field; expected one of: default, nodes, pods, "
+       "daemonsets, controllerrevisions, resourceclaims, resourceslices, poddisruptionbudgets, "
+       "clusterpolicies, nvidiadrivers, driverrollouts, configmaps"},
       {"faults: {fleet: {conflicts: 0.1}}",
-       "s.yaml: faults.fleet: has the unknown key conflicts; did you mean conflict?"},
-      {"faults: {outage: {at: 10m}}", "s.yaml: faults.outage: does not say for how long"},
-      {"steps: [{olderReplica: {for: 3m}}]", "s.yaml: steps[0].olderReplica: does not say how old"},
-      {"steps: [{crash: {away: 3m}}]", "s.yaml: steps[0].crash: does not say when"},
-      {"steps: [{crash: {afterWrite: 0}}]", "s.yaml: steps[0].crash.afterWrite: must be a whole"},
-      {"steps: [{rebootNodes: 1m}]", "s.yaml: steps[0].rebootNodes: needs nodes: which ones"},
+       "s.yaml:2:18: faults.fleet.conflicts: unknown field; did you mean \"conflict\"?"},
+      {"faults: {outage: {at: 10m}}", "s.yaml:2:10: faults.outage: needs how long"},
+      {"steps: [{olderReplica: {for: 3m}}]", "s.yaml:2:10: steps[0].olderReplica: needs how old"},
+      {"steps: [{crash: {away: 3m}}]", "s.yaml:2:10: steps[0].crash.afterWrite: is missing"},
+      {"steps: [{crash: {afterWrite: 0}}]",
+       "s.yaml:2:18: steps[0].crash.afterWrite: must be a whole"},
+      {"steps: [{rebootNodes: 1m}]", "s.yaml:2:10: steps[0].rebootNodes: needs nodes: which ones"},
       {"steps: [{rebootNodes: true, nodes: [1]}]",
-       "s.yaml: steps[0].rebootNodes: must be a length of time such as 90s or 1h30m"},
-      {"steps: [{outage: \"-3m\"}]", "s.yaml: steps[0].outage: must be a length of time"},
-      {"steps: [{nodes: [1], outage: 3m}]", "s.yaml: steps[0].nodes: means nothing to outage"},
+       "s.yaml:2:10: steps[0].rebootNodes: must be a duration such as 90s or 1h30m, not true"},
+      {"steps: [{outage: \"-3m\"}]", "s.yaml:2:10: steps[0].outage: must be a duration"},
+      {"steps: [{nodes: [1], outage: 3m}]",
+       "s.yaml:2:10: steps[0].nodes: means nothing to outage; remove it"},
       {"steps: [{nodes: [1], setMachine: {slownes: 3}}]",
-       "s.yaml: steps[0].setMachine: has the unknown key slownes; did you mean slowness?"},
+       "s.yaml:2:35: steps[0].setMachine.slownes: unknown field; did you mean \"slowness\"?"},
   };
   for (const auto& [text, expected] : cases) {
     std::string error = error_of(text);

@@ -22,9 +22,10 @@ TEST(FaultSteps, EveryKindIsAStepThatAScenarioMayHave) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
       SeededRandom random(seed);
       Interference step = FaultSteps(random, scope).draw(kind.name);
-      std::optional<Error> error;
-      Interference read = read_step(as_written(step), "step", false, error);
-      EXPECT_FALSE(error) << error->text();
+      Reading reading("step", {.refuse_null = true});
+      Interference read;
+      reading.any(as_written(step), [&](StrictReader& reader) { read = read_step(reader, false); });
+      EXPECT_TRUE(reading.mistakes().empty()) << reading.texts().front();
       EXPECT_EQ(read.action, step.action);
       EXPECT_EQ(kind.on_node, !step.nodes.numbers.empty()) << kind.name;
       EXPECT_LE(step.nodes.highest(), scope.nodes);

@@ -9,11 +9,12 @@ void OneAnswer::compare(const Answers& controller, const Answers& observer) cons
   for (const auto& [node, reason] : controller) {
     auto at = observer.find(node);
     if (at == observer.end()) {
-      accuse(
-          fmt::format("the controller says {} of {}, and an observer nothing", reason.name, node));
+      accuse(fmt::format("the controller says {} of {}, and an observer nothing",
+                         reason.name.view(), node));
     } else if (at->second.name != reason.name || at->second.remedy != reason.remedy) {
-      accuse(fmt::format("the controller says {} ({}) of {}, and an observer {} ({})", reason.name,
-                         reason.remedy, node, at->second.name, at->second.remedy));
+      accuse(fmt::format("the controller says {} ({}) of {}, and an observer {} ({})",
+                         reason.name.view(), reason.remedy, node, at->second.name.view(),
+                         at->second.remedy));
     }
   }
 }

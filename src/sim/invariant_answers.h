@@ -5,12 +5,12 @@
 #include <map>
 #include <string>
 
+#include "fleet/reason.h"
 #include "sim/invariant.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::sim {
 
-using Answers = std::map<std::string, upgrade::Reason>;  // by node
+using Answers = std::map<std::string, fleet::Reason>;  // by node
 
 class OneAnswer final : public Invariant {
  public:

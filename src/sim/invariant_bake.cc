@@ -79,8 +79,8 @@ void EventsCount::on_change(const std::string& storage, const apiserver::Change&
     return look_at_record(name, change.object->json());
   }
   if (!is_rollout(storage) || !change.before) return;
-  const auto before = rollout::read_rollout_status(change.before->json());
-  const auto after = rollout::read_rollout_status(change.object->json());
+  const rollout::RolloutStatus& before = truth().rollout_status(change.before);
+  const rollout::RolloutStatus& after = truth().rollout_status(change.object);
   if (!passes_its_bake(before, after)) return;
   const auto index = static_cast<size_t>(after.open_waves - 1);
   look_at_pass(name, after.waves[index], index);
@@ -135,8 +135,8 @@ void EventsCount::look_at_pass(const std::string& name, const rollout::WaveStatu
 void BakeTakesItsTime::on_change(const std::string& storage, const apiserver::Change& change,
                                  bool ours) {
   if (!ours || !is_rollout(storage) || !change.before) return;
-  const auto before = rollout::read_rollout_status(change.before->json());
-  const auto after = rollout::read_rollout_status(change.object->json());
+  const rollout::RolloutStatus& before = truth().rollout_status(change.before);
+  const rollout::RolloutStatus& after = truth().rollout_status(change.object);
   const std::string& name = change.object->key().name;
   // After a change of the spec that was reverted, the same bake continues.
   const bool continues = before.held_from == rollout::Phase::baking;

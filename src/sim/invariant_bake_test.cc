@@ -1,9 +1,9 @@
 #include "sim/invariant_bake.h"
 
-#include "controller/bake_keeper.h"
 #include "sim/health_reporter.h"
 #include "sim/invariant_test_util.h"
 #include "sim/rollout_part.h"
+#include "view/kept_bake.h"
 
 namespace lockstep::sim::invariant_bake_test {
 namespace {
@@ -52,7 +52,7 @@ class BakeInvariantTest : public InvariantTest {
     kept.record.began = Time::from_unix(1'800'000'000);
     kept.until = cluster->loop.now();
     if (kept.record.steps.empty()) kept.record.steps.emplace_back();
-    ObjectKey key{"lockstep-system", controller::bake_name(std::string(rollout_name), 0)};
+    ObjectKey key{"lockstep-system", view::bake_name(std::string(rollout_name), 0)};
     Json map = kept.to_json(key, std::string(rollout_name), "");
     EXPECT_LT(act(round == 1 ? kube::create(resource::config_maps, key.ns, std::move(map))
                              : merge_patch(resource::config_maps, key, std::move(map))),
@@ -67,7 +67,7 @@ class BakeInvariantTest : public InvariantTest {
   Scenario scenario;
   std::optional<RolloutPart> part;
   rollout::RolloutStatus status;
-  controller::KeptBake kept;
+  view::KeptBake kept;
 };
 
 TEST_F(BakeInvariantTest, SeesAnEventThatIsNotCounted) {

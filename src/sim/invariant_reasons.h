@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
+#include "fleet/reason.h"
 #include "sim/invariant.h"
 #include "sim/reason_evidence.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::sim {
 
@@ -21,7 +21,7 @@ class TrueReasons final : public Invariant {
   void on_reply(int life, const kube::Request& request, const kube::Response& reply) override;
 
   // What is said of each node now, by a controller to which nothing has been hidden for a while.
-  void check_shown(const std::map<std::string, upgrade::Reason>& reasons) const;
+  void check_shown(const std::map<std::string, fleet::Reason>& reasons) const;
 
  private:
   ReasonEvidence evidence_;

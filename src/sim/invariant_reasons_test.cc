@@ -166,8 +166,8 @@ TEST_F(TrueReasonsTest, AnImageThatCannotBePulledMayBeBlamed) {
 
 TEST_F(TrueReasonsTest, WhatAWholePoolSaysIsLookedAtForEveryNodeOfIt) {
   start();
-  witness->check_reasons(
-      {{"gpu-1", upgrade::Reason{"Paused", "", ""}}, {"gpu-2", upgrade::Reason{"Paused", "", ""}}});
+  witness->check_reasons({{"gpu-1", fleet::Reason{fleet::Reason::paused, "", ""}},
+                          {"gpu-2", fleet::Reason{fleet::Reason::paused, "", ""}}});
   EXPECT_EQ(witness->violations().size(), 2);
 }
 

@@ -72,8 +72,8 @@ void ObjectRestored::on_change(const std::string& storage, const apiserver::Chan
     return on_object(storage, change, ours);
   }
   if (!ours || storage != fleet::driver_rollouts.full_name() || !change.before) return;
-  const auto before = rollout::read_rollout_status(change.before->json());
-  const auto after = rollout::read_rollout_status(change.object->json());
+  const rollout::RolloutStatus& before = truth().rollout_status(change.before);
+  const rollout::RolloutStatus& after = truth().rollout_status(change.object);
   if (before.phase != Phase::rolled_back && after.phase == Phase::rolled_back) {
     on_rolled_back(change.object->json(), after);
   }
@@ -136,12 +136,13 @@ void NoRejectedVersion::on_change(const std::string& storage, const apiserver::C
     if (command && command->verb == "retry") rejected_.clear();
     return;
   }
-  const auto before = rollout::read_rollout_status(change.before->json());
-  const auto after = rollout::read_rollout_status(change.object->json());
+  const rollout::RolloutStatus& before = truth().rollout_status(change.before);
+  const rollout::RolloutStatus& after = truth().rollout_status(change.object);
   Cluster& cluster = truth().cluster();
   // Users who set the version before by hand have rejected nothing.
-  static const std::set<std::string_view> rejections = {"NodesFailed", "GateFailed", "BakeFailed",
-                                                        "RollbackAsked"};
+  static const std::set<fleet::ReasonName> rejections = {
+      fleet::Reason::nodes_failed, fleet::Reason::gate_failed, fleet::Reason::bake_failed,
+      fleet::Reason::rollback_asked};
   if (before.phase != Phase::rolling_back && after.phase == Phase::rolling_back &&
       rejections.contains(after.reason)) {
     if (std::string image = image_of(cluster, after.to); !image.empty()) rejected_.insert(image);

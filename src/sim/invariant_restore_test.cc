@@ -36,9 +36,10 @@ class RestoreInvariantTest : public InvariantTest {
     EXPECT_EQ(act(request), 200);
     cluster->loop.run_for(seconds(20));
   }
-  void enter(rollout::Phase phase, const std::string& reason) {
+  void enter(rollout::Phase phase, const fleet::ReasonName& reason) {
     status.phase = phase;
-    status.reason = status.message = reason;
+    status.reason = reason;
+    status.message = reason.str();
     write_status();
   }
   // By the controller.
@@ -49,10 +50,10 @@ class RestoreInvariantTest : public InvariantTest {
     cluster->loop.run_for(seconds(20));
   }
   void roll_back_to(const char* version) {
-    enter(rollout::Phase::rolling_back, "GateFailed");
+    enter(rollout::Phase::rolling_back, fleet::Reason::gate_failed);
     set_driver(JsonObject{{"version", version}});
     status.from.version = version;
-    enter(rollout::Phase::rolled_back, "RolledBack");
+    enter(rollout::Phase::rolled_back, fleet::Reason::rolled_back);
   }
 
   Scenario scenario;
@@ -68,15 +69,15 @@ TEST_F(RestoreInvariantTest, AnObjectThatIsAsItWasIsFine) {
 
 TEST_F(RestoreInvariantTest, SeesAVersionThatNoUserSet) {
   start_rollout();
-  enter(rollout::Phase::rolling_back, "GateFailed");
+  enter(rollout::Phase::rolling_back, fleet::Reason::gate_failed);
   set_driver(JsonObject{{"version", ""}});
   expect_violation("cluster-policy was set to {\"version\":\"\"");
 }
 
 TEST_F(RestoreInvariantTest, SeesARollbackThatLeavesTheObjectAsItIs) {
   start_rollout();
-  enter(rollout::Phase::rolling_back, "GateFailed");
-  enter(rollout::Phase::rolled_back, "RolledBack");
+  enter(rollout::Phase::rolling_back, fleet::Reason::gate_failed);
+  enter(rollout::Phase::rolled_back, fleet::Reason::rolled_back);
   expect_violation("instead of {\"version\":\"580.105.08\"");
 }
 
@@ -88,18 +89,18 @@ TEST_F(RestoreInvariantTest, SeesMoreThanTheImageChanged) {
 
 TEST_F(RestoreInvariantTest, SeesAWaveThatOpensForARejectedVersionUntilAUserRetries) {
   start_rollout();
-  enter(rollout::Phase::rolling_back, "GateFailed");
+  enter(rollout::Phase::rolling_back, fleet::Reason::gate_failed);
   status.open_for = status.to;
-  enter(rollout::Phase::upgrading, "WaveOpen");
+  enter(rollout::Phase::upgrading, fleet::Reason::wave_open);
   expect_violation("which was rolled back");
 }
 
 TEST_F(RestoreInvariantTest, AWaveThatOpensAfterARetryIsFine) {
   start_rollout();
-  enter(rollout::Phase::rolling_back, "GateFailed");
+  enter(rollout::Phase::rolling_back, fleet::Reason::gate_failed);
   ASSERT_TRUE(part->command("retry"));
   status.open_for = status.to;
-  enter(rollout::Phase::upgrading, "WaveOpen");
+  enter(rollout::Phase::upgrading, fleet::Reason::wave_open);
   expect_innocent();
 }
 

@@ -1,6 +1,7 @@
 #include "sim/invariant_rollout.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -21,13 +22,15 @@ using fleet::State;
 void OpenWavesOnly::on_change(const std::string& storage, const apiserver::Change& change,
                               bool /*ours*/) {
   if (!is_rollout(storage)) return;
-  auto what = [](const apiserver::StoredPtr& object) {
-    rollout::RolloutStatus status = rollout::read_rollout_status(object->json());
-    return fmt::format("{} {} {} {} {}", print_json(object->json().at("spec")), status.closed,
-                       status.open_waves, rollout::revision_id(status.open_for),
-                       rollout::revision_id(status.stable));
+  auto what = [this](const apiserver::StoredPtr& object) {
+    const rollout::RolloutStatus& status = truth().rollout_status(object);
+    return fmt::format("{} {} {} {}", status.closed, status.open_waves,
+                       rollout::revision_id(status.open_for), rollout::revision_id(status.stable));
   };
-  if (!change.before || what(change.before) != what(change.object)) changed_ = truth().uptime();
+  if (!change.before || what(change.before) != what(change.object) ||
+      !json_equal(change.before->json().at("spec"), change.object->json().at("spec"))) {
+    changed_ = truth().uptime();
+  }
 }
 
 void OpenWavesOnly::on_node(const NodeStep& step) {
@@ -123,8 +126,10 @@ bool NoUnapprovedDriver::was_allowed(const apiserver::StoredPtr& rollout, const 
                                      const Driver& driver) {
   if (stable_.contains(driver)) return true;
   std::set<std::string>& allowed = allowed_[driver];
-  if (is_allowed_now(rollout, node, driver)) allowed.insert(node);
-  return allowed.contains(node);
+  if (allowed.contains(node)) return true;
+  if (!is_allowed_now(rollout, node, driver)) return false;
+  allowed.insert(node);
+  return true;
 }
 
 bool NoUnapprovedDriver::is_suspect(const std::string& name) {
@@ -207,8 +212,8 @@ void NoUnapprovedDriver::on_change(const std::string& storage, const apiserver::
       stable_.emplace(std::string(set), std::string(as_text(&revision)));
     }
   }
-  auto open = [](const apiserver::StoredPtr& object) {
-    rollout::RolloutStatus status = rollout::read_rollout_status(object->json());
+  auto open = [this](const apiserver::StoredPtr& object) {
+    const rollout::RolloutStatus& status = truth().rollout_status(object);
     return fmt::format("{} {} {} {} {}", to_string(status.phase), status.open_waves,
                        rollout::revision_id(status.open_for), rollout::revision_id(status.stable),
                        text_at(object->json(), "spec", "outsideWave"));
@@ -220,8 +225,8 @@ void NoUnapprovedDriver::on_change(const std::string& storage, const apiserver::
 void NoWaveWithoutPass::on_change(const std::string& storage, const apiserver::Change& change,
                                   bool ours) {
   if (!ours || !is_rollout(storage) || !change.before) return;
-  rollout::RolloutStatus before = rollout::read_rollout_status(change.before->json());
-  rollout::RolloutStatus after = rollout::read_rollout_status(change.object->json());
+  const rollout::RolloutStatus& before = truth().rollout_status(change.before);
+  const rollout::RolloutStatus& after = truth().rollout_status(change.object);
   bool forwards = after.phase == rollout::Phase::upgrading;
   bool opens = after.open_waves > before.open_waves || !after.open_for.same_as(before.open_for);
   if (!forwards || !opens) return;
@@ -247,8 +252,8 @@ void NoPassWithoutUpgradedNode::on_pod_end(const PodEnd& end) {
 void NoPassWithoutUpgradedNode::on_change(const std::string& storage,
                                           const apiserver::Change& change, bool ours) {
   if (!ours || !is_rollout(storage) || !change.before) return;
-  rollout::RolloutStatus before = rollout::read_rollout_status(change.before->json());
-  rollout::RolloutStatus after = rollout::read_rollout_status(change.object->json());
+  const rollout::RolloutStatus& before = truth().rollout_status(change.before);
+  const rollout::RolloutStatus& after = truth().rollout_status(change.object);
   for (size_t i = 0; i < after.waves.size(); ++i) {
     bool was_passed =
         i < before.waves.size() && before.waves[i].verdict == rollout::Outcome::passed;
@@ -292,11 +297,108 @@ void NoPassWithoutUpgradedNode::check(const apiserver::StoredPtr& object,
                      object->key().name, status.waves[wave].name, status.to.version));
 }
 
+void RollbackNeedsEvidence::on_node(const NodeStep& step) {
+  if (step.from() == State::failed && step.to() != State::failed) {
+    auto failure = failures_.find(step.name);
+    if (failure != failures_.end()) failure->second.ended = truth().uptime();
+  }
+  if (!step.changes_state() || step.to() != State::failed) return;
+  Failure failure;
+  failure.with_driver = step.from() == State::pod_restart || step.from() == State::validation;
+  const PodTruth* pod = truth().driver_pod(step.name);
+  const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
+  if (driver != nullptr) {
+    failure.set = daemon_set_of(*pod->object);
+    failure.revision = driver->newest;
+  }
+  failures_[step.name] = std::move(failure);
+}
+
+void RollbackNeedsEvidence::on_pod_end(const PodEnd& end) {
+  if (!is_driver_pod(end.pod)) return;
+  were_there_.emplace(daemon_set_of(end.pod), label_of(end.pod, fleet::revision_label));
+}
+
+bool RollbackNeedsEvidence::has_run(const rollout::DriverRevision& revision) const {
+  for (const auto& [set, hash] : revision.revisions) {
+    if (were_there_.contains({set, hash})) return true;
+  }
+  for (const auto& [name, node] : truth().nodes()) {
+    const PodTruth* pod = truth().driver_pod(name);
+    if (pod == nullptr) continue;
+    const Json& object = *pod->object;
+    if (revision.is_of(daemon_set_of(object), label_of(object, fleet::revision_label))) return true;
+  }
+  return false;
+}
+
+int64_t RollbackNeedsEvidence::failed_with(const apiserver::StoredPtr& object,
+                                           const rollout::RolloutStatus& status,
+                                           int64_t open_waves) const {
+  const auto waves = recorded_waves(object, status.waves.size(), truth().cluster().backend.store);
+  int64_t failed = 0;
+  for (const auto& [name, failure] : failures_) {
+    // What the controller counts may have ended since.
+    const bool is_over = failure.ended != Duration::max() &&
+                         !truth().may_be_unknown(failure.ended) &&
+                         !truth().came_meanwhile(failure.ended);
+    auto at = waves.find(name);
+    // Nodes in no record are in the last wave.
+    const size_t wave = at == waves.end() ? status.waves.size() - 1 : at->second;
+    const bool is_its_driver =
+        failure.set.empty() || status.to.is_of(failure.set, failure.revision);
+    if (failure.with_driver && !is_over && is_its_driver &&
+        static_cast<int64_t>(wave) < open_waves) {
+      ++failed;
+    }
+  }
+  return failed;
+}
+
+// In the first wave one is enough. Of a share of the nodes, half of it: some may have no driver.
+int64_t RollbackNeedsEvidence::fewest_to_roll_back(const Json& rollout, int64_t open_waves) const {
+  if (open_waves <= 1) return 1;
+  const bool has_pool = text_at(rollout, "spec", "driver", "kind") == "NVIDIADriver";
+  const std::string pool(has_pool ? text_at(rollout, "spec", "driver", "name") : "");
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (const upgrade::Policy* policy : truth().policies(pool)) {
+    const IntOrPercent& limit = policy->max_failures;
+    fewest = std::min(fewest, limit.of(limit.percent ? truth().total(pool) / 2 : 0, Rounding::up));
+  }
+  return std::max<int64_t>(fewest, 1);
+}
+
+void RollbackNeedsEvidence::on_change(const std::string& storage, const apiserver::Change& change,
+                                      bool ours) {
+  using fleet::Reason;
+  using rollout::Phase;
+  if (!ours || !is_rollout(storage) || !change.before) return;
+  const rollout::RolloutStatus& before = truth().rollout_status(change.before);
+  const rollout::RolloutStatus& after = truth().rollout_status(change.object);
+  if (before.phase == Phase::rolling_back || after.phase != Phase::rolling_back) return;
+  if (!after.history.empty() && !after.history.back().by.empty()) return;
+  // Users, or a tool of theirs, set the version before themselves.
+  if (after.reason == Reason::version_taken_back || after.reason == Reason::reverted) return;
+  const std::string name = change.object->key().name;
+  if (after.reason == Reason::gate_failed || after.reason == Reason::bake_failed) {
+    if (has_run(after.to)) return;
+    return accuse(fmt::format("rollout {} rolls back by itself ({}), and no node has run {}", name,
+                              after.reason.view(), after.to.version));
+  }
+  const int64_t failed = failed_with(change.object, after, before.open_waves);
+  const int64_t needed = fewest_to_roll_back(change.object->json(), before.open_waves);
+  if (after.reason == Reason::nodes_failed && failed >= needed) return;
+  accuse(
+      fmt::format("rollout {} rolls back by itself ({}), and {} of its nodes failed after their "
+                  "driver was restarted (at least {} needed)",
+                  name, after.reason.view(), failed, needed));
+}
+
 void RollbackEndsBack::on_change(const std::string& storage, const apiserver::Change& change,
                                  bool ours) {
   if (!ours || !is_rollout(storage) || !change.before) return;
-  rollout::RolloutStatus before = rollout::read_rollout_status(change.before->json());
-  rollout::RolloutStatus after = rollout::read_rollout_status(change.object->json());
+  const rollout::RolloutStatus& before = truth().rollout_status(change.before);
+  const rollout::RolloutStatus& after = truth().rollout_status(change.object);
   if (after.phase == before.phase) return;
   if (after.phase == rollout::Phase::held && (after.reason.empty() || after.message.empty())) {
     accuse(fmt::format("rollout {} is held and does not say why", change.object->key().name));

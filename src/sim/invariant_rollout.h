@@ -2,6 +2,7 @@
 // on anything but Passed, or a rollback that ends elsewhere than at the version before.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -57,6 +58,33 @@ class NoPassWithoutUpgradedNode : public Invariant {
   void check(const apiserver::StoredPtr& object, const rollout::RolloutStatus& status, size_t wave);
 
   std::map<std::string, EndedPod> ended_;  // the last driver pod that was deleted, by node
+};
+
+// The controller rolls back by itself only for what the new driver has shown: more nodes than the
+// wave tolerates failed at or after the restart of their driver, or a gate or a bake failed and
+// some node runs it. What failed before shows nothing: what was in the way is what tenants run
+// there.
+class RollbackNeedsEvidence : public Invariant {
+ public:
+  using Invariant::Invariant;
+  void on_node(const NodeStep& step) override;
+  void on_pod_end(const PodEnd& end) override;
+  void on_change(const std::string& storage, const apiserver::Change& change, bool ours) override;
+
+ private:
+  struct Failure {
+    bool with_driver = false;
+    std::string set;       // of its driver pod at that moment; empty: it had none
+    std::string revision;  // the newest of that set
+    Duration ended = Duration::max();
+  };
+  bool has_run(const rollout::DriverRevision& revision) const;
+  int64_t failed_with(const apiserver::StoredPtr& object, const rollout::RolloutStatus& status,
+                      int64_t open_waves) const;
+  int64_t fewest_to_roll_back(const Json& rollout, int64_t open_waves) const;
+
+  std::map<std::string, Failure> failures_;                   // the last, by node
+  std::set<std::pair<std::string, std::string>> were_there_;  // driver pods that are gone
 };
 
 // No node is in service with a driver that no open wave allows it: who got one all the same is

@@ -1,8 +1,8 @@
 #include "sim/invariant_rollout.h"
 
-#include "controller/rollout_watch.h"
 #include "sim/invariant_test_util.h"
 #include "sim/rollout_part.h"
+#include "view/rollout_watch.h"
 
 namespace lockstep::sim::invariant_rollout_test {
 namespace {
@@ -27,11 +27,10 @@ class RolloutInvariantTest : public InvariantTest {
     status.waves[1].name = "rest";
     write_status();
     rollout::RecordedWave record{rollout::revision_id(status.to), {"gpu-1"}};
-    ObjectKey key{"lockstep-system", controller::wave_name(std::string(rollout_name), 0)};
-    EXPECT_EQ(
-        act(kube::create(resource::config_maps, key.ns,
-                         controller::wave_to_json(key, std::string(rollout_name), 0, record, ""))),
-        201);
+    ObjectKey key{"lockstep-system", view::wave_name(std::string(rollout_name), 0)};
+    EXPECT_EQ(act(kube::create(resource::config_maps, key.ns,
+                               view::wave_to_json(key, std::string(rollout_name), 0, record, ""))),
+              201);
     cluster->loop.run_for(minutes(1));
   }
   static Json wave(std::string_view name, JsonObject nodes) {
@@ -84,7 +83,7 @@ TEST_F(RolloutInvariantTest, SeesANodeThatBeginsOutsideTheOpenWaves) {
 TEST_F(RolloutInvariantTest, SeesANodeThatBeginsWhileTheWavesAreClosed) {
   start_rollout();
   status.phase = rollout::Phase::held;
-  status.reason = "Aborted";
+  status.reason = fleet::Reason::aborted;
   status.message = "by alice";
   status.closed = true;
   write_status();
@@ -171,6 +170,7 @@ TEST_F(RolloutInvariantTest, SeesARollbackThatLeavesANodeOnTheBadVersion) {
   start_rollout();
   status.waves[0].opened = cluster->loop.now();
   status.from.version = "0.0.1";
+  status.reason = fleet::Reason::version_taken_back;
   status.phase = rollout::Phase::rolling_back;
   write_status();
   expect_innocent();
@@ -188,6 +188,7 @@ TEST_F(RolloutInvariantTest, SeesARollbackThatLeavesANodeOutsideTheWavesOnTheRej
   status.from.version = cluster->kubelets().machine("gpu-1").version();
   ASSERT_TRUE(cluster->call(kube::remove(resource::pods, pod_on(driver_daemon_set_name, "gpu-2"))));
   cluster->loop.run_for(minutes(10));
+  status.reason = fleet::Reason::version_taken_back;
   status.phase = rollout::Phase::rolling_back;
   write_status();
   expect_innocent();
@@ -200,6 +201,7 @@ TEST_F(RolloutInvariantTest, ARollbackThatEndsOnTheVersionBeforeIsFine) {
   start_rollout();
   status.waves[0].opened = cluster->loop.now();
   status.from.version = cluster->kubelets().machine("gpu-1").version();
+  status.reason = fleet::Reason::version_taken_back;
   status.phase = rollout::Phase::rolling_back;
   write_status();
   status.phase = rollout::Phase::rolled_back;
@@ -214,6 +216,7 @@ TEST_F(RolloutInvariantTest, SeesARollbackThatLeavesANodeOutsideTheWavesOnTheBad
   restart_driver("gpu-3");
   ASSERT_TRUE(
       run_until(*cluster, [&] { return has_driver(*cluster, "gpu-3", new_version); }, minutes(10)));
+  status.reason = fleet::Reason::version_taken_back;
   status.phase = rollout::Phase::rolling_back;
   write_status();
   EXPECT_TRUE(cluster->set_driver_version(old_version));
@@ -229,6 +232,103 @@ TEST_F(RolloutInvariantTest, SeesARollbackThatLeavesANodeOutsideTheWavesOnTheBad
   EXPECT_NE(ended().find("is rolled back to 580.105.08, and gpu-3 runs 580.126.20"),
             std::string::npos)
       << ended();
+}
+
+class RollbackEvidenceTest : public RolloutInvariantTest {
+ protected:
+  void start_failing() {
+    start_rollout();
+    invariants = {"RollbackNeedsEvidence"};
+  }
+  void fail(const std::string& node, const std::vector<State>& way) {
+    go(node, way);
+    patch(node, step(State::failed));
+  }
+  void roll_back(fleet::ReasonName reason, std::string by = "") {
+    status.phase = rollout::Phase::rolling_back;
+    status.reason = std::move(reason);
+    status.history.push_back({cluster->loop.now(), status.phase, "", status.reason, "", by});
+    write_status();
+  }
+  const std::vector<State> to_evictions = {State::required, State::cordon, State::wait_for_jobs,
+                                           State::pod_deletion};
+};
+
+TEST_F(RollbackEvidenceTest, SeesARollbackForANodeWhoseDriverWasNeverRestarted) {
+  start_failing();
+  fail("gpu-1", to_evictions);
+  roll_back(fleet::Reason::nodes_failed);
+  expect_violation("rolls back by itself (NodesFailed), and 0 of its nodes failed after");
+}
+
+TEST_F(RollbackEvidenceTest, ANodeThatFailedAtItsRestartOrLaterIsEvidence) {
+  for (State last : {State::pod_restart, State::validation}) {
+    start_failing();
+    go_to_restart("gpu-1");
+    fail("gpu-1", last == State::validation ? std::vector{last} : std::vector<State>{});
+    roll_back(fleet::Reason::nodes_failed);
+    expect_innocent();
+    witness.reset();
+    part.reset();
+    status = {};
+  }
+}
+
+TEST_F(RollbackEvidenceTest, SeesOneForANodeOfAClosedWaveAndOneForNoNodeAtAll) {
+  start_failing();
+  go_to_restart("gpu-3");
+  fail("gpu-3", {});
+  roll_back(fleet::Reason::nodes_failed);
+  expect_violation("and 0 of its nodes failed after");
+}
+
+TEST_F(RollbackEvidenceTest, SeesOneForNodesThatWereRetriedLongAgo) {
+  start_failing();
+  go_to_restart("gpu-1");
+  fail("gpu-1", {});
+  patch("gpu-1", step(State::required));
+  cluster->loop.run_for(minutes(1));
+  roll_back(fleet::Reason::nodes_failed);
+  expect_violation("and 0 of its nodes failed after");
+}
+
+TEST_F(RollbackEvidenceTest, SeesThatALaterWaveToleratesMore) {
+  start_failing();
+  EXPECT_TRUE(cluster->call(merge_patch(
+      fleet::cluster_policies, {"", "cluster-policy"},
+      JsonObject{{"spec", JsonObject{{"driver", JsonObject{{"upgradePolicy",
+                                                            JsonObject{{"maxFailures", 2}}}}}}}})));
+  status.open_waves = 2;
+  write_status();
+  cluster->loop.run_for(minutes(1));
+  go_to_restart("gpu-2");
+  fail("gpu-2", {});
+  fail("gpu-3", to_evictions);
+  roll_back(fleet::Reason::nodes_failed);
+  expect_violation(
+      "and 1 of its nodes failed after their driver was restarted (at least 2 needed)");
+}
+
+TEST_F(RollbackEvidenceTest, SeesOneForAGateOrABakeOfADriverThatNoNodeHasRun) {
+  start_failing();
+  roll_back(fleet::Reason::gate_failed);
+  expect_violation("rolls back by itself (GateFailed), and no node has run");
+}
+
+TEST_F(RollbackEvidenceTest, AGateThatFailedOnANodeWithTheDriverIsEvidence) {
+  start_failing();
+  upgrade_canary();
+  roll_back(fleet::Reason::gate_failed);
+  expect_innocent();
+}
+
+TEST_F(RollbackEvidenceTest, AUserNeedsNone) {
+  start_failing();
+  roll_back(fleet::Reason::rollback_asked, "alice");
+  status.phase = rollout::Phase::upgrading;
+  write_status();
+  roll_back(fleet::Reason::version_taken_back);
+  expect_innocent();
 }
 
 class ContainmentInvariantTest : public RolloutInvariantTest {

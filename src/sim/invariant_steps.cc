@@ -15,8 +15,9 @@ namespace {
 using fleet::State;
 
 // Of these a node may recover by itself.
-constexpr std::array<std::string_view, 4> passing_failures = {
-    "DriverCrashLoop", "DriverImageUnavailable", "DriverContainerBroken", "DriverStartTimeout"};
+constexpr std::array passing_failures = {
+    fleet::Reason::driver_crash_loop, fleet::Reason::driver_image_unavailable,
+    fleet::Reason::driver_container_broken, fleet::Reason::driver_start_timeout};
 
 }  // namespace
 
@@ -172,12 +173,11 @@ void OneUpgradePerCause::on_node(const NodeStep& step) {
                     step.name, fleet::display_name(step.from()), fleet::display_name(step.to())));
   }
   if (step.from() == State::failed && step.to() == State::validation) {
-    std::string_view failure = annotation_of(*step.before->object, fleet::failure_annotation);
-    std::string_view name = failure.substr(0, failure.find(':'));
-    if (!failure.empty() && std::find(passing_failures.begin(), passing_failures.end(), name) ==
-                                passing_failures.end()) {
+    const auto failure = failure_of(*step.before->object);
+    if (failure && std::find(passing_failures.begin(), passing_failures.end(), failure->name) ==
+                       passing_failures.end()) {
       accuse(fmt::format("{} came back from the failure {}, which does not pass by itself",
-                         step.name, name));
+                         step.name, failure->name.view()));
     }
   }
 }

@@ -27,6 +27,14 @@ TEST_F(WritesTest, SeesALoopWithoutAPauseAlsoWhenAllIsRefused) {
   expect_violation("patch nodes/gpu-1: 121 times within a minute");
 }
 
+// Where no time passes, as between two replicas without latency, this is what ends a run.
+TEST_F(WritesTest, ALoopInOneInstantEndsTheRun) {
+  start();
+  ask(request(kube::Verb::patch, resource::nodes),
+      static_cast<int>(Witness::most_violations + 1) * BoundedWrites::most_calls_a_minute);
+  EXPECT_GE(witness->violations().size(), Witness::most_violations);
+}
+
 TEST_F(WritesTest, TheSameOverALongerTimeIsNoLoop) {
   start();
   for (int i = 0; i < 5; ++i) {

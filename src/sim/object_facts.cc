@@ -53,6 +53,12 @@ bool has_annotation(const Json& object, std::string_view key) {
   return annotations != nullptr && find(*annotations, key) != nullptr;
 }
 
+std::optional<fleet::Reason> failure_of(const Json& node) {
+  std::string_view failure = annotation_of(node, fleet::failure_annotation);
+  if (failure.empty()) return std::nullopt;
+  return fleet::Reason::of_failure(failure);
+}
+
 const Json* controller_of(const Json& object) {
   const Json* owners = find(object, "metadata", "ownerReferences");
   if (owners == nullptr || !owners->is_array()) return nullptr;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "data/json.h"
+#include "fleet/reason.h"
 #include "objects/node.h"
 
 namespace lockstep::sim {
@@ -14,6 +16,8 @@ std::string_view label_of(const Json& object, std::string_view key);
 // Empty where there is none.
 std::string_view annotation_of(const Json& object, std::string_view key);
 bool has_annotation(const Json& object, std::string_view key);
+// What a node says that it failed with; nothing: it says nothing.
+std::optional<fleet::Reason> failure_of(const Json& node);
 // The controlling owner; null: none.
 const Json* controller_of(const Json& object);
 bool is_of_daemon_set(const Json& pod);

@@ -6,7 +6,7 @@
 
 namespace lockstep::sim {
 
-Answers answers_of(const controller::FleetWatch& watch, Time now) {
+Answers answers_of(const view::FleetWatch& watch, Time now) {
   Answers answers;
   for (const auto& name : watch.nodes()) {
     auto view = watch.view(name);
@@ -17,10 +17,10 @@ Answers answers_of(const controller::FleetWatch& watch, Time now) {
 }
 
 std::optional<Answers> ask_observer(kube::Api& api, VirtualLoop& time, Loop& clock, Random& random,
-                                    controller::FleetWatchOptions options) {
+                                    view::FleetWatchOptions options) {
   options.reads_notes = true;
   SilentLog log;
-  controller::FleetWatch watch(api, clock, random, log, std::move(options));
+  view::FleetWatch watch(api, clock, random, log, std::move(options));
   watch.start();
   if (!time.run_until([&] { return watch.synced(); }, seconds(5))) return std::nullopt;
   watch.count_changed();

@@ -4,18 +4,18 @@
 
 #include <optional>
 
-#include "controller/fleet_watch.h"
 #include "sim/invariant_answers.h"
+#include "view/fleet_watch.h"
 #include "world/virtual_loop.h"
 
 namespace lockstep::sim {
 
 // What a decision on each node of the watch says at this moment.
-Answers answers_of(const controller::FleetWatch& watch, Time now);
+Answers answers_of(const view::FleetWatch& watch, Time now);
 
 // Lets the loop run until all is listed, and no longer than a few seconds. Nothing: it was not.
 // `time` is what passes; `clock` shows it, as the machine of the controller's does.
 std::optional<Answers> ask_observer(kube::Api& api, VirtualLoop& time, Loop& clock, Random& random,
-                                    controller::FleetWatchOptions options);
+                                    view::FleetWatchOptions options);
 
 }  // namespace lockstep::sim

@@ -57,8 +57,7 @@ bool People::take_for_all(const Interference& step, int nodes, Result<void>& tak
   } else if (action == "cutGit") {
     rollout_.cut_git(parse_duration(as_text(&step.value)).value_or(Duration(0)));
   } else if (action == "setXidRates") {
-    std::optional<Error> error;
-    rollout_.set_xid_rates(read_rates(step.value, action, error));
+    rollout_.set_xid_rates(read_again(step.value, read_rates));
   } else if (action == "addClaims") {
     taken = add_claims(static_cast<int>(step.share.of(nodes, Rounding::up)));
   } else if (action == "evictWork") {

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "controller/plan_snapshot.h"
-#include "controller/rollout_watch.h"
+#include "operate/plan_snapshot.h"
 #include "rollout/pace.h"
+#include "view/rollout_watch.h"
 
 namespace lockstep::sim {
 
@@ -45,7 +45,7 @@ class Comparison {
     }
   }
 
-  void compare_ends(const std::map<std::string, upgrade::Reason>& reasons) {
+  void compare_ends(const std::map<std::string, fleet::Reason>& reasons) {
     const fleet::Keys keys;
     for (const PlannedNode& node : plan_.nodes) {
       Document object = cluster_.get(resource::nodes, {"", node.name});
@@ -53,17 +53,17 @@ class Comparison {
       const fleet::State state =
           fleet::state_of(text_at(*object, "metadata", "labels", keys.state));
       auto at = reasons.find(node.name);
-      const std::string reason = at == reasons.end() ? "" : at->second.name;
+      const fleet::ReasonName reason = at == reasons.end() ? fleet::ReasonName() : at->second.name;
       const PlannedEnd end = state == fleet::State::done       ? PlannedEnd::done
                              : state == fleet::State::failed   ? PlannedEnd::failed
                              : state == fleet::State::required ? PlannedEnd::not_started
                                                                : PlannedEnd::stuck;
       if (end != node.outcome) {
-        say("{} is {} ({}), and was planned as {} ({})", node.name, to_string(end), reason,
-            to_string(node.outcome), node.reason.name);
+        say("{} is {} ({}), and was planned as {} ({})", node.name, to_string(end), reason.view(),
+            to_string(node.outcome), node.reason.name.view());
       } else if (end != PlannedEnd::done && reason != node.reason.name) {
         say("{} is {} because of {}, and was planned so because of {}", node.name, to_string(end),
-            reason, node.reason.name);
+            reason.view(), node.reason.name.view());
       }
     }
   }
@@ -72,7 +72,7 @@ class Comparison {
                        const rollout::RolloutStatus& status) {
     if (planned.end_phase != status.phase) {
       say("the rollout is {} ({}), and was planned as {} ({})", to_string(status.phase),
-          status.reason, to_string(planned.end_phase), planned.end.name);
+          status.reason.view(), to_string(planned.end_phase), planned.end.name.view());
     }
     for (size_t i = 0; i < planned.waves.size(); ++i) {
       const rollout::PlannedWave& wave = planned.waves[i];
@@ -107,7 +107,7 @@ class Comparison {
     if (!asked_.insert(node.name).second) return began;
     if (began.has_value() != node.start.has_value()) {
       say("{} {}, and was planned {} ({})", node.name, began ? "started" : "did not start",
-          node.start ? "to" : "not to", node.reason.name);
+          node.start ? "to" : "not to", node.reason.name.view());
     } else if (began) {
       compare_time(node.name + " started", *began, *node.start);
     }
@@ -122,8 +122,8 @@ class Comparison {
   }
 
   std::vector<std::string> nodes_of_wave(const std::string& rollout, size_t wave) {
-    Document map = cluster_.get(resource::config_maps,
-                                {"lockstep-system", controller::wave_name(rollout, wave)});
+    Document map =
+        cluster_.get(resource::config_maps, {"lockstep-system", view::wave_name(rollout, wave)});
     std::vector<std::string> names;
     if (!map) return names;
     for (std::string_view name : split(text_at(*map, "data", "nodes"), '\n')) {
@@ -142,14 +142,14 @@ class Comparison {
 
 }  // namespace
 
-PlanCheck::PlanCheck(const controller::FleetWatch& watch, Time now)
-    : snapshot_(controller::plan_snapshot(watch, now)) {
+PlanCheck::PlanCheck(const view::FleetWatch& watch, Time now)
+    : snapshot_(operate::plan_snapshot(watch, now)) {
   rollout::assume_change(snapshot_);
 }
 
 std::vector<std::string> PlanCheck::compare(
     Cluster& cluster, const Witness& witness, const RolloutPart& rollout,
-    const std::map<std::string, upgrade::Reason>& reasons) const {
+    const std::map<std::string, fleet::Reason>& reasons) const {
   rollout::Pace pace;
   const std::vector<Duration>& durations = witness.durations();
   Duration all{0};

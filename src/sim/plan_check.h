@@ -6,24 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "controller/fleet_watch.h"
 #include "rollout/forward_run.h"
 #include "sim/cluster.h"
 #include "sim/rollout_part.h"
 #include "sim/witness.h"
+#include "view/fleet_watch.h"
 
 namespace lockstep::sim {
 
 class PlanCheck {
  public:
   // The fleet as a controller's watches show it, before its version changes.
-  PlanCheck(const controller::FleetWatch& watch, Time now);
+  PlanCheck(const view::FleetWatch& watch, Time now);
 
   // What went otherwise, in sentences. How long a node took is taken from the run: of the plan, the
   // order of events is compared, and when each comes at that pace.
   std::vector<std::string> compare(Cluster& cluster, const Witness& witness,
                                    const RolloutPart& rollout,
-                                   const std::map<std::string, upgrade::Reason>& reasons) const;
+                                   const std::map<std::string, fleet::Reason>& reasons) const;
 
  private:
   rollout::Snapshot snapshot_;

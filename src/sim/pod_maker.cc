@@ -8,18 +8,8 @@ namespace lockstep::sim {
 
 PodMaker::PodMaker(Parts parts, View& view, std::function<void(const std::string& uid)> changed)
     : parts_(parts), view_(view), changed_(std::move(changed)), writer_(parts) {
-  view_.pods().on_change(scope_.bind([this](const ObjectCache::Change& change) {
-    const ObjectMeta& meta = change.object().meta;
-    if (!change.after || meta.is_deleting()) doomed_.erase(meta.uid.str());
-    const OwnerReference* owner = meta.controller();
-    if (owner == nullptr) return;
-    std::string uid = owner->uid.str();
-    if (auto at = unseen_.find(uid); at != unseen_.end()) {
-      at->second.erase(meta.key());
-      if (at->second.empty()) unseen_.erase(at);
-    }
-    changed_(uid);
-  }));
+  view_.pods().for_each([this](const Object& pod) { count_again(*pod); });
+  view_.pods().on_change(scope_.bind([this](const ObjectCache::Change& change) { take(change); }));
   view_.pods().on_settled(scope_.bind([this](const ObjectKey& key) {
     auto at = expected_.find(key);
     if (at == expected_.end()) return;
@@ -29,23 +19,90 @@ PodMaker::PodMaker(Parts parts, View& view, std::function<void(const std::string
   }));
 }
 
-PodMaker::Pods PodMaker::pods_of(const std::string& owner_uid) const {
-  Pods pods;
-  view_.pods().for_each("owner", owner_uid, [&](const Object& pod) {
-    switch (phase_of(*pod)) {
-      case PodPhase::succeeded:
-        pods.succeeded.push_back(pod);
-        break;
-      case PodPhase::failed:
-        pods.failed.push_back(pod);
-        break;
-      default:
-        if (!pod->meta.is_deleting() && !doomed_.contains(pod->meta.uid.str()))
-          pods.live.push_back(pod);
+void PodMaker::take(const ObjectCache::Change& change) {
+  const ObjectMeta& meta = change.object().meta;
+  std::string uid = meta.uid.str();
+  if (!change.after || meta.is_deleting()) doomed_.erase(uid);
+  if (change.after) {
+    count_again(*change.after);
+  } else {
+    count_as(uid, "", Part::none);
+  }
+  const OwnerReference* owner = meta.controller();
+  if (owner == nullptr) return;
+  std::string owner_uid = owner->uid.str();
+  if (auto at = unseen_.find(owner_uid); at != unseen_.end()) {
+    at->second.erase(meta.key());
+    if (at->second.empty()) unseen_.erase(at);
+  }
+  changed_(owner_uid);
+}
+
+PodMaker::Part PodMaker::part_of(const GenericObject& pod) const {
+  switch (phase_of(pod)) {
+    case PodPhase::succeeded:
+      return Part::succeeded;
+    case PodPhase::failed:
+      return Part::failed;
+    default:
+      if (pod.meta.is_deleting() || doomed_.contains(pod.meta.uid.str())) return Part::none;
+      return is_ready(pod) ? Part::ready : Part::live;
+  }
+}
+
+void PodMaker::count_again(const GenericObject& pod) {
+  const OwnerReference* owner = pod.meta.controller();
+  count_as(pod.meta.uid.str(), owner == nullptr ? "" : owner->uid.str(),
+           owner == nullptr ? Part::none : part_of(pod));
+}
+
+void PodMaker::count_as(const std::string& uid, const std::string& owner, Part part) {
+  auto at = counted_.find(uid);
+  if (at == counted_.end() && part == Part::none) return;
+  if (at != counted_.end() && at->second.part == part && at->second.owner == owner) return;
+  auto add = [this, &uid](const Counted& counted, int64_t sign) {
+    Owned& owned = owned_[counted.owner];
+    if (counted.part == Part::live || counted.part == Part::ready) owned.counts.live += sign;
+    if (counted.part == Part::ready) owned.counts.ready += sign;
+    if (counted.part == Part::failed) owned.counts.failed += sign;
+    if (counted.part != Part::succeeded) return;
+    if (sign > 0) {
+      owned.succeeded.insert(uid);
+    } else {
+      owned.succeeded.erase(uid);
     }
+  };
+  if (at != counted_.end()) {
+    add(at->second, -1);
+    counted_.erase(at);
+  }
+  if (part == Part::none) return;
+  Counted counted{owner, part};
+  add(counted, 1);
+  counted_.emplace(uid, std::move(counted));
+}
+
+PodMaker::Counts PodMaker::count(const std::string& owner_uid) const {
+  auto at = owned_.find(owner_uid);
+  Counts counts = at == owned_.end() ? Counts() : at->second.counts;
+  if (auto unseen = unseen_.find(owner_uid); unseen != unseen_.end()) {
+    counts.unseen = static_cast<int64_t>(unseen->second.size());
+  }
+  return counts;
+}
+
+std::vector<Object> PodMaker::live_pods(const std::string& owner_uid) const {
+  std::vector<Object> live;
+  view_.pods().for_each("owner", owner_uid, [&](const Object& pod) {
+    Part part = part_of(*pod);
+    if (part == Part::live || part == Part::ready) live.push_back(pod);
   });
-  if (auto at = unseen_.find(owner_uid); at != unseen_.end()) pods.unseen = at->second.size();
-  return pods;
+  return live;
+}
+
+std::set<std::string> PodMaker::take_succeeded(const std::string& owner_uid) {
+  auto at = owned_.find(owner_uid);
+  return at == owned_.end() ? std::set<std::string>() : std::exchange(at->second.succeeded, {});
 }
 
 void PodMaker::create(const ResourceType& type, const GenericObject& owner,
@@ -98,9 +155,13 @@ void PodMaker::forget(const std::string& owner_uid, const ObjectKey& pod) {
 void PodMaker::remove(const GenericObject& pod) {
   std::string uid = pod.meta.uid.str();
   if (!doomed_.insert(uid).second) return;
+  count_again(pod);
   writer_.send(remove_exactly(resource::pods, pod.meta.key(), uid),
-               scope_.bind([this, uid](const Result<Document>& removed) {
-                 if (!removed) doomed_.erase(uid);
+               scope_.bind([this, uid, key = pod.meta.key()](const Result<Document>& removed) {
+                 if (removed) return;
+                 doomed_.erase(uid);
+                 Object shown = view_.pods().find(key);
+                 if (shown && shown->meta.uid == uid) count_again(*shown);
                }));
 }
 

@@ -2,11 +2,13 @@
 // did until the cache shows it: nothing is made twice because a watch lags.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/parts.h"
@@ -22,19 +24,38 @@ class PodMaker {
   PodMaker(const PodMaker&) = delete;
   PodMaker& operator=(const PodMaker&) = delete;
 
-  struct Pods {
-    std::vector<Object> live;  // neither finished nor on their way out
-    std::vector<Object> succeeded;
-    std::vector<Object> failed;
-    size_t unseen = 0;  // made, and not shown yet
+  // Kept change by change: an owner may have thousands of pods.
+  struct Counts {
+    int64_t live = 0;   // neither finished nor being deleted
+    int64_t ready = 0;  // of these
+    int64_t failed = 0;
+    int64_t unseen = 0;  // made, and not shown yet
+    int64_t present() const { return live + unseen; }
   };
-  Pods pods_of(const std::string& owner_uid) const;
+  Counts count(const std::string& owner_uid) const;
+  // In the order of their names; looks at every pod of the owner.
+  std::vector<Object> live_pods(const std::string& owner_uid) const;
+  // The uids of pods that have succeeded since the last call, and are still shown.
+  std::set<std::string> take_succeeded(const std::string& owner_uid);
 
   void create(const ResourceType& type, const GenericObject& owner, const Json& pod_template,
               const JsonObject& labels, std::string_view restart_policy);
   void remove(const GenericObject& pod);
 
  private:
+  enum class Part { none, live, ready, succeeded, failed };
+  struct Counted {
+    std::string owner;
+    Part part = Part::none;
+  };
+  struct Owned {
+    Counts counts;
+    std::set<std::string> succeeded;  // not taken yet
+  };
+  void take(const ObjectCache::Change& change);
+  void count_again(const GenericObject& pod);
+  void count_as(const std::string& uid, const std::string& owner, Part part);
+  Part part_of(const GenericObject& pod) const;
   void forget(const std::string& owner_uid, const ObjectKey& pod);
 
   Parts parts_;
@@ -44,6 +65,8 @@ class PodMaker {
   std::map<std::string, std::set<ObjectKey>> unseen_;  // by owner
   std::map<ObjectKey, std::string> expected_;          // made, owner: the cache has not come to it
   std::set<std::string> doomed_;                       // uids
+  std::unordered_map<std::string, Counted> counted_;   // by uid
+  std::unordered_map<std::string, Owned> owned_;       // by owner
   Scope scope_;
 };
 

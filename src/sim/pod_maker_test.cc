@@ -1,5 +1,10 @@
 #include "sim/pod_maker.h"
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "sim/sim_test_util.h"
@@ -50,19 +55,63 @@ TEST_F(PodMakerTest, WhatIsMadeCountsBeforeItIsSeen) {
   ASSERT_TRUE(owner);
   std::string uid = owner->meta.uid.str();
   make();
-  EXPECT_EQ(maker.pods_of(uid).unseen, 1u);
-  EXPECT_TRUE(maker.pods_of(uid).live.empty());
+  EXPECT_EQ(maker.count(uid).unseen, 1);
+  EXPECT_EQ(maker.count(uid).live, 0);
   // Before anybody else counts the owner's pods.
-  while (maker.pods_of(uid).live.empty() && cluster.loop.step()) {
+  while (maker.count(uid).live == 0 && cluster.loop.step()) {
   }
-  auto pods = maker.pods_of(uid);
-  EXPECT_EQ(pods.unseen, 0u);
-  ASSERT_EQ(pods.live.size(), 1u);
-  EXPECT_EQ(pods.live[0]->meta.labels.get("extra"), "1");
-  EXPECT_EQ(pods.live[0]->meta.controller()->uid, uid);
+  EXPECT_EQ(maker.count(uid).unseen, 0);
+  std::vector<Object> pods = maker.live_pods(uid);
+  ASSERT_EQ(pods.size(), 1u);
+  EXPECT_EQ(pods[0]->meta.labels.get("extra"), "1");
+  EXPECT_EQ(pods[0]->meta.controller()->uid, uid);
   EXPECT_GT(changes, 0u);
-  maker.remove(*pods.live[0]);
-  EXPECT_TRUE(maker.pods_of(uid).live.empty());
+  maker.remove(*pods[0]);
+  EXPECT_EQ(maker.count(uid).live, 0);
+  EXPECT_TRUE(maker.live_pods(uid).empty());
+}
+
+TEST_F(PodMakerTest, CountsAreThoseOfThePodsAfterEveryChange) {
+  ASSERT_TRUE(owner);
+  std::string uid = owner->meta.uid.str();
+  PodMaker::Counts most;
+  auto run_and_compare = [&] {
+    Duration end = cluster.loop.uptime() + minutes(3);
+    while (cluster.loop.uptime() < end && cluster.loop.step()) {
+      PodMaker::Counts shown;
+      view.pods().for_each("owner", uid, [&](const Object& pod) {
+        bool failed = phase_of(*pod) == PodPhase::failed;
+        bool live = !is_finished(*pod) && !pod->meta.is_deleting();
+        shown.failed += failed ? 1 : 0;
+        shown.live += live ? 1 : 0;
+        shown.ready += live && is_ready(*pod) ? 1 : 0;
+      });
+      PodMaker::Counts counts = maker.count(uid);
+      ASSERT_EQ(counts.live, shown.live);
+      ASSERT_EQ(counts.ready, shown.ready);
+      ASSERT_EQ(counts.failed, shown.failed);
+      most.ready = std::max(most.ready, counts.ready);
+      most.failed = std::max(most.failed, counts.failed);
+    }
+  };
+  // The cluster's own controller makes them.
+  ASSERT_TRUE(cluster.call(merge_patch(resource::replica_sets, owner->meta.key(),
+                                       JsonObject{{"spec", JsonObject{{"replicas", 3}}}})));
+  run_and_compare();
+  std::vector<Object> pods = maker.live_pods(uid);
+  ASSERT_EQ(pods.size(), 3u);
+  auto set_phase = [&](const Object& pod, std::string_view phase) {
+    ASSERT_TRUE(
+        cluster.call(status_patch(resource::pods, pod->meta.key(), JsonObject{{"phase", phase}})));
+  };
+  set_phase(pods[0], "Succeeded");
+  set_phase(pods[1], "Failed");
+  ASSERT_TRUE(cluster.call(remove_exactly(resource::pods, pods[2]->meta.key(), pods[2]->meta.uid)));
+  run_and_compare();
+  EXPECT_EQ(most.ready, 3);
+  EXPECT_EQ(most.failed, 1);
+  EXPECT_EQ(maker.take_succeeded(uid), std::set<std::string>{pods[0]->meta.uid.str()});
+  EXPECT_TRUE(maker.take_succeeded(uid).empty());
 }
 
 TEST_F(PodMakerTest, WhatWasRefusedIsForgotten) {
@@ -71,9 +120,9 @@ TEST_F(PodMakerTest, WhatWasRefusedIsForgotten) {
   Json broken = owner->document->at("spec").at("template");
   broken.as_object()["spec"].as_object()["containers"] = JsonArray{};
   maker.create(resource::replica_sets, *owner, broken, {}, "Always");
-  EXPECT_EQ(maker.pods_of(uid).unseen, 1u);
+  EXPECT_EQ(maker.count(uid).unseen, 1);
   cluster.loop.run_for(seconds(10));
-  EXPECT_EQ(maker.pods_of(uid).unseen, 0u);
+  EXPECT_EQ(maker.count(uid).unseen, 0);
 }
 
 }  // namespace

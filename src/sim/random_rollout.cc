@@ -221,10 +221,10 @@ class RolloutDrawer {
   // controller never ends some waits and fails nodes without a reason, so that its fleet has no
   // work that stays and no broken machine: what is tried is which nodes have which version.
   void draw_coordination() {
-    static constexpr std::array<std::string_view, 16> actions = {
+    static constexpr std::array<std::string_view, 17> actions = {
         "setVersion",     "rollout", "setRollout",  "deleteDriverPods", "recreateNodes", "restart",
         "cosmeticChange", "crash",   "outage",      "partition",        "dropWatches",   "calm",
-        "silenceWatches", "heal",    "setXidRates", "setPolicy"};
+        "silenceWatches", "heal",    "setXidRates", "setPolicy",        "imitate"};
     if (coordination_.below(8) != 0) return;
     scenario_.conduct = true;
     JsonObject policy{{"autoUpgrade", true}};

@@ -9,6 +9,7 @@
 #include "sim/fault_plan.h"
 #include "sim/fault_steps.h"
 #include "sim/random_rollout.h"
+#include "sim/tenants.h"
 #include "sim/versions.h"
 
 namespace lockstep::sim {
@@ -34,6 +35,7 @@ class Drawer {
     draw_late_slices(seed);
     draw_driver_pods(seed);
     draw_plugin(seed);
+    draw_tenants(seed);
     std::stable_sort(scenario_.steps.begin(), scenario_.steps.end(),
                      [](const auto& left, const auto& right) { return left.at < right.at; });
     add_the_end();
@@ -191,6 +193,19 @@ class Drawer {
     work.extended_pods = 1 + static_cast<int>(random.below(static_cast<uint64_t>(nodes())));
   }
 
+  // And a tenant that imitates parts of the driver, and changes them like new versions.
+  void draw_tenants(uint64_t seed) {
+    SeededRandom random(seed * 31 + 7);
+    if (random.below(100) >= 15) return;
+    for (int i = 1 + static_cast<int>(random.below(6)); i > 0; --i) {
+      Interference step;
+      step.at = seconds(static_cast<int64_t>(random.below(5000)));
+      step.action = "imitate";
+      step.value = Json(imitations().at(random.below(imitations().size())));
+      scenario_.steps.push_back(std::move(step));
+    }
+  }
+
   NodeChoice some_nodes() {
     NodeChoice choice;
     if (chance(0.2)) {
@@ -318,7 +333,9 @@ Scenario random_scenario(uint64_t seed, RandomKind kind) {
 RandomResult run_random(const Scenario& scenario, const RunOptions& options) {
   RandomResult result;
   result.summary = run_scenario(scenario, options);
-  RunSummary twin = run_scenario(calm_twin(scenario), options);
+  RunOptions of_twin = options;
+  of_twin.takes_digest = false;
+  RunSummary twin = run_scenario(calm_twin(scenario), of_twin);
   result.wrong = compare_with_twin(scenario, result.summary, twin);
   bool only_twin = result.summary.violations.empty() && !twin.violations.empty();
   result.last_events = only_twin ? std::move(twin.last_events) : result.summary.last_events;

@@ -31,11 +31,11 @@ TEST(RandomRun, SeedsReachAllThatPeopleDo) {
     with_faults += scenario.controller_weights ? 1 : 0;
     for (const auto& step : scenario.steps) actions.insert(step.action);
   }
-  for (const char* action :
-       {"setVersion", "pause",    "resume",   "restart", "cosmeticChange",
-        "setPolicy",  "cordon",   "uncordon", "retry",   "skip",
-        "unskip",     "notReady", "ready",    "repair",  "crashDriver",
-        "calm",       "heal",     "giveWay",  "crash",   "recreateDaemonSet"}) {
+  for (const char* action : {"setVersion", "pause",    "resume",   "restart", "cosmeticChange",
+                             "setPolicy",  "cordon",   "uncordon", "retry",   "skip",
+                             "unskip",     "notReady", "ready",    "repair",  "crashDriver",
+                             "calm",       "heal",     "giveWay",  "crash",   "recreateDaemonSet",
+                             "imitate"}) {
     EXPECT_TRUE(actions.contains(action)) << action;
   }
   EXPECT_GE(sizes.size(), 25u);

@@ -1,7 +1,5 @@
 #include "sim/reason_truth.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "controller/slot_ledger.h"
@@ -11,35 +9,11 @@ namespace lockstep::sim {
 
 namespace {
 
+using fleet::Reason;
+using fleet::ReasonName;
 using fleet::State;
 
-// With which a node may fail; the others are waits and steps.
-constexpr std::array<std::string_view, 18> failures = {
-    "BlockedByDisruptionBudget",
-    "ClientMissing",
-    "ClientNotReady",
-    "DriverContainerBroken",
-    "DriverCrashLoop",
-    "DriverImageUnavailable",
-    "DriverNotReady",
-    "DriverStartTimeout",
-    "EvictionFailed",
-    "GpuPodsRemain",
-    "NoValidatorPod",
-    "NodeNotReady",
-    "PodsKeepComing",
-    "PodsStuckTerminating",
-    "ProtectedPods",
-    "StaleClient",
-    "StaleResourceSlice",
-    "ValidatorNotReady",
-};
-
-bool is_failure(std::string_view reason) {
-  return std::find(failures.begin(), failures.end(), reason) != failures.end();
-}
-
-Objection find_objection(std::string_view reason) {
+Objection find_objection(const ReasonName& reason) {
   for (const Objections* table :
        {&objections_to_starting(), &objections_to_slots(), &objections_to_evicting(),
         &objections_to_restarting(), &objections_to_validating()}) {
@@ -50,10 +24,10 @@ Objection find_objection(std::string_view reason) {
 }
 
 // What a failed node shows is what it failed with; that this was true was looked at then.
-std::string objection_to_failed(std::string_view reason, const Said& said) {
-  std::string_view failure = annotation_of(*said.node.object, fleet::failure_annotation);
-  std::string_view name = failure.empty() ? "Failed" : failure.substr(0, failure.find(':'));
-  return reason == name ? "" : fmt::format("it failed with {}", name);
+std::string objection_to_failed(const ReasonName& reason, const Said& said) {
+  const auto failure = failure_of(*said.node.object);
+  const ReasonName name = failure ? failure->name : Reason::failed;
+  return reason == name ? "" : fmt::format("it failed with {}", name.view());
 }
 
 // A DaemonSet for drivers whose selector takes the node.
@@ -90,12 +64,11 @@ PoolTruth::PoolTruth(const Truth& truth, const std::string& pool) {
   }
 }
 
-std::string objection_to(std::string_view reason, const Said& said) {
-  if (said.fails && !is_failure(reason)) return "nothing fails with that";
+std::string objection_to(const ReasonName& reason, const Said& said) {
+  const bool is_failure = reason.row().fails();
+  if (said.fails && !is_failure) return "nothing fails with that";
   bool is_failed = !said.fails && said.node.state == State::failed;
-  if (is_failed && (is_failure(reason) || reason == "Failed")) {
-    return objection_to_failed(reason, said);
-  }
+  if (is_failed && is_failure) return objection_to_failed(reason, said);
   Objection objection = find_objection(reason);
   return objection == nullptr ? "nobody knows what that is" : objection(said);
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "fleet/reason.h"
 #include "sim/reason_evidence.h"
 #include "sim/truth.h"
 
@@ -38,7 +39,7 @@ struct Said {
 
 // Why it is not true; empty: it is, or that cannot be told.
 using Objection = std::string (*)(const Said& said);
-using Objections = std::map<std::string_view, Objection>;
+using Objections = std::map<fleet::ReasonName, Objection>;
 
 const Objections& objections_to_starting();
 const Objections& objections_to_slots();
@@ -46,7 +47,7 @@ const Objections& objections_to_evicting();
 const Objections& objections_to_restarting();
 const Objections& objections_to_validating();
 
-std::string objection_to(std::string_view reason, const Said& said);
+std::string objection_to(const fleet::ReasonName& reason, const Said& said);
 
 // What the functions share.
 

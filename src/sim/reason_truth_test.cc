@@ -6,6 +6,11 @@
 namespace lockstep::sim::reason_truth_test {
 namespace {
 
+std::vector<const Objections*> all_tables() {
+  return {&objections_to_starting(), &objections_to_slots(), &objections_to_evicting(),
+          &objections_to_restarting(), &objections_to_validating()};
+}
+
 using ReasonTruthTest = InvariantTest;
 
 TEST_F(ReasonTruthTest, ASlotCountsUntilItsNodeHasMoved) {
@@ -39,12 +44,29 @@ TEST_F(ReasonTruthTest, CountsWhoIsAway) {
 }
 
 TEST_F(ReasonTruthTest, NoReasonIsInTwoTables) {
-  std::set<std::string_view> names;
-  for (const Objections* table :
-       {&objections_to_starting(), &objections_to_slots(), &objections_to_evicting(),
-        &objections_to_restarting(), &objections_to_validating()}) {
-    for (const auto& [name, objection] : *table) EXPECT_TRUE(names.insert(name).second) << name;
+  std::set<fleet::ReasonName> names;
+  for (const Objections* table : all_tables()) {
+    for (const auto& [name, objection] : *table) {
+      EXPECT_TRUE(names.insert(name).second) << name.view();
+    }
   }
+}
+
+// Whatever else the table of reasons calls a failure: a node does not fail with it.
+TEST_F(ReasonTruthTest, ANodeFailsWithTheseAndNoOthers) {
+  std::set<std::string_view> failures;
+  for (const Objections* table : all_tables()) {
+    for (const auto& [name, objection] : *table) {
+      if (name.row().fails()) failures.insert(name.row().name);
+    }
+  }
+  EXPECT_EQ(failures,
+            (std::set<std::string_view>{
+                "BlockedByDisruptionBudget", "ClientMissing", "ClientNotReady",
+                "DriverContainerBroken", "DriverCrashLoop", "DriverImageUnavailable",
+                "DriverNotReady", "DriverStartTimeout", "EvictionFailed", "GpuPodsRemain",
+                "NoValidatorPod", "NodeNotReady", "PodsKeepComing", "PodsStuckTerminating",
+                "ProtectedPods", "StaleClient", "StaleResourceSlice", "ValidatorNotReady"}));
 }
 
 }  // namespace

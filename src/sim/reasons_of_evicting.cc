@@ -8,6 +8,7 @@ namespace lockstep::sim {
 
 namespace {
 
+using fleet::Reason;
 using fleet::State;
 
 bool may_be(const Said& said, const Json& pod, State state, Fate fate) {
@@ -140,23 +141,23 @@ std::string has_no_gpu_pods(const Said& said) {
 
 const Objections& objections_to_evicting() {
   static const Objections table = {
-      {"BlockedByDisruptionBudget", is_blocked_by_budget},
-      {"Drained", has_no_gpu_pods},
-      {"EvictionFailed", has_refused_evictions},
-      {"EvictionRefused", has_refused_evictions},
-      {"EvictsPods", has_pods_to_evict},
-      {"ForceDeletes", has_ending_pods},
-      {"NodeLost", is_on_lost_node},
-      {"GpuPodsCameBack", has_gpu_pods},
-      {"GpuPodsRemain", has_gpu_pods},
-      {"NoGpuPodsLeft", has_no_gpu_pods},
-      {"NoJobsLeft", has_no_jobs},
-      {"PodsKeepComing", has_latecomers},
-      {"PodsStuckTerminating", has_stuck_pods},
-      {"PodsTerminating", has_ending_pods},
-      {"ProtectedPods", has_protected_pods},
-      {"WaitTimedOut", has_waited_for_jobs},
-      {"WaitsForJobs", waits_for_jobs},
+      {Reason::blocked_by_disruption_budget, is_blocked_by_budget},
+      {Reason::drained, has_no_gpu_pods},
+      {Reason::eviction_failed, has_refused_evictions},
+      {Reason::eviction_refused, has_refused_evictions},
+      {Reason::evicts_pods, has_pods_to_evict},
+      {Reason::force_deletes, has_ending_pods},
+      {Reason::node_lost, is_on_lost_node},
+      {Reason::gpu_pods_came_back, has_gpu_pods},
+      {Reason::gpu_pods_remain, has_gpu_pods},
+      {Reason::no_gpu_pods_left, has_no_gpu_pods},
+      {Reason::no_jobs_left, has_no_jobs},
+      {Reason::pods_keep_coming, has_latecomers},
+      {Reason::pods_stuck_terminating, has_stuck_pods},
+      {Reason::pods_terminating, has_ending_pods},
+      {Reason::protected_pods, has_protected_pods},
+      {Reason::wait_timed_out, has_waited_for_jobs},
+      {Reason::waits_for_jobs, waits_for_jobs},
   };
   return table;
 }

@@ -9,6 +9,7 @@ namespace lockstep::sim {
 
 namespace {
 
+using fleet::Reason;
 using fleet::State;
 
 int64_t most_restarts(const Json& pod) {
@@ -186,29 +187,29 @@ std::string is_behind(const Said& said) {
 
 const Objections& objections_to_restarting() {
   static const Objections table = {
-      {"DriverContainerBroken", has_broken_container},
-      {"DriverCrashLoop", is_in_crash_loop},
-      {"DriverImageUnavailable", has_no_image},
-      {"DriverNotReady", is_not_ready},
-      {"DriverPodMissing", is_missing},
-      {"DriverPodTerminating", is_ending},
-      {"DriverReady", is_settled},
-      {"DriverRecovered", is_settled},
-      {"DriverStartTimeout", is_late},
-      {"DriverStarting", is_not_ready},
-      {"DriverReplaced", is_replaced},
-      {"DriverWaiting", waits_for_nothing},
-      {"InSync", is_in_sync},
-      {"NewerRevision", has_newer_revision},
-      {"NoLongerNeeded", is_settled},
-      {"NotVerified", may_be_cut_off},
-      {"Orphan", is_orphan},
-      {"OutOfSync", is_out_of_sync},
-      {"RestartsDriver", is_not_ready},
-      {"RevisionUnknown", is_revision_unknown},
-      {"SchedulerCatchesUp", may_be_cut_off},
-      {"WatchesBehind", is_behind},
-      {"YoungOrphan", is_orphan},
+      {Reason::driver_container_broken, has_broken_container},
+      {Reason::driver_crash_loop, is_in_crash_loop},
+      {Reason::driver_image_unavailable, has_no_image},
+      {Reason::driver_not_ready, is_not_ready},
+      {Reason::driver_pod_missing, is_missing},
+      {Reason::driver_pod_terminating, is_ending},
+      {Reason::driver_ready, is_settled},
+      {Reason::driver_recovered, is_settled},
+      {Reason::driver_start_timeout, is_late},
+      {Reason::driver_starting, is_not_ready},
+      {Reason::driver_replaced, is_replaced},
+      {Reason::driver_waiting, waits_for_nothing},
+      {Reason::in_sync, is_in_sync},
+      {Reason::newer_revision, has_newer_revision},
+      {Reason::no_longer_needed, is_settled},
+      {Reason::not_verified, may_be_cut_off},
+      {Reason::orphan, is_orphan},
+      {Reason::out_of_sync, is_out_of_sync},
+      {Reason::restarts_driver, is_not_ready},
+      {Reason::revision_unknown, is_revision_unknown},
+      {Reason::scheduler_catches_up, may_be_cut_off},
+      {Reason::watches_behind, is_behind},
+      {Reason::young_orphan, is_orphan},
   };
   return table;
 }

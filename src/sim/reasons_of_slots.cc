@@ -15,6 +15,7 @@ namespace lockstep::sim {
 
 namespace {
 
+using fleet::Reason;
 using fleet::State;
 
 const auto& rollouts(const Said& said) {
@@ -149,7 +150,7 @@ std::optional<TrueHold> hold_at(const Said& said, const std::string& name, Time 
   return std::nullopt;
 }
 
-std::string is_held(const Said& said, std::string_view reason) {
+std::string is_held(const Said& said, fleet::KnownReason reason) {
   if (rollouts(said).empty()) return "there is no rollout";
   const PodTruth* pod = said.truth.driver_pod(said.name);
   const DriverTruth* driver = driver_for(said);
@@ -164,7 +165,7 @@ std::string is_held(const Said& said, std::string_view reason) {
   return why;
 }
 
-std::string is_outside_waves(const Said& said) { return is_held(said, "WaveNotOpen"); }
+std::string is_outside_waves(const Said& said) { return is_held(said, Reason::wave_not_open); }
 // With a driver that nobody allowed it, for longer than a moment.
 std::string is_upgraded_outside_wave(const Said& said) {
   const PodTruth* pod = said.truth.driver_pod(said.name);
@@ -172,13 +173,13 @@ std::string is_upgraded_outside_wave(const Said& said) {
   if (driver == nullptr || said.truth.may_be_unknown(driver->changed)) return {};
   if (said.truth.may_be_unknown(pod->changed)) return {};
   if (label_of(*pod->object, fleet::revision_label) != driver->newest) return "its driver is old";
-  return is_held(said, "WaveNotOpen");
+  return is_held(said, Reason::wave_not_open);
 }
 
-std::string is_in_paused_rollout(const Said& said) { return is_held(said, "RolloutPaused"); }
+std::string is_in_paused_rollout(const Said& said) { return is_held(said, Reason::rollout_paused); }
 std::string is_outside_windows(const Said& said) {
   // By the controller's clock.
-  return said.truth.clock_set.is_set() ? "" : is_held(said, "OutsideWindow");
+  return said.truth.clock_set.is_set() ? "" : is_held(said, Reason::outside_window);
 }
 
 std::string group_of(const Said& said, const NodeTruth& node) {
@@ -234,23 +235,23 @@ std::string is_in_too_large_group(const Said& said) { return objection_to_group(
 
 const Objections& objections_to_slots() {
   static const Objections table = {
-      {"AutoUpgradeOff", is_off},
-      {"FailureBudget", is_at_failure_budget},
-      {"GroupIncomplete", is_in_incomplete_group},
-      {"GroupTooLarge", is_in_too_large_group},
-      {"GroupWaits", waits_with_group},
-      {"InvalidPolicy", is_invalid},
-      {"NextInLine", is_next},
-      {"NoPolicy", has_no_policy},
-      {"OutsideWindow", is_outside_windows},
-      {"ParallelLimit", is_at_parallel_limit},
-      {"Paused", is_paused},
-      {"Rival", has_rival},
-      {"RollingUpdateDriver", is_rolled_by_kubernetes},
-      {"RolloutPaused", is_in_paused_rollout},
-      {"UnavailableLimit", is_at_unavailable_limit},
-      {"UpgradedOutsideWave", is_upgraded_outside_wave},
-      {"WaveNotOpen", is_outside_waves},
+      {Reason::auto_upgrade_off, is_off},
+      {Reason::failure_budget, is_at_failure_budget},
+      {Reason::group_incomplete, is_in_incomplete_group},
+      {Reason::group_too_large, is_in_too_large_group},
+      {Reason::group_waits, waits_with_group},
+      {Reason::invalid_policy, is_invalid},
+      {Reason::next_in_line, is_next},
+      {Reason::no_policy, has_no_policy},
+      {Reason::outside_window, is_outside_windows},
+      {Reason::parallel_limit, is_at_parallel_limit},
+      {Reason::paused, is_paused},
+      {Reason::rival, has_rival},
+      {Reason::rolling_update_driver, is_rolled_by_kubernetes},
+      {Reason::rollout_paused, is_in_paused_rollout},
+      {Reason::unavailable_limit, is_at_unavailable_limit},
+      {Reason::upgraded_outside_wave, is_upgraded_outside_wave},
+      {Reason::wave_not_open, is_outside_waves},
   };
   return table;
 }

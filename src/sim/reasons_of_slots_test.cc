@@ -1,6 +1,6 @@
-#include "controller/rollout_watch.h"
 #include "sim/reasons_test_util.h"
 #include "sim/rollout_part.h"
+#include "view/rollout_watch.h"
 
 namespace lockstep::sim::reasons_of_slots_test {
 namespace {

@@ -8,6 +8,7 @@ namespace lockstep::sim {
 
 namespace {
 
+using fleet::Reason;
 using fleet::State;
 
 bool is_annotated(const Said& said, std::string_view key) {
@@ -96,21 +97,21 @@ std::string has_no_time(const Said& said) {
 
 const Objections& objections_to_starting() {
   static const Objections table = {
-      {"BrokenOff", is_broken_off},
-      {"CordonLifted", is_lifted},
-      {"Cordoned", is_in<State::cordon>},
-      {"CordonedAgain", has_lost_cordon},
-      {"CordonedIgnored", is_cordoned_and_ignored},
-      {"NoDriver", is_without_driver},
-      {"RestartOnly", is_restart_only},
-      {"Resumed", is_resumed},
-      {"SafeLoad", waits_for_safe_load},
-      {"SafeToLoad", waits_for_safe_load},
-      {"Skipped", is_skipped},
-      {"SlotGiven", is_given_slot},
-      {"TimeNoted", has_no_time},
-      {"UpgradeRequested", is_requested},
-      {"Upgraded", is_in<State::uncordon>},
+      {Reason::broken_off, is_broken_off},
+      {Reason::cordon_lifted, is_lifted},
+      {Reason::cordoned, is_in<State::cordon>},
+      {Reason::cordoned_again, has_lost_cordon},
+      {Reason::cordoned_ignored, is_cordoned_and_ignored},
+      {Reason::no_driver, is_without_driver},
+      {Reason::restart_only, is_restart_only},
+      {Reason::resumed, is_resumed},
+      {Reason::safe_load, waits_for_safe_load},
+      {Reason::safe_to_load, waits_for_safe_load},
+      {Reason::skipped, is_skipped},
+      {Reason::slot_given, is_given_slot},
+      {Reason::time_noted, has_no_time},
+      {Reason::upgrade_requested, is_requested},
+      {Reason::upgraded, is_in<State::uncordon>},
   };
   return table;
 }

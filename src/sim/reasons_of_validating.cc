@@ -10,6 +10,8 @@ namespace lockstep::sim {
 
 namespace {
 
+using fleet::Reason;
+
 bool is_client(const ObjectKey& key, const Json& pod) {
   return key.ns == dra_namespace && is_of_daemon_set(pod);
 }
@@ -122,15 +124,15 @@ std::string is_validated(const Said& said) {
 
 const Objections& objections_to_validating() {
   static const Objections table = {
-      {"ClientMissing", has_no_client},
-      {"ClientNotReady", has_client_not_ready},
-      {"NoValidatorPod", has_no_validator},
-      {"NodeNotReady", node_is_not_ready},
-      {"RestartsClients", has_stale_client},
-      {"StaleClient", has_stale_client},
-      {"StaleResourceSlice", has_stale_slices},
-      {"Validated", is_validated},
-      {"ValidatorNotReady", has_validator_not_ready},
+      {Reason::client_missing, has_no_client},
+      {Reason::client_not_ready, has_client_not_ready},
+      {Reason::no_validator_pod, has_no_validator},
+      {Reason::node_not_ready, node_is_not_ready},
+      {Reason::restarts_clients, has_stale_client},
+      {Reason::stale_client, has_stale_client},
+      {Reason::stale_resource_slice, has_stale_slices},
+      {Reason::validated, is_validated},
+      {Reason::validator_not_ready, has_validator_not_ready},
   };
   return table;
 }

@@ -14,7 +14,7 @@ namespace lockstep::sim {
 class ReasonsTest : public InvariantTest {
  protected:
   void say(const std::string& node, std::string_view reason) {
-    witness->check_reasons({{node, upgrade::Reason{std::string(reason), "", ""}}});
+    witness->check_reasons({{node, fleet::Reason{fleet::ReasonName::read(reason), "", ""}}});
   }
   bool is_accused(const std::string& node, std::string_view reason) {
     const size_t before = witness->violations().size();

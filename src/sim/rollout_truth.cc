@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "controller/rollout_watch.h"
 #include "rollout/rollout_spec.h"
 #include "sim/driver_image.h"
 #include "sim/rollout_part.h"
 #include "sim/truth.h"
+#include "view/rollout_watch.h"
 
 namespace lockstep::sim {
 
@@ -49,7 +49,7 @@ std::string version_of_waves(const apiserver::StoredPtr& rollout) {
 std::string_view recorded_nodes(const apiserver::StoredPtr& rollout, size_t wave,
                                 const apiserver::Store& store) {
   auto map = store.shelf("configmaps")
-                 .find({"lockstep-system", controller::wave_name(rollout->key().name, wave)});
+                 .find({"lockstep-system", view::wave_name(rollout->key().name, wave)});
   if (!map) return {};
   const bool is_of_it = text_at(map->json(), "metadata", "annotations", "lockstep.dev/revision") ==
                         version_of_waves(rollout);
@@ -78,7 +78,9 @@ std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const 
                                      const apiserver::Store& store, const std::string& node,
                                      const std::string& set, const std::string& revision,
                                      const Json* pod) {
-  auto held = [](std::string why) { return TrueHold{"WaveNotOpen", std::move(why)}; };
+  auto held = [](std::string why) {
+    return TrueHold{fleet::Reason::wave_not_open, std::move(why)};
+  };
   std::string_view phase = text_at(status, "phase");
   bool is_idle =
       phase.empty() || phase == "Pending" || phase == "Complete" || phase == "RolledBack";
@@ -131,13 +133,13 @@ std::optional<TrueHold> true_hold(const apiserver::StoredPtr& rollout,
     return held;
   }
   if (as_bool(find(rollout->json(), "spec", "paused"))) {
-    return TrueHold{"RolloutPaused", "the rollout is paused"};
+    return TrueHold{fleet::Reason::rollout_paused, "the rollout is paused"};
   }
   // A rollback waits for no window.
   if (text_at(rollout->json(), "status", "phase") == "RollingBack") return std::nullopt;
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
   if (rollout::look_at_windows(spec.windows, rollout_time_zones(), now).open) return std::nullopt;
-  return TrueHold{"OutsideWindow", "no window is open"};
+  return TrueHold{fleet::Reason::outside_window, "no window is open"};
 }
 
 bool is_rollout(const std::string& storage) {

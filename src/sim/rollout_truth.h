@@ -10,6 +10,7 @@
 
 #include "apiserver/store.h"
 #include "base/time.h"
+#include "fleet/reason.h"
 
 namespace lockstep::sim {
 
@@ -17,7 +18,7 @@ namespace lockstep::sim {
 bool is_rollout(const std::string& storage);
 
 struct TrueHold {
-  std::string_view reason;  // as a node that waits for it has to call it: "WaveNotOpen"
+  fleet::ReasonName reason;  // as a node that waits for it has to call it
   std::string why;
 };
 

@@ -1,8 +1,8 @@
 #include "sim/rollout_truth.h"
 
-#include "controller/rollout_watch.h"
 #include "sim/invariant_test_util.h"
 #include "sim/rollout_part.h"
+#include "view/rollout_watch.h"
 
 namespace lockstep::sim::rollout_truth_test {
 namespace {
@@ -24,7 +24,7 @@ class RolloutTruthTest : public InvariantTest {
     auto rollout =
         store.shelf(fleet::driver_rollouts.full_name()).find({"", std::string(rollout_name)});
     auto hold = true_hold(rollout, store, "gpu-1", set, revision, cluster->loop.now());
-    return hold ? std::string(hold->reason) : "";
+    return hold ? hold->reason.str() : "";
   }
 
   static constexpr auto set = "gpu-operator/nvidia-driver-daemonset";
@@ -74,10 +74,9 @@ TEST_F(RolloutTruthTest, OnlyTheWavesOfThisVersionCount) {
       JsonObject{{"driver", driver}, {"waves", two_waves}},
       JsonObject{
           {"phase", "Upgrading"}, {"openWaves", 1}, {"to", revisions}, {"openFor", revisions}});
-  ObjectKey key{"lockstep-system", controller::wave_name(std::string(rollout_name), 0)};
+  ObjectKey key{"lockstep-system", view::wave_name(std::string(rollout_name), 0)};
   auto write = [&](const std::string& revision, bool exists) {
-    Json map =
-        controller::wave_to_json(key, std::string(rollout_name), 0, {revision, {"gpu-1"}}, "");
+    Json map = view::wave_to_json(key, std::string(rollout_name), 0, {revision, {"gpu-1"}}, "");
     return act(exists ? kube::update(resource::config_maps, key, std::move(map))
                       : kube::create(resource::config_maps, key.ns, std::move(map)));
   };

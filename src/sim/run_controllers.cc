@@ -24,8 +24,8 @@ void RunControllers::start(kube::Api& api, Witness& witness) {
   }
 }
 
-controller::FleetWatchOptions RunControllers::fleet_options() const {
-  controller::FleetWatchOptions options;
+view::FleetWatchOptions RunControllers::fleet_options() const {
+  view::FleetWatchOptions options;
   options.key_domain = scenario_.key_domain;
   options.restarts_clients = scenario_.reroll_clients;
   options.rollouts.enabled = rollout_.enabled();
@@ -56,21 +56,16 @@ kube::Api& RunControllers::own_api(kube::Api& api, Witness& witness) {
 void RunControllers::start_rollouts(kube::Api& api, controller::UpgradeController& upgrade) {
   controller::RolloutOptions options;
   options.git = rollout_.matrix_store();
-  options.reason_of = [&upgrade](const std::string& node) {
-    auto at = upgrade.reasons().find(node);
-    return at == upgrade.reasons().end() ? std::string() : at->second.name;
-  };
+  options.reason_of = [&upgrade](const std::string& node) { return upgrade.reason_of(node); };
   rollouts_.push_back(std::make_unique<controller::RolloutController>(
       api, clock_, random_, log_, upgrade.watch(), std::move(options)));
   rollouts_.back()->start();
   rollouts_.back()->lead();
 }
 
-std::map<std::string, upgrade::Reason> RunControllers::reasons() const {
-  std::map<std::string, upgrade::Reason> reasons;
-  if (upgrades_.empty()) return reasons;
-  for (const auto& [node, reason] : upgrades_.front()->reasons()) reasons.emplace(node, reason);
-  return reasons;
+std::map<std::string, fleet::Reason> RunControllers::reasons() const {
+  if (upgrades_.empty()) return {};
+  return upgrades_.front()->reasons();
 }
 
 // Beside a controller that takes the nodes' steps and knows nothing of waves.
@@ -79,12 +74,12 @@ void RunControllers::start_conducting(kube::Api& api) {
     nvidia_ = std::make_unique<NvidiaController>(
         Parts{cluster_.api("nvidia-gpu-operator"), cluster_.loop, random_, log_});
   }
-  controller::FleetWatchOptions fleet;
+  view::FleetWatchOptions fleet;
   fleet.rollouts.enabled = true;
   fleet.rollouts.time_zones = rollout_time_zones();
   fleet.reads_notes = false;
   watches_.push_back(
-      std::make_unique<controller::FleetWatch>(api, clock_, random_, log_, std::move(fleet)));
+      std::make_unique<view::FleetWatch>(api, clock_, random_, log_, std::move(fleet)));
   watches_.back()->start();
   controller::RolloutOptions options;
   options.conduct = true;

@@ -28,13 +28,13 @@ class RunControllers {
   void clear();
   bool empty() const { return upgrades_.empty() && watches_.empty(); }
   // Only where there is one.
-  const controller::FleetWatch& watch() const {
+  const view::FleetWatch& watch() const {
     return upgrades_.empty() ? *watches_.front() : upgrades_.front()->watch();
   }
   // How each of them looks at the fleet, and so does everybody else.
-  controller::FleetWatchOptions fleet_options() const;
+  view::FleetWatchOptions fleet_options() const;
   // What it last decided; nothing where the nodes' steps are NVIDIA's.
-  std::map<std::string, upgrade::Reason> reasons() const;
+  std::map<std::string, fleet::Reason> reasons() const;
 
  private:
   kube::Api& own_api(kube::Api& api, Witness& witness);
@@ -51,7 +51,7 @@ class RunControllers {
   int lives_ = 0;
   std::vector<std::unique_ptr<ObservedApi>> own_apis_;
   std::vector<std::unique_ptr<controller::UpgradeController>> upgrades_;
-  std::vector<std::unique_ptr<controller::FleetWatch>> watches_;  // of those that coordinate
+  std::vector<std::unique_ptr<view::FleetWatch>> watches_;  // of those that coordinate
   // Beside them; it is no part of us, and lives on when they are killed.
   std::unique_ptr<NvidiaController> nvidia_;
   std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;

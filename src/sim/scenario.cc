@@ -4,12 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "data/yaml.h"
+#include "base/strings.h"
 #include "rollout/rollout_spec.h"
 #include "sim/expectations_reader.h"
 #include "sim/fault_reader.h"
 #include "sim/step_reader.h"
-#include "sim/strict_reader.h"
 
 namespace lockstep::sim {
 
@@ -18,16 +17,11 @@ bool NodeChoice::includes(int number) const {
          std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
-std::map<std::string, double> read_rates(const Json& json, const std::string& path,
-                                         std::optional<Error>& error) {
+std::map<std::string, double> read_rates(StrictReader& reader) {
   std::map<std::string, double> rates;
-  StrictReader reader(json, path, error);
-  if (!json.is_object()) return rates;
-  for (const auto& [version, rate] : json.get_object()) {
-    double value = 0;
-    reader.decimal(std::string(version), value);
-    rates[std::string(version)] = value;
-  }
+  reader.entries([&](const std::string& version, StrictReader& rate) {
+    rate.read(rates[version], [](const Json& json) { return strict::decimal(json); });
+  });
   return rates;
 }
 
@@ -51,14 +45,11 @@ Duration length_of(const Interference& step) {
 
 namespace {
 
-using Errors = std::optional<Error>;
-
-void read_workloads(const Json& json, Scenario& scenario, Errors& error) {
-  StrictReader reader(json, "workloads", error);
+void read_workloads(StrictReader& reader, Scenario& scenario) {
   WorkloadOptions& workloads = scenario.fleet.workloads;
-  auto share = [&](const std::string& key, int WorkloadOptions::* field) {
+  auto share = [&](std::string_view key, int WorkloadOptions::* field) {
     std::optional<IntOrPercent> value;
-    reader.maybe(key, value, &StrictReader::share);
+    reader.read(key, value, read_share);
     if (value) scenario.shares.emplace_back(field, *value);
   };
   share("deploymentReplicas", &WorkloadOptions::deployment_replicas);
@@ -77,11 +68,17 @@ void read_workloads(const Json& json, Scenario& scenario, Errors& error) {
   reader.flag("daemonSetPods", workloads.daemon_set_pods);
 }
 
-void read_latencies(const Json& json, Latencies& latencies, Errors& error) {
-  StrictReader reader(json, "latencies", error);
-  auto range = [&](const std::string& key, Range& into) {
-    reader.range(key, into.least, into.most);
-  };
+// "90s", or "60s-120s".
+Result<Range> read_range(const Json& json) {
+  std::vector<std::string_view> parts = split(as_text(&json), '-');
+  auto from = parse_duration(trim(parts.front()));
+  auto to = parse_duration(trim(parts.back()));
+  if (json.is_string() && from && to && parts.size() <= 2 && *from <= *to) return Range{*from, *to};
+  return fail(strict::not_one("a duration or a range such as 60s-120s", json));
+}
+
+void read_latencies(StrictReader& reader, Latencies& latencies) {
+  auto range = [&](std::string_view key, Range& into) { reader.read(key, into, read_range); };
   range("imagePull", latencies.image_pull);
   range("initContainer", latencies.init_container);
   range("driverUnload", latencies.driver_unload);
@@ -94,62 +91,63 @@ void read_latencies(const Json& json, Latencies& latencies, Errors& error) {
   range("gpuLabels", latencies.gpu_labels);
 }
 
-void read_machine(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {
-  StrictReader reader(json, path, error);
-  NodeBehaviour behaviour = read_behaviour(reader);
-  const Json* nodes = reader.get("nodes");
-  if (nodes == nullptr) return reader.complain(path, "does not say which nodes");
-  scenario.machines.emplace_back(read_some_nodes(*nodes, path + ".nodes", error), behaviour);
+NodeChoice read_nodes(StrictReader& reader) {
+  NodeChoice choice;
+  reader.any("nodes", [&](StrictReader& nodes) { choice = read_some_nodes(nodes); });
+  reader.required("nodes");
+  return choice;
 }
 
-void read_labels(const Json& json, const std::string& path, Scenario& scenario, Errors& error) {
-  StrictReader reader(json, path, error);
-  const Json* nodes = reader.get("nodes");
-  const Json* labels = reader.get("set");
-  if (nodes == nullptr || labels == nullptr || !labels->is_object()) {
-    return reader.complain(path, "must say which nodes, and set: a map of labels");
-  }
-  check_texts(*labels, path + ".set", false, error);
-  scenario.labels.emplace_back(read_some_nodes(*nodes, path + ".nodes", error),
-                               labels->get_object());
+void read_labels(StrictReader& reader, Scenario& scenario) {
+  JsonObject labels;
+  reader.object("set", labels).required("set");
+  reader.any("set", [](StrictReader& set) { check_texts(set, false); });
+  scenario.labels.emplace_back(read_nodes(reader), std::move(labels));
 }
 
-template <typename Each>
-void read_list(StrictReader& reader, const std::string& key, Each each) {
-  const Json* list = reader.get(key);
-  if (list == nullptr) return;
-  if (!list->is_array()) return reader.complain(reader.path(key), "must be a list");
-  int index = 0;
-  for (const auto& entry : list->get_array()) {
-    each(entry, fmt::format("{}[{}]", reader.path(key), index));
-    ++index;
-  }
-}
-
-void read_whole(const Json& json, Scenario& scenario, Errors& error) {
-  StrictReader reader(json, "", error);
-  reader.text("name", scenario.name);
-  if (scenario.name.empty() && json.is_object()) {
-    reader.complain("name", "is missing: what the scenario is called, best as its file is");
-  }
-  reader.text("about", scenario.about);
+void read_fleet(StrictReader& reader, Scenario& scenario) {
   constexpr int64_t most_nodes = 200'000;
   reader.number("nodes", scenario.fleet.nodes, 1, most_nodes);
   reader.number("minNodes", scenario.min_nodes, 1, most_nodes);
-  reader.number("seeds", scenario.seeds, 1);
   reader.text("from", scenario.fleet.driver_version);
-  reader.text("to", scenario.to_version);
-  reader.text("chart", scenario.to_chart);
   std::string naming;
-  reader.word("images", naming, {"version", "suffix", "precompiled", "digest"}, "naming of images");
+  reader.word("images", naming, {"version", "suffix", "precompiled", "digest"});
   scenario.fleet.image_naming = image_naming_of(naming).value_or(ImageNaming::version);
-  read_list(reader, "nvidiaDrivers", [&](const Json& entry, const std::string& path) {
-    std::string name(as_text(&entry));
-    if (name.empty()) return reader.complain(path, "must be the name of an NVIDIADriver");
+  std::vector<std::string> drivers;
+  reader.texts("nvidiaDrivers", drivers);
+  for (const std::string& name : drivers) {
+    if (name.empty()) reader.refuse("nvidiaDrivers", "must be names of NVIDIADrivers");
     scenario.fleet.nvidia_drivers[name] = scenario.fleet.driver_version;
+  }
+  reader.flag("dra", scenario.fleet.dra).flag("draRenamed", scenario.fleet.dra_renamed);
+  reader.flag("validator", scenario.fleet.validator);
+  reader.flag("operatorRuns", scenario.fleet.operator_runs);
+  reader.any("driverTolerations", [&](StrictReader& tolerations) {
+    tolerations.as_list([](StrictReader&) {});
+    scenario.fleet.driver_tolerations = tolerations.json();
   });
-  reader.word("keyDomain", scenario.key_domain, {"nvidia.com", "lockstep.dev"}, "key domain");
-  if (scenario.key_domain.empty()) scenario.key_domain = "nvidia.com";
+  reader.any("policy", [&](StrictReader& policy) {
+    check_policy(policy, false);
+    scenario.fleet.upgrade_policy = policy.json();
+  });
+  reader.flag("prunesPolicy", scenario.fleet.prunes_policy);
+  reader.any("policyAnnotation", [&](StrictReader& policy) {
+    check_policy(policy, true);
+    scenario.fleet.policy_annotation = policy.json();
+  });
+  reader.word("driverStrategy", scenario.fleet.driver_strategy, {"OnDelete", "RollingUpdate"});
+  reader.within("workloads", [&](StrictReader& workloads) { read_workloads(workloads, scenario); });
+  reader.within("latencies",
+                [&](StrictReader& latencies) { read_latencies(latencies, scenario.latencies); });
+  reader.each("labels", [&](StrictReader& labels) { read_labels(labels, scenario); });
+  reader.each("machines", [&](StrictReader& machine) {
+    NodeBehaviour behaviour = read_behaviour(machine);
+    scenario.machines.emplace_back(read_nodes(machine), std::move(behaviour));
+  });
+}
+
+void read_controllers(StrictReader& reader, Scenario& scenario) {
+  reader.word("keyDomain", scenario.key_domain, {"nvidia.com", "lockstep.dev"});
   reader.flag("rerollClients", scenario.reroll_clients);
   reader.duration("reroll", scenario.reroll_timeout);
   reader.flag("healPlugins", scenario.heal_plugins);
@@ -157,80 +155,57 @@ void read_whole(const Json& json, Scenario& scenario, Errors& error) {
   reader.flag("permanentFailures", scenario.permanent_failures);
   reader.flag("annotateDra", scenario.gpu_operator.annotate_dra);
   reader.flag("hook", scenario.gpu_operator.restart_dra_after_upgrade);
-  reader.flag("dra", scenario.fleet.dra);
-  reader.flag("draRenamed", scenario.fleet.dra_renamed);
-  reader.flag("validator", scenario.fleet.validator);
-  reader.flag("operatorRuns", scenario.fleet.operator_runs);
-  if (const Json* tolerations = reader.get("driverTolerations")) {
-    scenario.fleet.driver_tolerations = *tolerations;
-    if (!tolerations->is_array()) reader.complain("driverTolerations", "must be a list");
-  }
   constexpr int64_t most_controllers = 16;
   reader.number("controllers", scenario.controllers, 1, most_controllers);
-  reader.chance("controllerFaults", scenario.controller_faults);
-  reader.chance("fleetFaults", scenario.fleet_faults);
-  reader.duration("limit", scenario.limit);
-  reader.duration("aftermath", scenario.aftermath);
-  if (const Json* policy = reader.get("policy")) {
-    check_policy(*policy, "policy", false, error);
-    scenario.fleet.upgrade_policy = *policy;
-  }
-  reader.flag("prunesPolicy", scenario.fleet.prunes_policy);
-  if (const Json* policy = reader.get("policyAnnotation")) {
-    check_policy(*policy, "policyAnnotation", true, error);
-    scenario.fleet.policy_annotation = *policy;
-  }
-  reader.word("driverStrategy", scenario.fleet.driver_strategy, {"OnDelete", "RollingUpdate"},
-              "update strategy");
-  if (const Json* workloads = reader.get("workloads")) read_workloads(*workloads, scenario, error);
-  if (const Json* latencies = reader.get("latencies")) {
-    read_latencies(*latencies, scenario.latencies, error);
-  }
-  if (const Json* rollout = reader.get("rollout")) {
-    scenario.rollout = *rollout;
-    auto spec = rollout::read_rollout_spec(JsonObject{{"spec", *rollout}});
-    if (!spec.problems.empty()) reader.complain("rollout", spec.problems.front());
-  }
+  reader.decimal("controllerFaults", scenario.controller_faults, 0, 1);
+  reader.decimal("fleetFaults", scenario.fleet_faults, 0, 1);
+  reader.flag("conduct", scenario.conduct).flag("health", scenario.health);
+  reader.any("xidRates", [&](StrictReader& rates) { scenario.xid_rates = read_rates(rates); });
+}
+
+void read_rollout(StrictReader& reader, Scenario& scenario) {
+  reader.any("rollout", [&](StrictReader& rollout) {
+    scenario.rollout = rollout.json();
+    auto spec = rollout::read_rollout_spec(JsonObject{{"spec", scenario.rollout}});
+    if (!spec.problems.empty()) rollout.refuse(spec.problems.front());
+  });
   reader.duration("selfHeal", scenario.self_heal);
   if (scenario.self_heal > Duration(0) &&
       (scenario.rollout.is_null() || find(scenario.rollout, "matrix") != nullptr)) {
-    reader.complain("selfHeal", "needs a rollout without a matrix");
+    reader.refuse("selfHeal", "needs a rollout without a matrix");
   }
-  reader.flag("conduct", scenario.conduct);
-  reader.flag("health", scenario.health);
-  if (const Json* rates = reader.get("xidRates")) {
-    scenario.xid_rates = read_rates(*rates, "xidRates", error);
-  }
-  read_list(reader, "labels", [&](const Json& entry, const std::string& path) {
-    read_labels(entry, path, scenario, error);
-  });
-  read_list(reader, "machines", [&](const Json& entry, const std::string& path) {
-    read_machine(entry, path, scenario, error);
-  });
-  read_list(reader, "steps", [&](const Json& entry, const std::string& path) {
-    scenario.steps.push_back(read_step(entry, path, scenario.steps.empty(), error));
+}
+
+void read_whole(StrictReader& reader, Scenario& scenario) {
+  reader.text("name", scenario.name).required("name", "name the scenario as its file");
+  reader.text("about", scenario.about);
+  reader.number("seeds", scenario.seeds, 1);
+  reader.text("to", scenario.to_version).text("chart", scenario.to_chart);
+  reader.duration("limit", scenario.limit).duration("aftermath", scenario.aftermath);
+  read_fleet(reader, scenario);
+  read_controllers(reader, scenario);
+  read_rollout(reader, scenario);
+  reader.items("steps", [&](StrictReader& step) {
+    scenario.steps.push_back(read_step(step, scenario.steps.empty()));
     if (scenario.rollout.is_null() && is_about_rollout(scenario.steps.back())) {
-      reader.complain(path, "needs a rollout: the scenario has none");
+      step.refuse("needs a rollout: the scenario has none");
     }
   });
-  if (const Json* faults = reader.get("faults")) read_faults(*faults, "faults", scenario, error);
-  if (const Json* expect = reader.get("expect")) {
-    scenario.expect = read_expectations(*expect, "expect", error);
-  } else if (json.is_object()) {
-    reader.complain("expect", "is missing: a scenario says what must hold at its end");
-  }
+  reader.within("faults", [&](StrictReader& faults) { read_faults(faults, scenario); });
+  reader.any("expect", [&](StrictReader& expect) { scenario.expect = read_expectations(expect); });
+  reader.required("expect", "say what must hold at the end");
 }
 
 }  // namespace
 
-Result<Scenario> read_scenario(std::string_view text, std::string_view file) {
-  LOCKSTEP_TRY(Json json, parse_yaml(text, file));
+Result<Scenario> read_scenario(std::string_view text, std::string_view name) {
+  LOCKSTEP_TRY(const YamlFile file, YamlFile::parse(std::string(name), std::string(text)));
   Scenario scenario;
   scenario.fleet.upgrade_policy = JsonObject{{"autoUpgrade", true}};
-  Errors error;
-  read_whole(json, scenario, error);
-  if (error) return fail(error->at(file));
-  if (auto enough = check_nodes(scenario, 0); !enough) return fail(enough.error().at(file));
+  Reading reading(file, {.refuse_null = true});
+  reading.map(file.json, [&](StrictReader& reader) { read_whole(reader, scenario); });
+  LOCKSTEP_CHECK(reading.result());
+  if (auto enough = check_nodes(scenario, 0); !enough) return fail(enough.error().at(name));
   return scenario;
 }
 

@@ -11,6 +11,8 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "data/json.h"
+#include "data/strict_reader.h"
+#include "fleet/reason.h"
 #include "fleet/state.h"
 #include "kube/fault_api.h"
 #include "objects/int_or_percent.h"
@@ -38,19 +40,19 @@ struct Expectations {
   std::optional<std::string> done;  // "all", "none", "rest" (all that neither failed nor wait)
   std::optional<int64_t> done_count;
   std::optional<int64_t> failed;
-  std::optional<NodeChoice> failed_nodes;   // these and no others
-  std::optional<std::string> failed_with;   // the reason of every failed node
-  std::optional<std::string> failure_says;  // part of the sentence of every failed node
-  std::optional<bool> failures_told;        // of every failed node a Warning names its reason
-  std::optional<NodeChoice> cordoned;       // these and no others are unschedulable
-  std::optional<std::string> version;       // of the module of every node that is done
+  std::optional<NodeChoice> failed_nodes;        // these and no others
+  std::optional<fleet::ReasonName> failed_with;  // the reason of every failed node
+  std::optional<std::string> failure_says;       // part of the sentence of every failed node
+  std::optional<bool> failures_told;             // of every failed node a Warning names its reason
+  std::optional<NodeChoice> cordoned;            // these and no others are unschedulable
+  std::optional<std::string> version;            // of the module of every node that is done
   // How many nodes have each version loaded; these versions and no others.
   std::optional<std::map<std::string, int64_t>> versions;
-  std::optional<std::string> waiting_for;   // the reason of every node that waits
-  std::optional<NodeChoice> waiting_nodes;  // these and no others are neither done nor failed
-  std::vector<fleet::State> entered;        // some node was in each of these
-  std::vector<fleet::State> never_entered;  // and none in any of these
-  std::optional<int64_t> evictions;         // exactly so many
+  std::optional<fleet::ReasonName> waiting_for;  // the reason of every node that waits
+  std::optional<NodeChoice> waiting_nodes;       // these and no others are neither done nor failed
+  std::vector<fleet::State> entered;             // some node was in each of these
+  std::vector<fleet::State> never_entered;       // and none in any of these
+  std::optional<int64_t> evictions;              // exactly so many
   std::optional<int64_t> evictions_at_least;
   std::optional<int64_t> driver_restarts;       // loads of the module, of all nodes together
   std::optional<std::string> claims_fail_with;  // preparations fail now, with this text
@@ -65,7 +67,7 @@ struct Expectations {
   std::optional<bool> unchanged;
   // Of the rollout.
   std::optional<std::string> rollout_phase;
-  std::optional<std::string> rollout_reason;
+  std::optional<fleet::ReasonName> rollout_reason;
   std::optional<std::string> rollout_says;  // part of its message or of a wave's verdict
   std::optional<int64_t> waves_opened;
   // It has come to an end, all nodes are as that end says, or it is held and says why.
@@ -167,8 +169,7 @@ struct Scenario {
 Result<Scenario> read_scenario(std::string_view text, std::string_view file);
 
 // By driver version, each a number of events per GPU-hour.
-std::map<std::string, double> read_rates(const Json& json, const std::string& path,
-                                         std::optional<Error>& error);
+std::map<std::string, double> read_rates(StrictReader& reader);
 
 // The work of a fleet of so many nodes.
 WorkloadOptions workloads_of(const Scenario& scenario, int nodes);

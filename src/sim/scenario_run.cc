@@ -64,6 +64,14 @@ WitnessOptions witness_options(const Scenario& scenario, const Disturbances& dis
   return options;
 }
 
+std::vector<size_t> blinding_steps(const Scenario& scenario) {
+  std::vector<size_t> steps;
+  for (size_t i = 0; i < scenario.steps.size(); ++i) {
+    if (blinds(scenario.steps[i])) steps.push_back(i);
+  }
+  return steps;
+}
+
 // One run: the cluster, the controllers, and those who interfere.
 class Run {
  public:
@@ -98,6 +106,8 @@ class Run {
         controllers_(scenario, cluster_, clock_, controller_random_, rollout_),
         taken_(scenario.steps.size()),
         ends_(scenario.steps.size()),
+        takes_digest_(options.takes_digest),
+        blinding_(blinding_steps(scenario)),
         longest_blindness_(blindness_of(scenario, options.disturbances.freezes)) {
     summary_.scenario = scenario.name;
     summary_.seed = options.seed;
@@ -140,7 +150,7 @@ class Run {
     summary_.writes = crash_.writes();
     summary_.sightings = stale_.events();
     summary_.end = end_facts(cluster_, fleet::Keys(scenario_.key_domain));
-    summary_.digest = cluster_.digest();
+    if (takes_digest_) summary_.digest = cluster_.digest();
     summary_.violations = witness_->violations();
     if (summary_.last_events.empty()) summary_.last_events = events_.lines();
     judge(scenario_.expect, summary_.node_writes, "");
@@ -183,8 +193,7 @@ class Run {
     if (is_calm_ || !disturbances_.freezes.empty()) return;
     if (blindness_of(faults_.weights) > calm_blindness) return;
     Duration last = calmed_.value_or(Duration(0));
-    for (size_t i = 0; i < taken_.size(); ++i) {
-      if (!blinds(scenario_.steps[i])) continue;
+    for (size_t i : blinding_) {
       if (!taken_[i]) return;
       last = std::max(last, ends_[i]);
     }
@@ -313,8 +322,7 @@ class Run {
       stopped_ = true;
       clear_controllers();
     } else if (action == "crash") {
-      std::optional<Error> error;
-      crash_.crash_in(read_crash_step(step.value, action, error));
+      crash_.crash_in(read_again(step.value, read_crash_step));
     } else if (action == "calm") {
       calm();
     } else {
@@ -360,7 +368,7 @@ class Run {
 
   // As `lockstep why` would say it now; what the controller last decided may be from long ago, for
   // nodes about which nothing has changed.
-  std::map<std::string, upgrade::Reason> reasons() {
+  std::map<std::string, fleet::Reason> reasons() {
     return controllers_.empty() ? Answers() : answers_of(controllers_.watch(), clock_.now());
   }
 
@@ -452,7 +460,7 @@ class Run {
     auto reasons_now = reasons();
     summary_.reasons.clear();
     for (const auto& [node, reason] : reasons_now) {
-      if (reason.name != "InSync") ++summary_.reasons[reason.name];
+      if (reason.name != fleet::Reason::in_sync) ++summary_.reasons[reason.name.str()];
     }
     EndState end{expect,       cluster_,    *witness_,
                  summary_,     reasons_now, driver_loads() - restarts_before_,
@@ -529,7 +537,9 @@ class Run {
   RunControllers controllers_;
   std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
   std::vector<Duration> ends_;                  // when each that was taken is over
-  Duration last_end_{0};                        // the last of them
+  bool takes_digest_;
+  std::vector<size_t> blinding_;  // the steps that hide changes: asked for after every second
+  Duration last_end_{0};          // the last of them
   Duration longest_blindness_;
   Duration began_{0};
   Duration controllers_began_{0};  // those that live

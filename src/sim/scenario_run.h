@@ -32,6 +32,7 @@ struct RunOptions {
   // Puts an Api of the caller's between the controllers and theirs: to see every call and watch.
   std::function<std::unique_ptr<kube::Api>(kube::Api&)> wrap = {};
   size_t events = 50;  // how many are kept for RunSummary::last_events
+  bool takes_digest = true;
 };
 
 struct RunSummary {

@@ -1,6 +1,7 @@
 #include "sim/scheduler.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,6 +26,13 @@ std::vector<std::string> devices_of(const GenericObject& claim) {
   for (const Json& result : results->get_array())
     devices.push_back(device_key(text_at(result, "pool"), text_at(result, "device")));
   return devices;
+}
+
+// The nodes of "pool/device".
+std::set<std::string> pools_of(const std::vector<std::string>& devices) {
+  std::set<std::string> pools;
+  for (const std::string& device : devices) pools.insert(device.substr(0, device.find('/')));
+  return pools;
 }
 
 bool is_allocated(const GenericObject& claim) {
@@ -85,7 +93,7 @@ void Scheduler::on_node(const ObjectCache::Change& change) {
   std::string name = change.object().meta.name.str();
   if (!change.after) {
     nodes_.erase(name);
-    return;
+    return count_free(name);
   }
   // Most writes of a node are labels and annotations: nothing of that makes it usable or not.
   if (NodeFacts* known = change.before ? nodes_.find(name) : nullptr;
@@ -103,6 +111,7 @@ void Scheduler::on_node(const ObjectCache::Change& change) {
   facts.labels = change.after->meta.labels;
   facts.taints = std::move(node->taints);
   nodes_[name] = std::move(facts);
+  count_free(name);
   look_soon();
 }
 
@@ -117,10 +126,7 @@ void Scheduler::on_claim(const ObjectCache::Change& change) {
     if (ours) return;
     release_devices(uid);
   }
-  if (!devices.empty()) {
-    for (const std::string& device : devices) ++used_devices_[device];
-    claimed_[uid] = std::move(devices);
-  }
+  if (!devices.empty()) use_devices(uid, std::move(devices));
   look_soon();
 }
 
@@ -129,17 +135,19 @@ void Scheduler::on_slice(const ObjectCache::Change& change) {
   if (text_at(spec, "driver") != dra_driver_name) return;
   std::string node(text_at(spec, "nodeName"));
   devices_.erase(node);
-  if (!change.after) return;
+  if (!change.after) return count_free(node);
   std::vector<std::string>& devices = devices_[node];
   if (const Json* list = find(spec, "devices"); list != nullptr && list->is_array()) {
     for (const Json& device : list->get_array()) devices.emplace_back(text_at(device, "name"));
   }
+  count_free(node);
   look_soon();
 }
 
 void Scheduler::hold(const std::string& uid, Holding holding) {
   release(uid);
   used_[holding.node] += holding.gpus;
+  count_free(holding.node);
   holdings_[uid] = std::move(holding);
 }
 
@@ -147,7 +155,14 @@ void Scheduler::release(const std::string& uid) {
   auto at = holdings_.find(uid);
   if (at == holdings_.end()) return;
   used_[at->second.node] -= at->second.gpus;
+  count_free(at->second.node);
   holdings_.erase(at);
+}
+
+void Scheduler::use_devices(const std::string& claim_uid, std::vector<std::string> devices) {
+  for (const std::string& device : devices) ++used_devices_[device];
+  for (const std::string& node : pools_of(devices)) count_free(node);
+  claimed_[claim_uid] = std::move(devices);
 }
 
 void Scheduler::release_devices(const std::string& claim_uid) {
@@ -156,7 +171,41 @@ void Scheduler::release_devices(const std::string& claim_uid) {
   for (const std::string& device : at->second) {
     if (--used_devices_[device] == 0) used_devices_.erase(device);
   }
+  for (const std::string& node : pools_of(at->second)) count_free(node);
   claimed_.erase(at);
+}
+
+std::optional<int64_t> Scheduler::free_gpus(const std::string& node) const {
+  const NodeFacts* facts = nodes_.find(node);
+  if (facts == nullptr || !facts->usable) return std::nullopt;
+  auto used = used_.find(node);
+  return facts->gpus - (used == used_.end() ? 0 : used->second);
+}
+
+std::optional<int64_t> Scheduler::free_devices(const std::string& node) const {
+  const NodeFacts* facts = nodes_.find(node);
+  auto devices = devices_.find(node);
+  if (facts == nullptr || !facts->usable || devices == devices_.end()) return std::nullopt;
+  return std::count_if(
+      devices->second.begin(), devices->second.end(),
+      [&](const std::string& device) { return !used_devices_.contains(device_key(node, device)); });
+}
+
+void Scheduler::count_free(const std::string& node) {
+  by_free_gpus_.count(node, free_gpus(node));
+  by_free_devices_.count(node, free_devices(node));
+}
+
+void Scheduler::ByFree::count(const std::string& node, std::optional<int64_t> free) {
+  auto at = counted.find(node);
+  if (at != counted.end()) {
+    if (free && *free == at->second) return;
+    nodes.erase({-at->second, node});
+    if (!free) counted.erase(at);
+  }
+  if (!free) return;
+  counted[node] = *free;
+  nodes.emplace(-*free, node);
 }
 
 void Scheduler::look_soon() {
@@ -229,30 +278,44 @@ std::optional<Scheduler::Placement> Scheduler::place(const GenericObject& pod) {
       placement.reserved.push_back(claim->meta.key());
     }
   }
-  const std::string* best = nullptr;
-  int64_t best_free = -1;
-  for (const auto& [name, node] : nodes_) {
-    if (!bound_to.empty() && name != bound_to) continue;
-    if (!fits(pod, name, node)) continue;
-    auto used = used_.find(name);
-    int64_t free = node.gpus - (used == used_.end() ? 0 : used->second);
-    if (!open.empty()) {
-      auto devices = devices_.find(name);
-      if (devices == devices_.end()) continue;
-      free = std::count_if(devices->second.begin(), devices->second.end(),
-                           [&, &pool = name](const std::string& device) {
-                             return !used_devices_.contains(device_key(pool, device));
-                           });
-      if (free <= best_free || !allocate(pod, open, name)) continue;
-    }
-    if (free <= best_free) continue;
-    best = &name;
-    best_free = free;
-  }
+  const std::string* best = find_node(pod, open, bound_to);
   if (best == nullptr) return std::nullopt;
   placement.node = *best;
   if (!open.empty()) placement.allocations = *allocate(pod, open, *best);
   return placement;
+}
+
+const std::string* Scheduler::find_node(const GenericObject& pod,
+                                        const std::vector<ObjectKey>& claims,
+                                        const std::string& bound_to) const {
+  const ByFree& ordered = claims.empty() ? by_free_gpus_ : by_free_devices_;
+  auto suits = [&](const std::string& name, const NodeFacts& node) {
+    return fits(pod, name, node) && (claims.empty() || allocate(pod, claims, name));
+  };
+  int64_t least = claims.empty() ? gpus_of(pod.document->at("spec")) : devices_wanted(claims);
+  if (!bound_to.empty()) {
+    auto counted = ordered.counted.find(bound_to);
+    if (counted == ordered.counted.end() || counted->second < 0) return nullptr;
+    return suits(bound_to, nodes_.at(bound_to)) ? &counted->first : nullptr;
+  }
+  for (const auto& [negative, name] : ordered.nodes) {
+    if (-negative < std::max<int64_t>(least, 0)) break;
+    if (suits(name, nodes_.at(name))) return &name;
+  }
+  return nullptr;
+}
+
+int64_t Scheduler::devices_wanted(const std::vector<ObjectKey>& claims) const {
+  int64_t wanted = 0;
+  for (const ObjectKey& key : claims) {
+    Object claim = view_.of(resource::resource_claims).find(key);
+    const Json* requests = claim ? find(*claim->document, "spec", "devices", "requests") : nullptr;
+    if (requests == nullptr || !requests->is_array()) continue;
+    for (const Json& request : requests->get_array()) {
+      wanted += std::max<int64_t>(as_integer(find(request, "exactly", "count"), 1), 0);
+    }
+  }
+  return wanted;
 }
 
 std::optional<std::vector<Scheduler::Allocation>> Scheduler::allocate(
@@ -294,8 +357,7 @@ void Scheduler::bind(const GenericObject& pod, Placement placement) {
   for (const Allocation& allocation : placement.allocations) {
     Object claim = view_.of(resource::resource_claims).find(allocation.claim);
     if (!claim) continue;
-    for (const std::string& device : allocation.devices) ++used_devices_[device];
-    claimed_[claim->meta.uid.str()] = allocation.devices;
+    use_devices(claim->meta.uid.str(), allocation.devices);
     assumed_[uid].push_back(allocation.claim);
   }
   reserve_next(pod, std::move(placement));

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/indexed_map.h"
@@ -60,7 +61,11 @@ class Scheduler {
   void pass();
 
   std::optional<Placement> place(const GenericObject& pod);
+  // The first by name of those with the most that is free; null: the pod fits nowhere.
+  const std::string* find_node(const GenericObject& pod, const std::vector<ObjectKey>& claims,
+                               const std::string& bound_to) const;
   bool fits(const GenericObject& pod, const std::string& name, const NodeFacts& node) const;
+  int64_t devices_wanted(const std::vector<ObjectKey>& claims) const;
   std::optional<std::vector<Allocation>> allocate(const GenericObject& pod,
                                                   const std::vector<ObjectKey>& claims,
                                                   const std::string& node) const;
@@ -69,7 +74,12 @@ class Scheduler {
   void give_up(const std::string& uid);
   void hold(const std::string& uid, Holding holding);
   void release(const std::string& uid);
+  void use_devices(const std::string& claim_uid, std::vector<std::string> devices);
   void release_devices(const std::string& claim_uid);
+  // What is free on a node, for find_node: after every change of what counts.
+  void count_free(const std::string& node);
+  std::optional<int64_t> free_gpus(const std::string& node) const;
+  std::optional<int64_t> free_devices(const std::string& node) const;
   void mark_unschedulable(const GenericObject& pod);
 
   Parts parts_;
@@ -84,7 +94,15 @@ class Scheduler {
   std::map<std::string, std::vector<std::string>> devices_;  // by node, in the slices' order
   std::map<std::string, int> used_devices_;                  // "pool/device"
   std::map<std::string, std::vector<std::string>> claimed_;  // claim uid -> "pool/device"
-  std::map<std::string, std::vector<ObjectKey>> assumed_;    // pod uid -> claims given in its name
+  // Usable nodes, the one with the most first: a fleet of any size is searched in a few steps.
+  struct ByFree {
+    std::set<std::pair<int64_t, std::string>> nodes;  // by what is free, negative, and by name
+    std::unordered_map<std::string, int64_t> counted;
+    void count(const std::string& node, std::optional<int64_t> free);
+  };
+  ByFree by_free_gpus_;
+  ByFree by_free_devices_;
+  std::map<std::string, std::vector<ObjectKey>> assumed_;  // pod uid -> claims given in its name
   std::set<ObjectKey> pending_;
   std::set<std::string> binding_;         // uids
   std::unordered_set<std::string> told_;  // uids of pods that carry the condition already

@@ -150,9 +150,7 @@ Result<Sequence> find_sequence(const std::string& name) {
     if (sequence.name == name) return sequence;
     names.push_back(sequence.name);
   }
-  auto near = nearest(name, names);
-  return failf(ErrorKind::invalid, "there is no sequence \"{}\"; did you mean {}?", name,
-               near ? *near : names.front());
+  return fail(ErrorKind::invalid, unknown_word("sequence", name, names));
 }
 
 Findings run_sequence(const Sequence& sequence, uint64_t seed) {

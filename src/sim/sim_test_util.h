@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fleet/reason_test_util.h"
 #include "objects/decode.h"
 #include "sim/cluster.h"
 #include "sim/versions.h"

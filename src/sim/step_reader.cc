@@ -1,10 +1,10 @@
 #include "sim/step_reader.h"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "sim/expectations_reader.h"
 #include "sim/fault_reader.h"
 #include "sim/tenants.h"
@@ -26,39 +26,47 @@ NodeBehaviour read_behaviour(StrictReader& reader) {
   reader.text("prepareFails", behaviour.prepare_fails);
   reader.text("gateFails", behaviour.gate_fails);
   reader.number("gateExitCode", behaviour.gate_exit_code, 1);
-  if (const Json* speeds = reader.get("gateSpeeds")) {
-    behaviour.gate_speeds = read_rates(*speeds, reader.path("gateSpeeds"), reader.error());
-  }
+  reader.any("gateSpeeds",
+             [&](StrictReader& speeds) { behaviour.gate_speeds = read_rates(speeds); });
   reader.duration("driverLoad", behaviour.driver_load);
   reader.duration("slicesLate", behaviour.slices_late);
   return behaviour;
 }
 
 // What upgradePolicy may say is for the policy's own reader to know.
-void check_policy(const Json& json, const std::string& path, bool may_be_wrong,
-                  std::optional<Error>& error) {
-  if (error) return;
-  if (!json.is_object()) {
-    error = Error{ErrorKind::invalid, "must be a map", path};
-    return;
-  }
-  upgrade::Policy policy = upgrade::read_policy(&json, path);
+void check_policy(StrictReader& reader, bool may_be_wrong) {
+  const Json& json = reader.json();
+  if (!json.is_object()) return reader.refuse(strict::not_a("a map", json).message);
+  upgrade::Policy policy = upgrade::read_policy(&json, "");
   const auto& complaints = policy.warnings.empty() ? policy.problems : policy.warnings;
   if (policy.warnings.empty() && may_be_wrong) return;
-  if (!complaints.empty()) error = Error{ErrorKind::invalid, complaints.front(), path};
+  if (!complaints.empty()) reader.refuse(complaints.front());
 }
 
-void check_texts(const Json& json, const std::string& path, bool may_be_null,
-                 std::optional<Error>& error) {
-  if (error || !json.is_object()) return;
-  for (const auto& [key, value] : json.get_object()) {
-    if (value.is_string() || (may_be_null && value.is_null())) continue;
-    error = Error{ErrorKind::invalid,
-                  may_be_null ? "must be a text, in quotes, or null to take it away"
-                              : "must be a text; put it in quotes",
-                  fmt::format("{}.{}", path, key)};
-    return;
+void check_texts(StrictReader& reader, bool may_be_null) {
+  reader.entries([&](const std::string&, StrictReader& value) {
+    if (may_be_null && value.json().is_null()) return;
+    std::string text;
+    value.text(text);
+  });
+}
+
+Result<IntOrPercent> read_share(const Json& json) {
+  std::string_view text = as_text(&json);
+  auto percent = parse_integer(text.substr(0, text.find('%')));
+  constexpr int64_t most = 1'000'000;
+  // Above 100% makes sense here: so many pods for each node.
+  constexpr int64_t most_percent = 10'000;
+  if (percent && text.ends_with('%') && *percent >= 0 && *percent <= most_percent) {
+    return IntOrPercent::percentage(*percent);
   }
+  if (json.is_int64() && json.get_int64() >= 0 && json.get_int64() <= most) {
+    return IntOrPercent::count(json.get_int64());
+  }
+  return fail(
+      strict::not_one("a whole number up to 1000000, or a percentage of the nodes such as "
+                      "\"50%\", up to 10000%",
+                      json));
 }
 
 namespace {
@@ -147,73 +155,70 @@ constexpr auto known_actions = std::to_array<Action>({
 const std::vector<std::string> commands = {"abort", "promote", "promote --force", "retry",
                                            "rollback"};
 
-void read_action(StrictReader& reader, const std::string& key, const Action& action,
-                 Interference& step, bool has_nodes) {
-  std::string place = reader.path(key);
-  const Json& value = step.value;
-  switch (action.wants) {
+Result<bool> read_yes(const Json& json) {
+  if (json.is_bool() && json.get_bool()) return true;
+  return fail(strict::not_one("true", json));
+}
+
+Result<Duration> read_shift(const Json& json) {
+  auto shift = parse_duration(as_text(&json));
+  if (json.is_string() && shift) return *shift;
+  return fail(strict::not_one("a duration such as 90s, or -1h30m to set the clock back", json));
+}
+
+void read_value(StrictReader& value, Wants wants, Interference& step) {
+  std::string word;
+  Duration length{0};
+  bool yes = false;
+  switch (wants) {
     case Wants::text:
-      if (!value.is_string()) reader.complain(place, "must be a text; put it in quotes");
-      break;
+      return value.text(word);
     case Wants::map:
-      if (!value.is_object()) reader.complain(place, "must be a map");
-      break;
+      return value.as_map([](StrictReader& map) { map.ignore_unknown(); });
     case Wants::texts:
-      if (!value.is_object()) reader.complain(place, "must be a map");
-      check_texts(value, place, true, reader.error());
-      break;
+      return check_texts(value, true);
     case Wants::rates:
-      (void)read_rates(value, place, reader.error());
-      break;
+      return (void)read_rates(value);
     case Wants::policy:
-      check_policy(value, place, true, reader.error());
-      break;
-    case Wants::machine: {
-      StrictReader machine(value, place, reader.error());
-      step.machine = read_behaviour(machine);
-      break;
-    }
-    case Wants::command: {
-      std::string verb;
-      reader.word(key, verb, commands, "command to a rollout");
-      break;
-    }
+      return check_policy(value, true);
+    case Wants::machine:
+      return value.as_map([&](StrictReader& map) { step.machine = read_behaviour(map); });
+    case Wants::command:
+      return value.read(word, [](const Json& json) { return strict::word(json, commands); });
     case Wants::yes:
-      if (!value.is_bool() || !value.get_bool()) reader.complain(place, "must be true");
-      break;
+      return value.read(yes, read_yes);
     case Wants::share:
-      reader.share(key, step.share);
-      break;
+      return value.read(step.share, read_share);
     case Wants::expectations:
-      step.check = read_expectations(value, place, reader.error());
-      break;
-    case Wants::time: {
-      Duration length{0};
-      reader.duration(key, length);
-      break;
-    }
+      step.check = read_expectations(value);
+      return;
+    case Wants::time:
+      return value.read(length, strict::duration);
     case Wants::shift:
-      if (!value.is_string() || !parse_duration(value.get_string())) {
-        reader.complain(place, "must be a length of time such as 90s, or -1h30m to set it back");
-      }
-      break;
+      return value.read(length, read_shift);
     case Wants::replica:
-      check_replica(value, place, reader.error());
-      break;
+      return (void)read_replica(value);
     case Wants::crash:
-      (void)read_crash_step(value, place, reader.error());
-      break;
-    case Wants::imitation: {
-      std::string what;
-      reader.word(key, what, imitations(), "part of the driver");
-      break;
+      return (void)read_crash_step(value);
+    case Wants::imitation:
+      return value.read(word, [](const Json& json) { return strict::word(json, imitations()); });
+  }
+}
+
+void read_action(StrictReader& reader, const Action& action, Interference& step) {
+  reader.any(action.name, [&](StrictReader& value) {
+    if (!step.action.empty()) {
+      reader.refuse(fmt::format("does two things, {} and {}", step.action, action.name));
     }
-  }
-  if (action.on_nodes && !has_nodes) {
-    reader.complain(place, "needs nodes: which ones");
-  } else if (!action.on_nodes && has_nodes) {
-    reader.complain(reader.path("nodes"), fmt::format("means nothing to {}", key));
-  }
+    step.action = action.name;
+    step.value = value.json();
+    read_value(value, action.wants, step);
+    const bool has_nodes = reader.has("nodes");
+    if (action.on_nodes && !has_nodes) value.refuse("needs nodes: which ones");
+    if (!action.on_nodes && has_nodes) {
+      reader.refuse("nodes", fmt::format("means nothing to {}; remove it", action.name));
+    }
+  });
 }
 
 }  // namespace
@@ -222,42 +227,19 @@ bool is_about_rollout(const Interference& step) {
   return !step.phase.empty() || step.action == "rollout" || step.action == "setRollout";
 }
 
-Interference read_step(const Json& json, const std::string& path, bool is_first,
-                       std::optional<Error>& error) {
+Interference read_step(StrictReader& reader, bool is_first) {
   Interference step;
-  StrictReader reader(json, path, error);
-  reader.duration("at", step.at);
-  reader.maybe("after", step.after, &StrictReader::duration);
-  if (is_first && step.after) reader.complain(path + ".after", "needs a step before it");
-  if (const Json* state = reader.get("state")) {
-    step.state = read_state(*state, path + ".state", error);
-  }
-  reader.share("reached", step.reached);
-  reader.flag("rest", step.rest);
-  reader.word("phase", step.phase, phase_names(), "phase of a rollout");
-  reader.flag("promptly", step.promptly);
-  const Json* nodes = reader.get("nodes");
-  if (nodes != nullptr) step.nodes = read_some_nodes(*nodes, path + ".nodes", error);
-  for (const Action& action : known_actions) {
-    std::string key(action.name);
-    const Json* value = reader.get(key);
-    if (value == nullptr) continue;
-    if (!step.action.empty()) {
-      reader.complain(path, fmt::format("does two things, {} and {}", step.action, key));
-    }
-    step.action = key;
-    step.value = *value;
-    read_action(reader, key, action, step, nodes != nullptr);
-  }
-  if (step.action.empty() && json.is_object() && !error) {
-    // An action that is misspelt has the better message, and it comes first.
-    for (const auto& [key, value] : json.get_object()) {
-      std::vector<std::string> names{"at",   "after",    "state", "reached",
-                                     "rest", "promptly", "nodes", "phase"};
-      if (std::find(names.begin(), names.end(), std::string(key)) == names.end()) return step;
-    }
-    reader.complain(path, "says nothing to do");
-  }
+  reader.as_map([&](StrictReader& map) {
+    map.duration("at", step.at).duration("after", step.after);
+    if (is_first && step.after) map.refuse("after", "needs a step before it");
+    map.any("state", [&](StrictReader& state) { step.state = read_state(state); });
+    map.read("reached", step.reached, read_share).flag("rest", step.rest);
+    map.word("phase", step.phase, phase_names()).flag("promptly", step.promptly);
+    map.any("nodes", [&](StrictReader& nodes) { step.nodes = read_some_nodes(nodes); });
+    for (const Action& action : known_actions) read_action(map, action, step);
+    // An action that is misspelt has the better message.
+    if (step.action.empty() && !map.has_unknown()) map.refuse("says nothing to do");
+  });
   return step;
 }
 

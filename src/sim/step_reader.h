@@ -1,27 +1,22 @@
 // Reads the steps of a scenario, and the values that they share with the scenario itself.
 #pragma once
 
-#include <optional>
-#include <string>
-
+#include "data/strict_reader.h"
 #include "sim/scenario.h"
-#include "sim/strict_reader.h"
 
 namespace lockstep::sim {
 
-// `path` is where it stands, for messages; only the first mistake is kept in `error`.
-Interference read_step(const Json& json, const std::string& path, bool is_first,
-                       std::optional<Error>& error);
+Interference read_step(StrictReader& reader, bool is_first);
 // It waits for a phase of the rollout, or does something to it.
 bool is_about_rollout(const Interference& step);
 
 // What is wrong with a machine: of `machines`, and of the step setMachine.
 NodeBehaviour read_behaviour(StrictReader& reader);
-// What upgradePolicy may say. One that is wrong on purpose must at least have known keys.
-void check_policy(const Json& json, const std::string& path, bool may_be_wrong,
-                  std::optional<Error>& error);
+// What upgradePolicy may say. One that is wrong on purpose must at least have known fields.
+void check_policy(StrictReader& reader, bool may_be_wrong);
 // A map of labels or annotations.
-void check_texts(const Json& json, const std::string& path, bool may_be_null,
-                 std::optional<Error>& error);
+void check_texts(StrictReader& reader, bool may_be_null);
+// A whole number, or "50%".
+Result<IntOrPercent> read_share(const Json& json);
 
 }  // namespace lockstep::sim

@@ -360,6 +360,15 @@ bool Truth::was_just_as_wanted(const Json& driver_pod) const {
          uptime() - driver->digest_changed <= time_to_look;
 }
 
+const rollout::RolloutStatus& Truth::rollout_status(const apiserver::StoredPtr& rollout) const {
+  for (const ReadStatus& read : statuses_) {
+    if (read.rollout == rollout) return read.status;
+  }
+  ReadStatus& read = statuses_[next_status_++ % statuses_.size()];
+  read = {rollout, rollout::read_rollout_status(rollout->json())};
+  return read.status;
+}
+
 std::vector<const upgrade::Policy*> Truth::policies(const std::string& pool) const {
   auto at = policies_.find(pool);
   if (at == policies_.end()) at = policies_.find("");

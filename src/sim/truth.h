@@ -3,6 +3,7 @@
 // long a change may have been hidden from it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -16,6 +17,7 @@
 #include "base/indexed_map.h"
 #include "fleet/keys.h"
 #include "fleet/state.h"
+#include "rollout/rollout_status.h"
 #include "sim/cluster.h"
 #include "sim/object_facts.h"
 #include "upgrade/policy.h"
@@ -131,6 +133,9 @@ class Truth {
   // What is so young cannot be seen even by who asks the API itself right before a step.
   static constexpr Duration time_to_look = seconds(5);
 
+  // What a rollout's status says. Read once for each version of the object: many ask for it.
+  const rollout::RolloutStatus& rollout_status(const apiserver::StoredPtr& rollout) const;
+
   // The policy in force, and those before it that the controller may still believe in.
   std::vector<const upgrade::Policy*> policies(const std::string& pool) const;
   // The highest of these; a limit of zero for `parallel` says none.
@@ -186,6 +191,13 @@ class Truth {
 
   Cluster& cluster_;
   fleet::Keys keys_;
+  struct ReadStatus {
+    apiserver::StoredPtr rollout;
+    rollout::RolloutStatus status;
+  };
+  // Those that were last asked for: a change is looked at as it was and as it is.
+  mutable std::array<ReadStatus, 8> statuses_;
+  mutable size_t next_status_ = 0;
   IndexedMap<std::string, NodeTruth> nodes_;
   IndexedMap<std::string, std::map<ObjectKey, PodTruth>> pods_;  // by node
   IndexedMap<std::string, Duration> pod_gone_;                   // by node

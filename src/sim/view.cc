@@ -122,12 +122,6 @@ bool matches_node_selector(const StringMap& labels, const Json* selector) {
   return true;
 }
 
-ObjectKey key_from_text(std::string_view text) {
-  size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return {"", std::string(text)};
-  return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
-}
-
 std::vector<std::string> claims_named_by(const Json& pod) {
   std::vector<std::string> names;
   auto add = [&](const Json* list) {

@@ -64,8 +64,6 @@ std::vector<std::string> claims_named_by(const Json& pod);
 // How many there will be once all that it asks for have been made.
 size_t claims_wanted_by(const Json& pod_spec);
 
-// "ns/name" as a key.
-ObjectKey key_from_text(std::string_view text);
 // metadata.labels has all of the selector's pairs; a selector that is missing asks for nothing.
 bool matches_node_selector(const StringMap& labels, const Json* selector);
 // {"apiVersion", "kind", "name", "uid", "controller": true, …} for a dependent of `owner`.

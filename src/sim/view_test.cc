@@ -64,10 +64,5 @@ TEST(ViewTest, ANodeSelectorAsksForAllOfItsLabels) {
   EXPECT_TRUE(matches_node_selector(labels, nullptr));
 }
 
-TEST(ViewTest, KeysAsText) {
-  EXPECT_EQ(key_from_text("a/b"), (ObjectKey{"a", "b"}));
-  EXPECT_EQ(key_from_text("b"), (ObjectKey{"", "b"}));
-}
-
 }  // namespace
 }  // namespace lockstep::sim::view_test

@@ -67,6 +67,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
   add<OpenWavesOnly>("OpenWavesOnly");
   add<NoWaveWithoutPass>("NoWaveWithoutPass");
   add<NoPassWithoutUpgradedNode>("NoPassWithoutUpgradedNode");
+  add<RollbackNeedsEvidence>("RollbackNeedsEvidence");
   add<RollbackEndsBack>("RollbackEndsBack");
   add<ObjectRestored>("ObjectRestored");
   add<NoRejectedVersion>("NoRejectedVersion");
@@ -152,7 +153,7 @@ void Witness::see_reply(int life, const kube::Request& request, const kube::Repl
   for (const auto& invariant : invariants_) invariant->on_reply(life, request, *reply);
 }
 
-void Witness::check_reasons(const std::map<std::string, upgrade::Reason>& reasons) {
+void Witness::check_reasons(const std::map<std::string, fleet::Reason>& reasons) {
   reasons_->check_shown(reasons);
 }
 

@@ -11,13 +11,13 @@
 
 #include "apiserver/store.h"
 #include "fleet/keys.h"
+#include "fleet/reason.h"
 #include "fleet/state.h"
 #include "kube/api.h"
 #include "sim/cluster.h"
 #include "sim/invariant.h"
 #include "sim/invariant_steps.h"
 #include "sim/truth.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::sim {
 
@@ -59,10 +59,10 @@ class Witness {
   void see_call(int life, const kube::Request& request);
   void see_reply(int life, const kube::Request& request, const kube::Reply& reply);
   // What is said of each node, at a time when nothing has changed for a while.
-  void check_reasons(const std::map<std::string, upgrade::Reason>& reasons);
+  void check_reasons(const std::map<std::string, fleet::Reason>& reasons);
   // What the controller says of each node, and what a process says that has only the API.
-  void compare_answers(const std::map<std::string, upgrade::Reason>& controller,
-                       const std::map<std::string, upgrade::Reason>& observer);
+  void compare_answers(const std::map<std::string, fleet::Reason>& controller,
+                       const std::map<std::string, fleet::Reason>& observer);
   void set_blindness(Duration blindness) { truth_.blindness = blindness; }
   // From this moment on there is a controller, or there is none.
   void see_controllers(bool are_there) {

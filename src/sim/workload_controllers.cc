@@ -15,10 +15,6 @@ constexpr std::string_view deployment_prefix = "deployment:";
 constexpr std::string_view replica_set_prefix = "replicaset:";
 constexpr std::string_view job_prefix = "job:";
 
-int64_t ready_among(const std::vector<Object>& pods) {
-  return std::count_if(pods.begin(), pods.end(), [](const Object& pod) { return is_ready(*pod); });
-}
-
 }  // namespace
 
 WorkloadControllers::WorkloadControllers(Parts parts, View& view, Duration reaction)
@@ -61,7 +57,7 @@ void WorkloadControllers::follow(const ResourceType& type, std::string_view pref
 
 void WorkloadControllers::sync(const std::string& key) {
   if (!view_.synced()) return queue_.add_after(key, seconds(1));
-  ObjectKey name = key_from_text(std::string_view(key).substr(key.find(':') + 1));
+  ObjectKey name = ObjectKey::parse(std::string_view(key).substr(key.find(':') + 1));
   auto with = [&](const ResourceType& type, auto function) {
     Object object = view_.of(type).find(name);
     if (object && !object->meta.is_deleting()) (this->*function)(*object);
@@ -129,60 +125,61 @@ void WorkloadControllers::sync_deployment(const GenericObject& deployment) {
 void WorkloadControllers::sync_replica_set(const GenericObject& replica_set) {
   const Json& spec = replica_set.document->at("spec");
   int64_t wanted = as_integer(find(spec, "replicas"), 1);
-  PodMaker::Pods pods = maker_.pods_of(replica_set.meta.uid.str());
-  auto present = static_cast<int64_t>(pods.live.size() + pods.unseen);
+  std::string uid = replica_set.meta.uid.str();
+  int64_t present = maker_.count(uid).present();
   for (int64_t i = present; i < wanted; ++i)
     maker_.create(resource::replica_sets, replica_set, spec.at("template"), {}, "Always");
-  // Those that are not ready are the smallest loss.
-  std::stable_partition(pods.live.begin(), pods.live.end(),
-                        [](const Object& pod) { return is_ready(*pod); });
-  for (int64_t i = present; i > wanted && !pods.live.empty(); --i) {
-    maker_.remove(*pods.live.back());
-    pods.live.pop_back();
+  if (present > wanted) {
+    // Those that are not ready are the smallest loss.
+    std::vector<Object> live = maker_.live_pods(uid);
+    std::stable_partition(live.begin(), live.end(),
+                          [](const Object& pod) { return is_ready(*pod); });
+    for (int64_t i = present; i > wanted && !live.empty(); --i) {
+      maker_.remove(*live.back());
+      live.pop_back();
+    }
   }
-  int64_t ready = ready_among(pods.live);
+  PodMaker::Counts left = maker_.count(uid);
   write_status(resource::replica_sets, replica_set,
                JsonObject{{"observedGeneration", replica_set.meta.generation},
-                          {"replicas", static_cast<int64_t>(pods.live.size())},
-                          {"fullyLabeledReplicas", static_cast<int64_t>(pods.live.size())},
-                          {"readyReplicas", ready},
-                          {"availableReplicas", ready}});
+                          {"replicas", left.live},
+                          {"fullyLabeledReplicas", left.live},
+                          {"readyReplicas", left.ready},
+                          {"availableReplicas", left.ready}});
 }
 
 void WorkloadControllers::sync_job(const GenericObject& job) {
   const Json& spec = job.document->at("spec");
   std::string uid = job.meta.uid.str();
-  PodMaker::Pods pods = maker_.pods_of(uid);
+  PodMaker::Counts pods = maker_.count(uid);
   // A pod that has done its work counts even when somebody deletes it.
   std::set<std::string>& done = done_[uid];
-  for (const Object& pod : pods.succeeded) done.insert(pod->meta.uid.str());
+  done.merge(maker_.take_succeeded(uid));
   int64_t completions = as_integer(find(spec, "completions"), 1);
   int64_t succeeded = std::max(static_cast<int64_t>(done.size()),
                                as_integer(find(*job.document, "status", "succeeded")));
   bool complete = succeeded >= completions;
   bool suspended = as_bool(find(spec, "suspend"));
   // Kubernetes tries six times, after growing pauses; here nobody fails but who does not try again.
-  auto failed = static_cast<int64_t>(pods.failed.size());
-  bool given_up = failed > 0 && as_integer(find(spec, "backoffLimit"), 6) == 0;
+  bool given_up = pods.failed > 0 && as_integer(find(spec, "backoffLimit"), 6) == 0;
   int64_t wanted =
       complete || suspended || given_up
           ? 0
           : std::min(as_integer(find(spec, "parallelism"), 1), completions - succeeded);
-  auto present = static_cast<int64_t>(pods.live.size() + pods.unseen);
   JsonObject labels{{"batch.kubernetes.io/job-name", job.meta.name.view()},
                     {"job-name", job.meta.name.view()},
                     {"batch.kubernetes.io/controller-uid", uid}};
-  for (int64_t i = present; i < wanted; ++i)
+  for (int64_t i = pods.present(); i < wanted; ++i)
     maker_.create(resource::jobs, job, spec.at("template"), labels, "Never");
   if (suspended) {
-    for (const Object& pod : pods.live) maker_.remove(*pod);
+    for (const Object& pod : maker_.live_pods(uid)) maker_.remove(*pod);
   }
   std::string now = format_rfc3339(parts_.loop.now());
   std::string_view started = text_at(*job.document, "status", "startTime");
-  JsonObject status{{"active", static_cast<int64_t>(pods.live.size())},
-                    {"ready", ready_among(pods.live)},
+  JsonObject status{{"active", pods.live},
+                    {"ready", pods.ready},
                     {"succeeded", succeeded},
-                    {"failed", failed},
+                    {"failed", pods.failed},
                     {"startTime", started.empty() ? std::string_view(now) : started}};
   if (complete && text_at(*job.document, "status", "completionTime").empty()) {
     auto condition = [&](std::string_view type) {

@@ -144,9 +144,7 @@ Result<void> WorldFaults::drop_watches(const Interference&) {
 }
 
 Result<void> WorldFaults::older_replica(const Interference& step) {
-  std::optional<Error> error;
-  OlderReplica replica = read_replica(step.value, step.action, error);
-  if (error) return fail(*error);
+  OlderReplica replica = read_again(step.value, read_replica);
   network_.use_replica(replica.age, replica.period, replica.all_reads);
   return {};
 }

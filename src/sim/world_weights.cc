@@ -7,7 +7,6 @@
 
 #include "sim/fault_steps.h"
 #include "sim/health_reporter.h"
-#include "sim/strict_reader.h"
 #include "world/random.h"
 
 namespace lockstep::sim {
@@ -16,22 +15,6 @@ namespace {
 
 // More than one a minute leaves no time in which anything happens.
 constexpr double most_an_hour = 60;
-
-void check_world(StrictReader& reader, const Scenario& scenario) {
-  const WorldWeights& world = *scenario.world;
-  for (const auto& [name, weight] : world.weights) {
-    if (weight > most_an_hour) {
-      reader.complain(reader.path(name), fmt::format("must be {} an hour or less", most_an_hour));
-    }
-  }
-  if (world.weights.contains("setVersion") && scenario.to_version.empty()) {
-    reader.complain(reader.path("setVersion"), "needs to: the version that has the last word");
-  }
-  if (world.until > scenario.limit) {
-    reader.complain(reader.path("until"), fmt::format("must come before the limit, which is {}",
-                                                      format_duration(scenario.limit)));
-  }
-}
 
 // Of one kind, by lots of its own.
 class KindDrawer {
@@ -62,18 +45,22 @@ class KindDrawer {
 
 }  // namespace
 
-void read_world(const Json& json, const std::string& path, Scenario& scenario,
-                std::optional<Error>& error) {
-  StrictReader reader(json, path, error);
+void read_world(StrictReader& reader, Scenario& scenario) {
   WorldWeights world;
   for (const FaultStepKind& kind : fault_step_kinds()) {
     double weight = 0;
-    reader.decimal(std::string(kind.name), weight);
+    reader.decimal(kind.name, weight, 0, most_an_hour);
     if (weight > 0) world.weights[std::string(kind.name)] = weight;
   }
   reader.duration("until", world.until);
+  if (world.weights.contains("setVersion") && scenario.to_version.empty()) {
+    reader.refuse("setVersion", "needs to: the version that has the last word");
+  }
+  if (world.until > scenario.limit) {
+    reader.refuse("until", fmt::format("must come before the limit, which is {}",
+                                       format_duration(scenario.limit)));
+  }
   scenario.world = std::move(world);
-  check_world(reader, scenario);
 }
 
 Json world_json(const WorldWeights& world) {

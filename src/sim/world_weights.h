@@ -7,16 +7,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
+#include "data/strict_reader.h"
 #include "sim/scenario.h"
 
 namespace lockstep::sim {
 
 // Into the scenario's weights; versions and limit must have been read.
-void read_world(const Json& json, const std::string& path, Scenario& scenario,
-                std::optional<Error>& error);
+void read_world(StrictReader& reader, Scenario& scenario);
 // Its inverse.
 Json world_json(const WorldWeights& world);
 

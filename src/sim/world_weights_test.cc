@@ -55,13 +55,13 @@ TEST(WorldWeights, EveryKindIsReadAndPrinted) {
 
 TEST(WorldWeights, MistakesAreToldWithTheirPlace) {
   const std::pair<std::string, std::string> cases[] = {
-      {"{reboot: 1}", "s.yaml: faults.world: has the unknown key reboot"},
+      {"{reboot: 1}", "s.yaml:1:18: faults.world.reboot: unknown field"},
       {"{rebootNode: 1}",
-       "s.yaml: faults.world: has the unknown key rebootNode; did you mean rebootNodes?"},
-      {"{cordon: -1}", "s.yaml: faults.world.cordon: must be 0 or more"},
-      {"{cordon: 61}", "s.yaml: faults.world.cordon: must be 60 an hour or less"},
-      {"{until: 30h}", "s.yaml: faults.world.until: must come before the limit, which is 24h"},
-      {"5", "s.yaml: faults.world: must be a map"},
+       "s.yaml:1:18: faults.world.rebootNode: unknown field; did you mean \"rebootNodes\"?"},
+      {"{cordon: -1}", "s.yaml:1:18: faults.world.cordon: must be a number from 0 to 60, not -1"},
+      {"{cordon: 61}", "s.yaml:1:18: faults.world.cordon: must be a number from 0 to 60, not 61"},
+      {"{until: 30h}", "s.yaml:1:18: faults.world.until: must come before the limit, which is 24h"},
+      {"5", "s.yaml:1:10: faults.world: must be a map, not a number"},
   };
   for (const auto& [text, expected] : cases) {
     auto scenario = read(text);
@@ -72,7 +72,7 @@ TEST(WorldWeights, MistakesAreToldWithTheirPlace) {
       read_scenario("name: s\nfaults: {world: {setVersion: 1}}\nexpect: {}\n", "s.yaml");
   ASSERT_FALSE(without_to);
   EXPECT_EQ(without_to.error().text(),
-            "s.yaml: faults.world.setVersion: needs to: the version that has the last word");
+            "s.yaml:2:18: faults.world.setVersion: needs to: the version that has the last word");
 }
 
 TEST(WorldWeights, AWeightIsSoManyANodeAndHourOrAnHour) {

@@ -14,8 +14,9 @@ struct OutsideScene : Scene {
   fleet::NodeView view() const {
     fleet::NodeView view = Scene::view();
     if (!outside) return view;
-    view.outside_wave = fleet::RolloutHold{"UpgradedOutsideWave", "came up with new", "accept it"};
-    view.held_by_rollout = fleet::RolloutHold{"WaveNotOpen", "wave rest is not open", ""};
+    view.outside_wave =
+        fleet::Reason{fleet::Reason::upgraded_outside_wave, "came up with new", "accept it"};
+    view.held_by_rollout = fleet::Reason{fleet::Reason::wave_not_open, "wave rest is not open", ""};
     return view;
   }
   Decision decide() const { return upgrade::decide(view(), pool(), rules, now); }
@@ -31,7 +32,8 @@ TEST(Containment, TheNodeIsCordonedAtOnceWithAWarning) {
     ASSERT_NE(decision.patch(), nullptr) << to_string(state);
     EXPECT_EQ(decision.reason.name, "UpgradedOutsideWave");
     EXPECT_TRUE(warns(decision));
-    EXPECT_TRUE(decision.needs_fresh_view) << "a node in service is not cordoned on hearsay";
+    EXPECT_NE(decision.freshness, Freshness::as_shown)
+        << "a node in service is not cordoned on hearsay";
     scene.apply(*decision.patch());
     EXPECT_EQ(scene.state(), State::required);
     EXPECT_TRUE(scene.node.unschedulable);

@@ -14,7 +14,7 @@ bool must_be_cordoned(State state) {
 }
 
 Decision cordon_again(const Situation& situation) {
-  Decision decision = hold({"CordonedAgain",
+  Decision decision = hold({Reason::cordoned_again,
                             fmt::format("the node was made schedulable in {}; it is cordoned again "
                                         "until its upgrade is over",
                                         to_string(situation.state())),
@@ -44,7 +44,7 @@ bool began_in_future(const Situation& situation) {
 // Timers count from here when a person set the label and nothing says when; or NVIDIA's controller
 // did, from which we take the node over, its cordon included.
 Decision note_time(const Situation& situation) {
-  Decision decision = hold({"TimeNoted",
+  Decision decision = hold({Reason::time_noted,
                             fmt::format("{} has no time of entry, or one to come; it begins now",
                                         to_string(situation.state())),
                             ""});
@@ -67,7 +67,7 @@ bool is_lifted(const Situation& situation) {
 }
 
 Decision note_lifted(const Situation& situation) {
-  Decision decision = hold({"CordonLifted", "somebody made the node schedulable", ""});
+  Decision decision = hold({Reason::cordon_lifted, "somebody made the node schedulable", ""});
   annotate(decision, situation, std::string(fleet::cordon_annotation),
            situation.state() == State::done ? std::nullopt
                                             : std::optional<std::string>(fleet::lifted_cordon));
@@ -75,14 +75,14 @@ Decision note_lifted(const Situation& situation) {
 }
 
 Decision take_back(const Situation& situation) {
-  Reason reason{"NoLongerNeeded",
+  Reason reason{Reason::no_longer_needed,
                 fmt::format("the driver pod is of the newest revision ({}) again; nothing more is "
                             "moved",
                             situation.view.driver.newest_revision.view()),
                 ""};
   if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
   Decision decision = leave_upgrade(situation, std::move(reason));
-  decision.needs_fresh_view = decision.needs_fresh_revisions = situation.is_suspicious_change();
+  if (situation.is_suspicious_change()) decision.freshness = Freshness::revisions;
   return decision;
 }
 
@@ -90,7 +90,7 @@ Decision take_back(const Situation& situation) {
 Decision validate_replaced(const Situation& situation) {
   Decision decision = enter(situation, State::validation, driver_replaced(situation.view));
   take_out_of_service(decision, situation);
-  decision.needs_fresh_view = decision.needs_fresh_revisions = true;
+  decision.freshness = Freshness::revisions;
   return decision;
 }
 
@@ -101,10 +101,11 @@ bool moves_pods(State state) {
 // The version was set back to the one that is loaded, beside a change that does not touch it.
 Decision go_on_without_moving(const Situation& situation) {
   State next = situation.state() == State::wait_for_jobs ? State::pod_deletion : State::pod_restart;
-  Decision decision = enter(
-      situation, next,
-      {"RestartOnly", "what is left of the change does not touch the driver: nobody is moved", ""});
-  decision.needs_fresh_view = true;
+  Decision decision =
+      enter(situation, next,
+            {Reason::restart_only,
+             "what is left of the change does not touch the driver: nobody is moved", ""});
+  decision.freshness = Freshness::driver;
   return decision;
 }
 
@@ -113,8 +114,8 @@ Decision go_on_without_moving(const Situation& situation) {
 Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& rules, Time now) {
   Situation situation{view, pool, rules, now};
   if (pool.frozen) return hold(*pool.frozen);
-  if (!pool.policy.auto_upgrade) return hold(auto_upgrade_off(pool.policy));
-  if (view.delay) return hold({view.delay->name, view.delay->text, view.delay->remedy});
+  if (!pool.policy->auto_upgrade) return hold(auto_upgrade_off(*pool.policy));
+  if (const auto& delay = view.known.delay) return hold(*delay);
   State state = situation.state();
   bool has_timers = fleet::is_active(state) || state == State::required;
   if (has_timers && began_in_future(situation)) return note_time(situation);

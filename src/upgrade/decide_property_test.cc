@@ -121,7 +121,7 @@ RC_GTEST_PROP(Decide, EndsEveryUpgradeInBoundedTimeAndWrites, ()) {
   int patches = 0;
   for (int step = 0; step < 60 && fleet::is_active(scene.state()); ++step) {
     Decision decision = scene.decide();
-    RC_LOG() << to_string(scene.state()) << ": " << decision.reason.name << std::endl;
+    RC_LOG() << to_string(scene.state()) << ": " << decision.reason.name.view() << std::endl;
     if (decision.patch() != nullptr) {
       auto before = scene.node;
       scene.apply(*decision.patch());
@@ -151,6 +151,28 @@ RC_GTEST_PROP(Decide, EndsEveryUpgradeInBoundedTimeAndWrites, ()) {
     }
   }
   RC_ASSERT(!fleet::is_active(scene.state()));
+}
+
+// What a rollout makes of a failure depends on it (rollout/rollout_progress.cc).
+RC_GTEST_PROP(Decide, ItsReasonTellsWhetherANodeFailedBeforeItsDriverWasTouched, ()) {
+  Scene scene = any_scene();
+  for (int step = 0; step < 60 && fleet::is_active(scene.state()); ++step) {
+    const State from = scene.state();
+    Decision decision = scene.decide();
+    if (const NodePatch* patch = decision.patch()) {
+      const bool fails = patch->to == State::failed;
+      const bool is_before = from == State::pod_deletion || from == State::drain;
+      if (fails) RC_ASSERT(is_eviction_failure(decision.reason.name) == is_before);
+      scene.apply(*patch);
+    } else if (decision.look_again) {
+      scene.now = scene.now + *decision.look_again;
+      for (auto& entry : scene.pods) {
+        entry.pause = std::max(entry.pause - *decision.look_again, Duration::zero());
+      }
+    } else {
+      break;
+    }
+  }
 }
 
 RC_GTEST_PROP(Decide, NeverTakesAwayACordonThatWasThereBefore, ()) {

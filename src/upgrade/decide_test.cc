@@ -31,7 +31,7 @@ TEST(Pause, AFrozenPoolIsLeftAloneAndSaysWhy) {
   Scene scene;
   scene.driver = make_driver_pod("old");
   PoolView pool = scene.in(State::pod_restart).pool();
-  pool.frozen = Reason{"Rival", "somebody else upgrades these nodes", ""};
+  pool.frozen = Reason{Reason::rival, "somebody else upgrades these nodes", ""};
   Decision decision = decide(scene.view(), pool, scene.rules, scene.now);
   EXPECT_FALSE(decision.writes());
   EXPECT_EQ(decision.reason.name, "Rival");

@@ -1,6 +1,7 @@
 // What decide() answers: at most one write, why, and when to look again.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,13 +11,14 @@
 #include "base/time.h"
 #include "data/json.h"
 #include "fleet/node_view.h"
+#include "fleet/reason.h"
 #include "fleet/state.h"
 #include "fleet/tally.h"
 #include "upgrade/policy.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::upgrade {
 
+using fleet::Reason;
 using fleet::State;
 
 // One patch of the node, with its version as a precondition: the state, the timers and the cordon
@@ -56,24 +58,26 @@ struct Announcement {
 
 using Write = std::variant<std::monostate, NodePatch, PodRemovals>;
 
+// What a decision must have seen before it is written: the watches may be late. A step that is
+// irreversible (a driver that goes, an upgrade that is given up, a node that returns to service) or
+// that undoes what was done only just is decided again on what the cluster itself says, and only
+// written if that leads to such a step too. Each includes those before it.
+enum class Freshness {
+  as_shown,   // what the watches show is enough
+  pods,       // the node and its pods are read
+  driver,     // and the driver's DaemonSet: for all that would not be done for another revision
+  revisions,  // and its revisions: for what depends on which is the newest. Where the driver pod is
+              // in sync although it was not replaced, either the change was reverted, or we have
+              // not heard of the newest.
+};
+
 struct Decision {
   Write write;
   Reason reason;
   std::optional<Duration> look_again;  // besides when something changes
   // Events on the node, once the write has been done; or, without a write, once per reason.
   std::vector<Announcement> events;
-  // What is written cannot be taken back: a driver that goes, an upgrade that is given up, a node
-  // that returns to service; or it undoes what was done only just. It is to
-  // be decided again on what the cluster itself says of the node and its pods, not on what was last
-  // heard of them, and only written if that leads to such a step too.
-  bool needs_fresh_view = false;
-  // And on the driver's DaemonSet as it is now: for all that would not be done for another
-  // revision.
-  bool needs_fresh_driver = true;
-  // And on its revisions: for what depends on which is the newest. Where the driver pod looks as it
-  // should although nobody has replaced it, either the change was taken back, or we have not heard
-  // of the newest.
-  bool needs_fresh_revisions = false;
+  Freshness freshness = Freshness::as_shown;
 
   const NodePatch* patch() const { return std::get_if<NodePatch>(&write); }
   const PodRemovals* removals() const { return std::get_if<PodRemovals>(&write); }
@@ -83,7 +87,8 @@ struct Decision {
 // What a decision knows of the node's pool.
 struct PoolView {
   std::string name;
-  Policy policy;
+  // Shared: every decision about a node of the pool is handed the same.
+  std::shared_ptr<const Policy> policy = std::make_shared<const Policy>();
   fleet::PoolCounts counts;
   // Set: nothing at all may be done, and this is why.
   std::optional<Reason> frozen;

@@ -29,11 +29,11 @@ TEST(NodePatch, LeavesOutWhatDoesNotChange) {
 }
 
 TEST(Decision, KnowsWhatItWrites) {
-  Decision nothing = hold({"Waits", "for something", ""}, seconds(3));
+  Decision nothing = hold({Reason::waits_for_jobs, "for something", ""}, seconds(3));
   EXPECT_FALSE(nothing.writes());
   EXPECT_EQ(nothing.patch(), nullptr);
   EXPECT_EQ(nothing.removals(), nullptr);
-  EXPECT_EQ(nothing.reason.name, "Waits");
+  EXPECT_EQ(nothing.reason.name, Reason::waits_for_jobs);
   EXPECT_EQ(nothing.look_again, seconds(3));
   EXPECT_FALSE(hold({}).look_again.has_value());
   Decision patching;

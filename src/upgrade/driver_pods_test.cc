@@ -35,7 +35,7 @@ TEST(DriverPodReplacedByOthers, IsValidatedAndNotReturnedToService) {
     Decision decision = scene.decide();
     EXPECT_EQ(entered(decision), State::validation) << to_string(state);
     EXPECT_EQ(decision.reason.name, "DriverReplaced") << to_string(state);
-    EXPECT_TRUE(decision.needs_fresh_view && decision.needs_fresh_revisions) << to_string(state);
+    EXPECT_EQ(decision.freshness, Freshness::revisions) << to_string(state);
     scene.apply(*decision.patch());
     EXPECT_TRUE(scene.node.unschedulable) << "cordoned in the same patch";
     EXPECT_TRUE(fleet::is_unvalidated(scene.node));
@@ -239,6 +239,28 @@ TEST(ImagePullDeadline, CountsFromWhenTheWaitWasFirstSeen) {
       << decision.reason.text;
   scene.apply(*decision.patch());
   EXPECT_FALSE(scene.has(fleet::waiting_since_annotation));
+}
+
+TEST(ImagePullDeadline, IsNamedWhicheverDeadlineComesFirst) {
+  Scene scene = waiting(minutes(20));
+  scene.policy.deadlines.restart = minutes(16);
+  const Decision decision = scene.decide();
+  EXPECT_EQ(decision.reason.name, "DriverWaiting");
+  EXPECT_EQ(decision.look_again, minutes(1)) << "in this state for 15 minutes";
+}
+
+// Of two replicas, the one with a stale view would undo what the other one notes, without a pause.
+TEST(ImagePullDeadline, IsNotedAndForgottenOnAFreshViewOnly) {
+  Scene scene = waiting(minutes(20));
+  Decision decision = scene.decide();
+  ASSERT_NE(decision.patch(), nullptr);
+  EXPECT_EQ(decision.freshness, Freshness::driver);
+  scene.apply(*decision.patch());
+  EXPECT_EQ(scene.decide().freshness, Freshness::as_shown) << "nothing is written, nothing is read";
+  scene.driver = not_ready(make_driver_pod("new"));
+  decision = scene.decide();
+  ASSERT_NE(decision.patch(), nullptr);
+  EXPECT_EQ(decision.freshness, Freshness::driver);
 }
 
 TEST(ImagePullDeadline, SurvivesAControllerThatIsRestarted) {

@@ -1,6 +1,7 @@
 #include "upgrade/evicting.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include <fmt/format.h>
@@ -104,7 +105,7 @@ Reason describe(const Progress& progress, Duration timeout, Duration left) {
       : left == Duration::zero()  ? fmt::format("for {} in all", format_duration(timeout))
                                   : fmt::format("for {} more", human_duration(left));
   if (!progress.by_budget.empty()) {
-    return {"BlockedByDisruptionBudget",
+    return {Reason::blocked_by_disruption_budget,
             fmt::format("{} may not be disrupted now: {}; tried again with growing pauses, {}",
                         counted(progress.by_budget.size(), "pod"), name_some(progress.by_budget),
                         until),
@@ -112,13 +113,13 @@ Reason describe(const Progress& progress, Duration timeout, Duration left) {
   }
   if (!progress.by_error.empty()) {
     return {
-        "EvictionRefused",
+        Reason::eviction_refused,
         fmt::format("{} failed: {}; tried again, {}", counted(progress.by_error.size(), "eviction"),
                     name_some(progress.by_error), until),
         ""};
   }
   if (!progress.ending.empty()) {
-    return {"PodsTerminating",
+    return {Reason::pods_terminating,
             fmt::format("waits for {} to end: {}; given {}", counted(progress.ending.size(), "pod"),
                         name_pods(progress.ending),
                         timeout == Duration::zero() ? std::string("the time they take")
@@ -127,8 +128,8 @@ Reason describe(const Progress& progress, Duration timeout, Duration left) {
   }
   std::vector<fleet::PodPtr> pods;
   for (const auto& removal : progress.to_evict) pods.push_back(removal.pod);
-  return {"EvictsPods", fmt::format("evicts {}: {}", counted(pods.size(), "pod"), name_pods(pods)),
-          ""};
+  return {Reason::evicts_pods,
+          fmt::format("evicts {}: {}", counted(pods.size(), "pod"), name_pods(pods)), ""};
 }
 
 // Long enough for one more try, whatever the pause before it.
@@ -146,7 +147,7 @@ std::optional<Reason> find_latecomers(const Progress& progress, const Situation&
     if (removal.pod->meta.created > end) late.push_back(removal.pod);
   }
   if (late.empty()) return std::nullopt;
-  return Reason{"PodsKeepComing",
+  return Reason{Reason::pods_keep_coming,
                 fmt::format("{} came to the node after {} of evictions: {}",
                             counted(late.size(), "pod"), format_duration(timeout), name_pods(late)),
                 "let these pods not tolerate a cordon, or scale their application down"};
@@ -155,7 +156,7 @@ std::optional<Reason> find_latecomers(const Progress& progress, const Situation&
 // Its kubelet cannot say that these pods have ended, and they may still run: deleted by force,
 // those of a StatefulSet would run twice.
 Reason node_lost(const Situation& situation, const std::vector<fleet::PodPtr>& ending) {
-  return {"NodeLost",
+  return {Reason::node_lost,
           fmt::format("the node is not Ready, and {} may still run on it: {}; not deleted by "
                       "force, whatever the time",
                       counted(ending.size(), "pod"), name_pods(ending)),
@@ -173,7 +174,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
   // All or none: half an eviction would cost work and gain nothing.
   if (!sorted.protected_pods.empty()) {
     return give_up(
-        {"ProtectedPods",
+        {Reason::protected_pods,
          fmt::format("{} may not be evicted: {}", counted(sorted.protected_pods.size(), "pod"),
                      name_some(sorted.protected_pods, 20)),
          "end these pods, or allow their eviction with the setting named"});
@@ -188,11 +189,11 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
                         situation.left_of(timeout + patience_with_budgets) > Duration::zero();
     if (!progress.by_budget.empty() && !one_more_try) return give_up(std::move(reason));
     if (!progress.by_error.empty()) {
-      reason.name = "EvictionFailed";
+      reason.name = Reason::eviction_failed;
       return give_up(std::move(reason));
     }
     if (!progress.by_budget.empty()) {
-      reason = {"EvictsPods",
+      reason = {Reason::evicts_pods,
                 fmt::format("tries {} once more: what refused it is no longer in the way",
                             counted(progress.by_budget.size(), "eviction")),
                 ""};
@@ -203,7 +204,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
     }
     if (!progress.to_force.empty() && progress.to_evict.empty()) {
       Decision decision =
-          hold({"ForceDeletes",
+          hold({Reason::force_deletes,
                 fmt::format("{} did not end within {}, deleted now without grace: {}",
                             counted(progress.to_force.size(), "pod"), format_duration(timeout),
                             name_pods(progress.ending)),
@@ -212,7 +213,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
       decision.events = {{true, decision.reason.text}};
       decision.write = std::move(progress.to_force);
       // The node may have been lost since we last heard of it.
-      decision.needs_fresh_view = true;
+      decision.freshness = Freshness::driver;
       return decision;
     }
     if (progress.to_evict.empty() && !progress.next_try) {
@@ -220,7 +221,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
       Duration patience = situation.left_of(timeout + force_patience);
       if (patience > Duration::zero()) return hold(std::move(reason), patience);
       return give_up(
-          {"PodsStuckTerminating",
+          {Reason::pods_stuck_terminating,
            fmt::format("{} deleted without grace and still there: {}",
                        counted(progress.ending.size(), "pod"), name_pods(progress.ending)),
            "look at the finalizers of these pods"});
@@ -271,6 +272,17 @@ bool has_gpu_pods_to_move(const fleet::NodeView& view, const EvictionPolicy& pol
   });
 }
 
+bool is_eviction_failure(const fleet::ReasonName& failure) {
+  static constexpr std::array reasons = {Reason::blocked_by_disruption_budget,
+                                         Reason::protected_pods,
+                                         Reason::eviction_failed,
+                                         Reason::pods_keep_coming,
+                                         Reason::pods_stuck_terminating,
+                                         Reason::gpu_pods_remain};
+  return std::any_of(reasons.begin(), reasons.end(),
+                     [&](fleet::KnownReason each) { return failure == each; });
+}
+
 Decision decide_pod_deletion(const Situation& situation) {
   const Policy& policy = situation.policy();
   return evict(
@@ -279,9 +291,11 @@ Decision decide_pod_deletion(const Situation& situation) {
       policy.pod_deletion.timeout,
       [&] {
         Decision decision = enter(situation, State::pod_restart,
-                                  {"NoGpuPodsLeft", "no GPU pod is left on the node", ""});
+                                  {Reason::no_gpu_pods_left, "no GPU pod is left on the node", ""});
         // It may have been sent back by another of us, who sees pods that we do not.
-        decision.needs_fresh_view = fleet::is_requested(situation.node(), situation.rules.keys);
+        if (fleet::is_requested(situation.node(), situation.rules.keys)) {
+          decision.freshness = Freshness::driver;
+        }
         return decision;
       },
       [&](Reason reason) {
@@ -290,7 +304,7 @@ Decision decide_pod_deletion(const Situation& situation) {
         Decision decision = enter(situation, State::drain, std::move(reason));
         decision.events.push_back({true, "GPU pods could not be evicted: " + text});
         // A drain moves more than GPU pods: not for those that have left already.
-        decision.needs_fresh_view = true;
+        decision.freshness = Freshness::driver;
         return decision;
       });
 }
@@ -310,7 +324,7 @@ Decision decide_drain(const Situation& situation) {
     Duration rest = situation.left_of(limit);
     if (!left.empty() && all_end && (limit == Duration::zero() || rest > Duration::zero())) {
       return hold(
-          {"PodsTerminating",
+          {Reason::pods_terminating,
            fmt::format("waits for {} to end: {}", counted(left.size(), "GPU pod"), name_pods(left)),
            ""},
           limit > Duration::zero() ? std::optional(rest) : std::nullopt);
@@ -319,12 +333,12 @@ Decision decide_drain(const Situation& situation) {
       return hold(node_lost(situation, left), minutes(1));
     }
     if (!left.empty()) {
-      return fail_node(situation, {"GpuPodsRemain",
+      return fail_node(situation, {Reason::gpu_pods_remain,
                                    fmt::format("{} left out by the drain and still there: {}",
                                                counted(left.size(), "GPU pod"), name_pods(left)),
                                    "end these pods, or let the drain cover them"});
     }
-    return enter(situation, State::pod_restart, {"Drained", "the node is drained", ""});
+    return enter(situation, State::pod_restart, {Reason::drained, "the node is drained", ""});
   };
   if (!policy.drain.enable) return finish();
   return evict(

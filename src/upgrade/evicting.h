@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fleet/node_view.h"
+#include "fleet/reason.h"
 #include "upgrade/decision.h"
 
 namespace lockstep::upgrade {
@@ -30,6 +31,9 @@ Verdict judge_for_drain(const fleet::PodOnNode& entry, const DrainPolicy& policy
 // GPU pods of a DaemonSet that the selector names: deleted together with the driver pod.
 std::vector<fleet::PodPtr> daemon_pods_to_restart(const fleet::NodeView& view,
                                                   const EvictionPolicy& policy);
+// A node that failed with this reason failed before its driver was touched: pods, or what protects
+// them, were in the way. Any tenant can bring that about, and it says nothing about the new driver.
+bool is_eviction_failure(const fleet::ReasonName& failure);
 // Some GPU pod would have to leave before the driver may be touched.
 bool has_gpu_pods_to_move(const fleet::NodeView& view, const EvictionPolicy& policy);
 

@@ -103,14 +103,14 @@ TEST(PodDeletion, GoesToTheRestartWhenNoGpuPodIsLeft) {
   Scene scene = deleting({other_pod(make_pod("web")), gpu_pod(finished(make_pod("job"))),
                           gpu_pod(mirror(make_pod("static")))});
   EXPECT_EQ(entered(scene.decide()), State::pod_restart);
-  EXPECT_FALSE(scene.decide().needs_fresh_view);
+  EXPECT_EQ(scene.decide().freshness, Freshness::as_shown);
 }
 
 TEST(PodDeletion, BelievesNoOldViewOfPodsForWhichTheNodeWasSentBack) {
   Scene scene = deleting({});
   scene.annotate(scene.rules.keys.requested, "true");
   EXPECT_EQ(entered(scene.decide()), State::pod_restart);
-  EXPECT_TRUE(scene.decide().needs_fresh_view);
+  EXPECT_NE(scene.decide().freshness, Freshness::as_shown);
 }
 
 TEST(PodDeletion, LeavesGpuPodsOfADaemonSetAndGoesOn) {
@@ -227,7 +227,7 @@ TEST(NodeLost, NoPodIsDeletedByForceWhileTheNodeIsNotReady) {
     scene.node.conditions[0].status = "True";
     decision = scene.decide();
     EXPECT_EQ(removed(decision), Names{"force-delete stateful-0"});
-    EXPECT_TRUE(decision.needs_fresh_view) << "it may have been lost since";
+    EXPECT_NE(decision.freshness, Freshness::as_shown) << "it may have been lost since";
   }
 }
 
@@ -380,9 +380,10 @@ TEST(PodDeletion, GivingUpNeedsAFreshViewWhateverComesNext) {
     scene.pods = {gpu_pod(without_controller(make_pod("bare")))};
     Decision decision = scene.decide();
     EXPECT_EQ(entered(decision), drains ? State::drain : State::failed);
-    EXPECT_TRUE(decision.needs_fresh_view);
+    EXPECT_NE(decision.freshness, Freshness::as_shown);
     scene.pods = {gpu_pod(make_pod("train-1"))};
-    EXPECT_FALSE(scene.decide().needs_fresh_view) << "an eviction asks the server itself";
+    EXPECT_EQ(scene.decide().freshness, Freshness::as_shown)
+        << "an eviction asks the server itself";
   }
 }
 

@@ -1,11 +1,12 @@
 #include "upgrade/policy.h"
 
-#include <functional>
-#include <map>
+#include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "data/strict_reader.h"
 #include "data/yaml.h"
 #include "fleet/keys.h"
 
@@ -13,153 +14,64 @@ namespace lockstep::upgrade {
 
 namespace {
 
-// One object of the policy: each field is read by its own function, and what is left over is
-// reported.
-class Fields {
- public:
-  Fields(Policy& policy, std::string path) : policy_(policy), path_(std::move(path)) {}
+// Ten thousand years are enough, and do not overflow.
+constexpr int64_t most_seconds = 4'000'000'000;
+constexpr int64_t any_number = std::numeric_limits<int64_t>::max();
 
-  using Reader = std::function<void(const Json&, const std::string& path)>;
-  Fields& on(const std::string& key, Reader reader) {
-    readers_[key] = std::move(reader);
-    return *this;
-  }
-
-  void read(const Json* json) {
-    if (json == nullptr || json->is_null()) return;
-    if (!json->is_object()) return problem(path_, "must be an object");
-    for (const auto& [key, value] : json->get_object()) {
-      std::string name(key);
-      std::string path = path_ + "." + name;
-      auto at = readers_.find(name);
-      if (at == readers_.end()) {
-        unknown(path, name);
-      } else if (!value.is_null()) {
-        at->second(value, path);
-      }
-    }
-  }
-
-  Reader boolean(bool& into) {
-    return [this, &into](const Json& value, const std::string& path) {
-      if (!value.is_bool()) return problem(path, "must be true or false");
-      into = value.get_bool();
-    };
-  }
-  Reader count(int64_t& into) {
-    return [this, &into](const Json& value, const std::string& path) {
-      if (!value.is_int64() || value.get_int64() < 0) {
-        return problem(path, "must be a whole number, 0 or more");
-      }
-      into = value.get_int64();
-    };
-  }
-  Reader length(Duration& into) {
-    return [this, &into](const Json& value, const std::string& path) {
-      // Ten thousand years are enough, and do not overflow.
-      if (!value.is_int64() || value.get_int64() < 0 || value.get_int64() > 4'000'000'000) {
-        return problem(path, "must be a whole number of seconds, 0 or more");
-      }
-      into = seconds(value.get_int64());
-    };
-  }
-  Reader share(IntOrPercent& into) {
-    return [this, &into](const Json& value, const std::string& path) {
-      auto read = IntOrPercent::from_json(value);
-      if (!read || read->value < 0) {
-        return problem(path, fmt::format("must be a whole number or a percentage such as \"25%\", "
-                                         "and is {}",
-                                         print_json(value)));
-      }
-      into = *read;
-    };
-  }
-  // An empty text means `if_empty`.
-  Reader selector(LabelSelector& into, LabelSelector if_empty) {
-    return
-        [this, &into, if_empty = std::move(if_empty)](const Json& value, const std::string& path) {
-          if (!value.is_string())
-            return problem(path, "must be a label selector such as \"app=web\"");
-          std::string text(value.get_string());
-          if (trim(text).empty()) {
-            into = if_empty;
-            return;
-          }
-          auto read = LabelSelector::parse(text);
-          // Never more than was meant: an unreadable selector of a drain must not drain all.
-          into = read ? *read : LabelSelector::nothing();
-          if (!read) problem(path, "is no label selector: " + read.error().message);
-        };
-  }
-
-  void problem(const std::string& path, const std::string& what) {
-    policy_.problems.push_back(fmt::format("{} {}", path, what));
-  }
-
- private:
-  void unknown(const std::string& path, const std::string& name) {
-    std::vector<std::string> known;
-    for (const auto& [key, reader] : readers_) known.push_back(key);
-    auto near = nearest(name, known);
-    policy_.warnings.push_back(near ? fmt::format("{} is not known; did you mean {}?", path, *near)
-                                    : fmt::format("{} is not known", path));
-  }
-
-  Policy& policy_;
-  std::string path_;
-  std::map<std::string, Reader> readers_;
-};
-
-void read_wait(Policy& policy, const Json& json, const std::string& path) {
-  Fields fields(policy, path);
-  fields.on("timeoutSeconds", fields.length(policy.wait.timeout))
-      .on("podSelector", fields.selector(policy.wait.pods, LabelSelector::nothing()))
-      .read(&json);
+void read_seconds(StrictReader& reader, std::string_view key, Duration& into) {
+  reader.read(key, into, [](const Json& json) -> Result<Duration> {
+    LOCKSTEP_TRY(const int64_t count, strict::number(json, 0, most_seconds));
+    return seconds(count);
+  });
 }
 
-void read_pod_deletion(Policy& policy, const Json& json, const std::string& path) {
-  Fields fields(policy, path);
-  fields.on("force", fields.boolean(policy.pod_deletion.force))
-      .on("timeoutSeconds", fields.length(policy.pod_deletion.timeout))
-      .on("deleteEmptyDir", fields.boolean(policy.pod_deletion.delete_empty_dir))
-      .on("podSelector", fields.selector(policy.pod_deletion.pods, LabelSelector::nothing()))
-      .read(&json);
+void read_share(StrictReader& reader, std::string_view key, IntOrPercent& into) {
+  reader.read(key, into, [](const Json& json) -> Result<IntOrPercent> {
+    auto share = IntOrPercent::from_json(json);
+    if (share && share->value >= 0) return *share;
+    return fail(strict::not_one("a whole number or a percentage such as \"25%\"", json));
+  });
 }
 
-void read_drain(Policy& policy, const Json& json, const std::string& path) {
-  Fields fields(policy, path);
-  EvictionPolicy& eviction = policy.drain.eviction;
-  fields.on("enable", fields.boolean(policy.drain.enable))
-      .on("force", fields.boolean(eviction.force))
-      .on("timeoutSeconds", fields.length(eviction.timeout))
-      .on("deleteEmptyDir", fields.boolean(eviction.delete_empty_dir))
-      .on("podSelector", fields.selector(eviction.pods, LabelSelector{}))
-      .read(&json);
+// An empty text means `if_empty`. One that cannot be read selects nothing: never more than was
+// meant, or a drain would drain all.
+void read_selector(StrictReader& reader, std::string_view key, LabelSelector& into,
+                   const LabelSelector& if_empty = LabelSelector::nothing()) {
+  if (!reader.has(key)) return (void)reader.get(key);
+  into = LabelSelector::nothing();
+  reader.read(key, into, [&](const Json& json) -> Result<LabelSelector> {
+    LOCKSTEP_TRY(const std::string text, strict::text(json));
+    if (trim(text).empty()) return if_empty;
+    auto selector = LabelSelector::parse(text);
+    if (selector) return selector;
+    return failf(ErrorKind::invalid, "must be a label selector such as \"app=web\": {}",
+                 selector.error().message);
+  });
 }
 
-void read_deadlines(Policy& policy, const Json& json, const std::string& path) {
-  Fields fields(policy, path);
-  int64_t restarts = policy.deadlines.restarts;
-  fields.on("restartSeconds", fields.length(policy.deadlines.restart))
-      .on("imagePullSeconds", fields.length(policy.deadlines.image_pull))
-      .on("validationSeconds", fields.length(policy.deadlines.validation))
-      .on("containerRestarts", fields.count(restarts))
-      .read(&json);
-  policy.deadlines.restarts = static_cast<int32_t>(std::min<int64_t>(restarts, 1'000'000));
+void read_wait(StrictReader& reader, WaitPolicy& wait) {
+  read_seconds(reader, "timeoutSeconds", wait.timeout);
+  read_selector(reader, "podSelector", wait.pods);
 }
 
-void read_cordoned_nodes(Policy& policy, const Json& json, const std::string& path) {
-  std::string_view text = as_text(&json);
-  if (text == "wait") {
-    policy.cordoned_nodes = CordonedNodes::wait;
-  } else if (text == "upgrade") {
-    policy.cordoned_nodes = CordonedNodes::upgrade;
-  } else if (text == "ignore") {
-    policy.cordoned_nodes = CordonedNodes::ignore;
-  } else {
-    policy.problems.push_back(
-        fmt::format("{} must be wait, upgrade or ignore, and is {}", path, print_json(json)));
-  }
+void read_eviction(StrictReader& reader, EvictionPolicy& eviction, const LabelSelector& if_empty) {
+  reader.flag("force", eviction.force).flag("deleteEmptyDir", eviction.delete_empty_dir);
+  read_seconds(reader, "timeoutSeconds", eviction.timeout);
+  read_selector(reader, "podSelector", eviction.pods, if_empty);
+}
+
+void read_drain(StrictReader& reader, DrainPolicy& drain) {
+  reader.flag("enable", drain.enable);
+  read_eviction(reader, drain.eviction, LabelSelector{});
+}
+
+void read_deadlines(StrictReader& reader, Deadlines& deadlines) {
+  read_seconds(reader, "restartSeconds", deadlines.restart);
+  read_seconds(reader, "imagePullSeconds", deadlines.image_pull);
+  read_seconds(reader, "validationSeconds", deadlines.validation);
+  int64_t restarts = deadlines.restarts;
+  reader.number("containerRestarts", restarts, 0, any_number);
+  deadlines.restarts = static_cast<int32_t>(std::min<int64_t>(restarts, 1'000'000));
 }
 
 const Json* annotation(const Json& object, std::string_view key) {
@@ -167,32 +79,40 @@ const Json* annotation(const Json& object, std::string_view key) {
   return annotations == nullptr ? nullptr : find(*annotations, key);
 }
 
-void read_fields(Policy& policy, const Json* json, const std::string& path) {
-  Fields fields(policy, path);
-  auto pod_deletion = [&](const Json& value, const std::string& at) {
-    read_pod_deletion(policy, value, at);
-  };
-  fields.on("autoUpgrade", fields.boolean(policy.auto_upgrade))
-      .on("maxParallelUpgrades", fields.count(policy.max_parallel))
-      .on("maxUnavailable", fields.share(policy.max_unavailable))
-      .on("maxFailures", fields.share(policy.max_failures))
-      .on("cordonedNodes",
-          [&](const Json& value, const std::string& at) { read_cordoned_nodes(policy, value, at); })
-      .on("waitForCompletion",
-          [&](const Json& value, const std::string& at) { read_wait(policy, value, at); })
-      .on("podDeletion", pod_deletion)
-      // NVIDIA's documentation calls it so, its API does not.
-      .on("gpuPodDeletion", pod_deletion)
-      .on("drain", [&](const Json& value, const std::string& at) { read_drain(policy, value, at); })
-      .on("deadlines",
-          [&](const Json& value, const std::string& at) { read_deadlines(policy, value, at); })
-      .read(json);
+void read_fields(Policy& policy, StrictReader& reader) {
+  reader.flag("autoUpgrade", policy.auto_upgrade);
+  reader.number("maxParallelUpgrades", policy.max_parallel, 0, any_number);
+  read_share(reader, "maxUnavailable", policy.max_unavailable);
+  read_share(reader, "maxFailures", policy.max_failures);
+  reader.choice("cordonedNodes", policy.cordoned_nodes,
+                {{"wait", CordonedNodes::wait},
+                 {"upgrade", CordonedNodes::upgrade},
+                 {"ignore", CordonedNodes::ignore}});
+  reader.within("waitForCompletion", [&](StrictReader& wait) { read_wait(wait, policy.wait); });
+  // NVIDIA's documentation calls it gpuPodDeletion, its API does not.
+  for (std::string_view key : {"gpuPodDeletion", "podDeletion"}) {
+    reader.within(key, [&](StrictReader& deletion) {
+      read_eviction(deletion, policy.pod_deletion, LabelSelector::nothing());
+    });
+  }
+  reader.within("drain", [&](StrictReader& drain) { read_drain(drain, policy.drain); });
+  reader.within("deadlines",
+                [&](StrictReader& deadlines) { read_deadlines(deadlines, policy.deadlines); });
+}
+
+void read_policy_map(Policy& policy, const Json* json, std::string_view root) {
+  if (json == nullptr || json->is_null()) return;
+  Reading reading{std::string(root)};
+  reading.map(*json, [&](StrictReader& reader) { read_fields(policy, reader); });
+  for (const Mistake& mistake : reading.mistakes()) {
+    (mistake.is_unknown_field ? policy.warnings : policy.problems).push_back(mistake.text());
+  }
 }
 
 // What is laid over an upgradePolicy. True: it asks for upgrades.
 bool read_more(Policy& policy, const Json* json, std::string_view path) {
   if (json == nullptr || json->is_null()) return false;
-  read_fields(policy, json, std::string(path));
+  read_policy_map(policy, json, path);
   const Json* asks = json->is_object() ? find(*json, "autoUpgrade") : nullptr;
   return asks != nullptr && as_bool(asks);
 }
@@ -269,7 +189,7 @@ Policy read_policy(const Json* upgrade_policy, std::string source) {
   Policy policy;
   policy.source = std::move(source);
   policy.drain.eviction.pods = LabelSelector{};
-  read_fields(policy, upgrade_policy, "upgradePolicy");
+  read_policy_map(policy, upgrade_policy, "upgradePolicy");
   return policy;
 }
 

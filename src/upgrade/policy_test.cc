@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "fleet/reason_test_util.h"
 #include "upgrade/deciding.h"
 
 namespace lockstep::upgrade::policy_test {
@@ -98,7 +99,7 @@ TEST(Policy, AValueThatIsNeitherNumberNorPercentIsAProblemNamedByItsPath) {
                                 R"({"maxUnavailable":2.5})", R"({"maxUnavailable":"101%"})"}) {
     Policy policy = read(text);
     ASSERT_EQ(policy.problems.size(), 1U) << text;
-    EXPECT_TRUE(policy.problems[0].starts_with("upgradePolicy.maxUnavailable must be ")) << text;
+    EXPECT_TRUE(policy.problems[0].starts_with("upgradePolicy.maxUnavailable: must be ")) << text;
     EXPECT_EQ(policy.max_unavailable, IntOrPercent::percentage(25)) << "the default";
   }
 }
@@ -123,18 +124,21 @@ TEST(Policy, EveryWrongTypeIsAProblemAndNothingElseIsLost) {
 
 // What is in flight goes on, but must not drain more than was meant.
 TEST(Policy, AnUnreadableDrainSelectorDrainsNobody) {
-  Policy policy = read(R"({"drain":{"enable":true,"podSelector":"app in ("}})");
-  EXPECT_EQ(policy.problems.size(), 1U);
-  EXPECT_TRUE(policy.drain.eviction.pods.matches_nothing());
+  for (std::string_view text : {R"({"drain":{"enable":true,"podSelector":"app in ("}})",
+                                R"({"drain":{"enable":true,"podSelector":["app=web"]}})"}) {
+    Policy policy = read(text);
+    EXPECT_EQ(policy.problems.size(), 1U) << text;
+    EXPECT_TRUE(policy.drain.eviction.pods.matches_nothing()) << text;
+  }
 }
 
 TEST(Policy, AnUnknownKeyIsAWarningThatSaysWhatWasMeant) {
   Policy policy = read(R"({"maxUnavailabel":1,"drain":{"zzzzzz":1}})");
   EXPECT_TRUE(policy.problems.empty());
   ASSERT_EQ(policy.warnings.size(), 2U);
-  EXPECT_EQ(policy.warnings[0],
-            "upgradePolicy.maxUnavailabel is not known; did you mean maxUnavailable?");
-  EXPECT_EQ(policy.warnings[1], "upgradePolicy.drain.zzzzzz is not known");
+  EXPECT_TRUE(policy.warnings[0].starts_with("upgradePolicy.drain.zzzzzz: unknown field"));
+  EXPECT_EQ(policy.warnings[1],
+            "upgradePolicy.maxUnavailabel: unknown field; did you mean \"maxUnavailable\"?");
 }
 
 TEST(Policy, WithoutAnybodyWhoAsksNothingIsDone) {

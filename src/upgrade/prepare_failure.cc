@@ -123,16 +123,16 @@ Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plu
   bool upgrading = fleet::is_active(state) || state == State::failed ||
                    view.node->meta.annotations.find(fleet::unvalidated_annotation) != nullptr;
   if (upgrading) {
-    return wait_for(
-        {"UpgradeInProgress", fmt::format("the upgrade of this node restarts {} itself", who), ""});
+    return wait_for({Reason::upgrade_in_progress,
+                     fmt::format("the upgrade of this node restarts {} itself", who), ""});
   }
   const fleet::PodPtr& driver = view.driver.pod;
   if (!driver || !fleet::is_running_and_ready(*driver) || !driver->ready_since.is_set()) {
-    return wait_for({"DriverNotReady", "the driver of this node is not ready", ""});
+    return wait_for({Reason::driver_not_ready, "the driver of this node is not ready", ""});
   }
   Duration up = std::max(now - driver->ready_since, Duration::zero());
   if (up < driver_settles) {
-    return wait_for({"DriverSettles", "the driver of this node came up a moment ago", ""},
+    return wait_for({Reason::driver_settles, "the driver of this node came up a moment ago", ""},
                     driver_settles - up);
   }
 
@@ -140,14 +140,14 @@ Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plu
   std::string wanted = generation + " " + plugin.pod->meta.uid.str();
   std::string_view noted = view.node->meta.annotations.get(healing_annotation);
   Reason reason{
-      "StalePlugin",
+      Reason::stale_plugin,
       fmt::format("{} still has an earlier driver open; it holds up {}", who, names_of(stale)), ""};
   if (noted == wanted) return {Healing::Step::restart, std::move(reason), {}, {}};
   if (noted.substr(0, noted.find(' ')) == generation) {
     reason.text += "; it was restarted once for this driver already, and that did not help";
     reason.remedy = fmt::format("look at its log: kubectl -n {} logs {}",
                                 plugin.pod->meta.ns.view(), plugin.pod->meta.name.view());
-    reason.name = "PluginStaysStale";
+    reason.name = Reason::plugin_stays_stale;
     return nothing(std::move(reason));
   }
   return {Healing::Step::note, std::move(reason), {}, std::move(wanted)};
@@ -160,22 +160,22 @@ std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig poli
   bool said = condition != nullptr && condition->is_true();
   if (pod.phase == PodPhase::running) {
     if (!said) return std::nullopt;
-    Reason reason{"Prepared", "its claims were prepared after all", ""};
+    Reason reason{Reason::prepared, "its claims were prepared after all", ""};
     Json status =
-        JsonObject{{"conditions", condition_patch("False", reason.name, reason.text, now)}};
+        JsonObject{{"conditions", condition_patch("False", reason.name.view(), reason.text, now)}};
     return PodVerdict{std::move(status), std::move(reason), false, true};
   }
   bool wrong = is_held(pod) && classify_prepare_failure(held.message, bad_config_words) == bad_kind;
   if (!wrong) return std::nullopt;
   bool fails = policy == OnBadConfig::fail;
   if (said && condition->message == held.message && !fails) return std::nullopt;
-  Reason reason{"BadConfig", held.message,
+  Reason reason{Reason::bad_config, held.message,
                 "mend the parameters of its ResourceClaim (or of the template or DeviceClass they "
                 "come from) and create the pod anew"};
-  JsonObject status{{"conditions", condition_patch("True", reason.name, reason.text, now)}};
+  JsonObject status{{"conditions", condition_patch("True", reason.name.view(), reason.text, now)}};
   if (fails) {
     status["phase"] = "Failed";
-    status["reason"] = "PrepareFailedPermanently";
+    status["reason"] = to_string(Reason::prepare_failed_permanently);
     status["message"] = held.message;
   }
   return PodVerdict{std::move(status), std::move(reason), fails, false};

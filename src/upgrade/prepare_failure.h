@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "fleet/node_view.h"
+#include "fleet/reason.h"
 #include "objects/meta.h"
 #include "objects/pod.h"
 #include "upgrade/decision.h"
-#include "upgrade/reason.h"
 
 namespace lockstep::upgrade {
 
@@ -40,8 +40,6 @@ std::span<const PreparePhrase> known_phrases();
 PrepareFailure classify_prepare_failure(std::string_view message,
                                         const std::vector<std::string>& bad_config_words = {});
 
-// The reason of these events.
-inline constexpr std::string_view prepare_failed = "FailedPrepareDynamicResources";
 // On the node: for which driver its plugin was restarted, and which pod that plugin was.
 inline constexpr std::string_view healing_annotation = "lockstep.dev/plugin-healing";
 inline constexpr std::string_view bad_config_condition = "lockstep.dev/PrepareFailedPermanently";

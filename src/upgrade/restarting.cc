@@ -21,8 +21,9 @@ constexpr std::array<std::string_view, 5> hopeless_waits = {
     "CreateContainerError"};
 
 // Of these a driver pod can recover by itself.
-constexpr std::array<std::string_view, 4> restart_failures = {
-    "DriverCrashLoop", "DriverImageUnavailable", "DriverContainerBroken", "DriverStartTimeout"};
+constexpr std::array restart_failures = {
+    Reason::driver_crash_loop, Reason::driver_image_unavailable, Reason::driver_container_broken,
+    Reason::driver_start_timeout};
 
 bool is_hopeless(const ContainerStatus& status) {
   return std::find(hopeless_waits.begin(), hopeless_waits.end(), status.waiting_reason.view()) !=
@@ -50,7 +51,7 @@ std::optional<Reason> find_crash_loop(const Situation& situation, const Pod& pod
   });
   if (status == nullptr) return std::nullopt;
   return Reason{
-      "DriverCrashLoop",
+      Reason::driver_crash_loop,
       fmt::format("container {} of {} has restarted {} times (limit {}) and is not ready"
                   "{}{}",
                   status->name.view(), name_pod(pod), status->restarts, deadlines.restarts,
@@ -84,7 +85,7 @@ std::string describe_wait(const Pod& pod, const ContainerStatus& status) {
 
 Reason waits_in_vain(const Pod& pod, const ContainerStatus& status, Duration for_so_long) {
   bool image = status.waiting_reason.view().find("Image") != std::string_view::npos;
-  return {image ? "DriverImageUnavailable" : "DriverContainerBroken",
+  return {image ? Reason::driver_image_unavailable : Reason::driver_container_broken,
           fmt::format("{}, for {} since that was first seen", describe_wait(pod, status),
                       human_duration(for_so_long)),
           image ? "check that the driver image exists for this version and this system"
@@ -95,7 +96,7 @@ Reason waits_in_vain(const Pod& pod, const ContainerStatus& status, Duration for
 std::optional<Reason> find_timeout(const Situation& situation, std::string_view what) {
   const Deadlines& deadlines = situation.policy().deadlines;
   if (situation.left_of(deadlines.restart) > Duration::zero()) return std::nullopt;
-  return Reason{"DriverStartTimeout",
+  return Reason{Reason::driver_start_timeout,
                 fmt::format("{} after {}", what, format_duration(deadlines.restart)),
                 "look at the driver pod's events and logs"};
 }
@@ -130,7 +131,7 @@ Decision remember_beginning(const Situation& situation, Reason reason) {
   Decision decision = hold(std::move(reason));
   annotate(decision, situation, std::string(fleet::began_with_annotation),
            situation.view.driver.pod->meta.uid.str());
-  decision.needs_fresh_view = true;
+  decision.freshness = Freshness::driver;
   return decision;
 }
 
@@ -146,7 +147,7 @@ Decision delete_driver_pod(const Situation& situation, Reason reason) {
   removals.push_back({situation.view.driver.pod, Removal::remove});
   Decision decision = hold(std::move(reason));
   decision.write = std::move(removals);
-  decision.needs_fresh_view = true;
+  decision.freshness = Freshness::driver;
   return decision;
 }
 
@@ -161,7 +162,8 @@ std::optional<Duration> left_of_youth(const Situation& situation, const Pod& pod
 // GPU pods are on the node, and its driver must not be loaded under them.
 Decision send_back_to_evictions(const Situation& situation) {
   // From the wait on: jobs among them have not been waited for, in a restart-only at least.
-  Reason reason{"GpuPodsCameBack", "GPU pods are on the node: they have to leave first", ""};
+  Reason reason{Reason::gpu_pods_came_back, "GPU pods are on the node: they have to leave first",
+                ""};
   if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
   Decision decision = enter(situation, State::wait_for_jobs, std::move(reason));
   // The pod may have been deleted already, by another of us who saw more. Should its successor be
@@ -169,14 +171,14 @@ Decision send_back_to_evictions(const Situation& situation) {
   // validation finds them.
   annotate(decision, situation, situation.rules.keys.requested, "true");
   // Of two of us, the one with the old view would send the node back as often as the other goes on.
-  decision.needs_fresh_view = true;
+  decision.freshness = Freshness::driver;
   return decision;
 }
 
-Decision wait_for_driver(const Situation& situation, std::string name, std::string what) {
+Decision wait_for_driver(const Situation& situation, fleet::KnownReason name, std::string what) {
   if (auto late = find_timeout(situation, what)) return fail_node(situation, *late);
   Duration left = situation.left_of(situation.policy().deadlines.restart);
-  return hold({std::move(name), fmt::format("{}; it is given {} more", what, human_duration(left)),
+  return hold({name, fmt::format("{}; it is given {} more", what, human_duration(left)),
                "look at the driver pod's events and logs"},
               left);
 }
@@ -200,24 +202,23 @@ Decision await_driver_pod(const Situation& situation) {
   if (so_far && *so_far >= limit) {
     return fail_node(situation, waits_in_vain(pod, *hopeless, *so_far));
   }
-  Decision decision = wait_for_driver(situation, "DriverStarting", describe_progress(pod));
+  Decision decision = wait_for_driver(situation, Reason::driver_starting, describe_progress(pod));
   if (decision.writes()) return decision;
   const std::string key(fleet::waiting_since_annotation);
   if (hopeless == nullptr) {
     annotate(decision, situation, key, {});
-    // A replica with a stale view of the pod would undo what the other notes, as often as it does.
-    decision.needs_fresh_view = decision.writes();
-    return decision;
-  }
-  if (!so_far) {
+  } else if (!so_far) {
     annotate(decision, situation, key,
              fmt::format("{} {}", format_rfc3339(situation.now), wait_of(pod, *hopeless)));
   }
-  // It fails earlier than the rest.
-  Duration left = limit - so_far.value_or(Duration::zero());
-  if (left >= *decision.look_again) return decision;
+  // A replica with a stale view of the pod would undo what the other one notes, without a pause.
+  if (decision.writes()) decision.freshness = Freshness::driver;
+  if (hopeless == nullptr) return decision;
+  // Named whichever deadline comes first: the two may be one, and differ by less than a second
+  // between the controller and another process.
+  const Duration left = std::min(limit - so_far.value_or(Duration::zero()), *decision.look_again);
   decision.look_again = left;
-  decision.reason.name = "DriverWaiting";
+  decision.reason.name = Reason::driver_waiting;
   decision.reason.text = fmt::format("{}; the node fails if that lasts {} more",
                                      describe_wait(pod, *hopeless), human_duration(left));
   return decision;
@@ -229,15 +230,16 @@ Decision decide_pod_restart(const Situation& situation) {
   const fleet::DriverView& driver = situation.view.driver;
   const fleet::Keys& keys = situation.rules.keys;
   if (driver.pod == nullptr) {
-    return wait_for_driver(situation, "DriverPodMissing", "the new driver pod is not there yet");
+    return wait_for_driver(situation, Reason::driver_pod_missing,
+                           "the new driver pod is not there yet");
   }
   if (driver.pod->meta.is_deleting()) {
-    return wait_for_driver(situation, "DriverPodTerminating",
+    return wait_for_driver(situation, Reason::driver_pod_terminating,
                            fmt::format("the old driver pod {} is ending", name_pod(*driver.pod)));
   }
   if (auto left = driver.is_orphan() ? left_of_youth(situation, *driver.pod) : std::nullopt) {
     Decision decision = wait_for_driver(
-        situation, "YoungOrphan",
+        situation, Reason::young_orphan,
         fmt::format("the driver pod {} was only just made, and its DaemonSet is not there",
                     name_pod(*driver.pod)));
     if (decision.look_again) decision.look_again = std::min(*decision.look_again, *left);
@@ -258,8 +260,8 @@ Decision decide_pod_restart(const Situation& situation) {
     if (has_gpu_pods_to_move(situation.view, situation.policy().pod_deletion)) {
       return send_back_to_evictions(situation);
     }
-    if (Time from = situation.view.scheduler_sees_from; from > situation.now) {
-      return hold({"SchedulerCatchesUp",
+    if (Time from = situation.view.known.scheduler_sees_from; from > situation.now) {
+      return hold({Reason::scheduler_catches_up,
                    "the API was away, and the scheduler may not have heard of the cordon yet: the "
                    "driver is restarted when no more pods can come",
                    ""},
@@ -268,7 +270,7 @@ Decision decide_pod_restart(const Situation& situation) {
   }
   if (to_be_replaced) {
     Reason reason{
-        "RestartsDriver",
+        Reason::restarts_driver,
         fmt::format("restarts the driver pod {} (revision {}, newest {})", name_pod(*driver.pod),
                     driver.pod->meta.labels.get(fleet::revision_label),
                     driver.newest_revision.view()),
@@ -279,23 +281,23 @@ Decision decide_pod_restart(const Situation& situation) {
     return delete_driver_pod(situation, std::move(reason));
   }
   if (!driver.is_in_sync()) {
-    return wait_for_driver(situation, "RevisionUnknown",
+    return wait_for_driver(situation, Reason::revision_unknown,
                            "the driver DaemonSet has no ControllerRevision yet");
   }
   if (safe_load) {
-    Decision decision = hold({"SafeToLoad", "nothing uses the GPUs: the driver may load", ""});
+    Decision decision =
+        hold({Reason::safe_to_load, "nothing uses the GPUs: the driver may load", ""});
     annotate(decision, situation, keys.safe_load, {});
-    decision.needs_fresh_view = true;
+    decision.freshness = Freshness::driver;
     return decision;
   }
   if (driver.is_settled()) {
     Decision decision =
         enter(situation, State::validation,
-              {"DriverReady",
+              {Reason::driver_ready,
                fmt::format("{} is ready with the newest revision", name_pod(*driver.pod)), ""});
     // Another of us, who knows of a newer revision, may be about to replace it.
-    decision.needs_fresh_view = decision.needs_fresh_revisions =
-        is_from_before(situation, *driver.pod);
+    if (is_from_before(situation, *driver.pod)) decision.freshness = Freshness::revisions;
     return decision;
   }
   return await_driver_pod(situation);
@@ -309,25 +311,23 @@ bool is_newer_than_failed(const fleet::NodeView& view) {
   return !failed.empty() && !newest.empty() && failed != newest;
 }
 
-std::string_view failure_of(const fleet::NodeView& view) {
-  return view.node->meta.annotations.get(fleet::failure_annotation);
+Reason failure_of(const fleet::NodeView& view) {
+  return Reason::of_failure(view.node->meta.annotations.get(fleet::failure_annotation));
 }
-
-std::string_view name_of(std::string_view failure) { return failure.substr(0, failure.find(':')); }
 
 // With a slot like any other: it is under way again.
 Decision recover(const Situation& situation) {
   std::string pod = name_pod(*situation.view.driver.pod);
-  if (!situation.view.granted || held_by_switch(situation.policy())) {
+  if (!situation.view.known.granted || held_by_switch(situation.policy())) {
     auto held = holds_recovery(situation.view, situation.pool);
-    Reason reason = held ? *held : Reason{"NextInLine", "it is given one next", ""};
+    Reason reason = held ? *held : Reason{Reason::next_in_line, "it is given one next", ""};
     reason.text = fmt::format("{} is ready after all, and its validation waits for a slot: {}", pod,
                               reason.text);
     return hold(std::move(reason));
   }
   Decision decision =
       enter(situation, State::validation,
-            {"DriverRecovered",
+            {Reason::driver_recovered,
              fmt::format("{} is ready after all; it has to pass validation", pod), ""});
   annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
   // Whoever made the node schedulable meanwhile: it must not be, until it has been validated. And
@@ -339,9 +339,10 @@ Decision recover(const Situation& situation) {
 }  // namespace
 
 bool has_recovered(const fleet::NodeView& view, const Rules& rules) {
-  std::string_view failure = failure_of(view);
-  bool may_recover = failure.empty() || std::find(restart_failures.begin(), restart_failures.end(),
-                                                  name_of(failure)) != restart_failures.end();
+  const fleet::ReasonName failure = failure_of(view).name;
+  bool may_recover = failure == Reason::failed ||
+                     std::find(restart_failures.begin(), restart_failures.end(), failure) !=
+                         restart_failures.end();
   return may_recover && !is_newer_than_failed(view) && view.driver.is_settled() &&
          !fleet::waits_for_safe_load(*view.node, rules.keys);
 }
@@ -351,22 +352,19 @@ Decision decide_failed(const Situation& situation) {
   if (is_newer_than_failed(view)) {
     Decision decision =
         enter(situation, State::required,
-              {"NewerRevision",
+              {Reason::newer_revision,
                fmt::format("the upgrade to revision {} failed, and the newest is now {}",
                            view.node->meta.annotations.get(fleet::failed_revision_annotation),
                            view.driver.newest_revision.view()),
                ""});
     // Or that of which it is told is newer than what we know.
-    decision.needs_fresh_view = decision.needs_fresh_revisions = true;
+    decision.freshness = Freshness::revisions;
     return decision;
   }
   if (has_recovered(view, situation.rules)) return recover(situation);
-  std::string_view failure = failure_of(view);
-  return hold({failure.empty() ? "Failed" : std::string(name_of(failure)),
-               failure.empty()
-                   ? std::string("the upgrade failed; nothing says why")
-                   : std::string(failure.substr(std::min(failure.find(' ') + 1, failure.size()))),
-               fmt::format("repair it, then: lockstep retry {}", view.name())});
+  Reason failure = failure_of(view);
+  failure.remedy = fmt::format("repair it, then: lockstep retry {}", view.name());
+  return hold(std::move(failure));
 }
 
 }  // namespace lockstep::upgrade

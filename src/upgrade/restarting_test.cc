@@ -20,7 +20,7 @@ Pod successor() { return make_driver_pod("new", test_time - seconds(5)); }
 TEST(PodRestart, DeletesAPodThatIsOutOfSync) {
   Decision decision = restarting(make_driver_pod("old")).decide();
   EXPECT_EQ(removed(decision), (Names{"delete driver-old"}));
-  EXPECT_TRUE(decision.needs_fresh_view) << "nothing brings the old driver back";
+  EXPECT_NE(decision.freshness, Freshness::as_shown) << "nothing brings the old driver back";
 }
 
 TEST(PodRestart, WaitsWhetherAnOrphanThatWasOnlyJustMadeGoesByItself) {
@@ -97,11 +97,12 @@ TEST(PodRestart, RestartsAnOutOfSyncPodBeforeItLetsItLoad) {
 TEST(PodRestart, DoesNotLetADriverLoadUnderGpuPods) {
   Scene scene = restarting(not_ready(successor()));
   scene.annotate(scene.rules.keys.safe_load, "gpu-1");
-  EXPECT_TRUE(scene.decide().needs_fresh_view);
+  EXPECT_NE(scene.decide().freshness, Freshness::as_shown);
   scene.pods = {gpu_pod(make_pod("train-1"))};
   EXPECT_EQ(entered(scene.decide()), State::wait_for_jobs);
   EXPECT_EQ(scene.decide().reason.name, "GpuPodsCameBack");
-  EXPECT_TRUE(scene.decide().needs_fresh_view) << "another of us may have seen them leave";
+  EXPECT_NE(scene.decide().freshness, Freshness::as_shown)
+      << "another of us may have seen them leave";
 }
 
 TEST(PodRestart, WaitsForASchedulerThatMayNotHaveHeardOfTheCordon) {
@@ -122,7 +123,7 @@ TEST(PodRestart, WaitsForASchedulerThatMayNotHaveHeardOfTheCordon) {
 TEST(PodRestart, ADeadlineDoesNotPassWhileNobodyIsThere) {
   Scene scene = restarting(terminating(make_driver_pod("old")), hours(2));
   EXPECT_EQ(entered(scene.decide()), State::failed);
-  EXPECT_TRUE(scene.decide().needs_fresh_view);
+  EXPECT_NE(scene.decide().freshness, Freshness::as_shown);
   scene.seen_since = scene.now - minutes(10);
   EXPECT_FALSE(scene.decide().writes());
   EXPECT_EQ(scene.decide().look_again, minutes(20));
@@ -322,11 +323,11 @@ TEST(Restart, AReadyDriverPodFromBeforeIsNotBelievedWithoutTheRevisionsThemselve
   Scene scene = retrying(make_driver_pod("new"));
   scene.annotate(std::string(fleet::began_with_annotation), "another");
   EXPECT_EQ(entered(scene.decide()), State::validation);
-  EXPECT_FALSE(scene.decide().needs_fresh_view);
+  EXPECT_EQ(scene.decide().freshness, Freshness::as_shown);
   scene.annotate(std::string(fleet::began_with_annotation), scene.driver->meta.uid.str());
   EXPECT_EQ(entered(scene.decide()), State::validation);
-  EXPECT_TRUE(scene.decide().needs_fresh_view);
-  EXPECT_TRUE(scene.decide().needs_fresh_revisions);
+  EXPECT_NE(scene.decide().freshness, Freshness::as_shown);
+  EXPECT_EQ(scene.decide().freshness, Freshness::revisions);
 }
 
 TEST(Retry, DoesNotDeleteAPodThatIsReadyOrJustStarts) {
@@ -420,7 +421,7 @@ TEST(Failed, ANewerRevisionSendsTheNodeToUpgradeRequired) {
     scene.driver = make_driver_pod("older");
     EXPECT_EQ(entered(scene.decide()), State::required) << failure;
     EXPECT_EQ(scene.decide().reason.name, "NewerRevision");
-    EXPECT_TRUE(scene.decide().needs_fresh_revisions) << "or the one that failed is newer";
+    EXPECT_EQ(scene.decide().freshness, Freshness::revisions) << "or the one that failed is newer";
     scene.newest = "";
     EXPECT_FALSE(scene.decide().writes()) << "nothing newer is known";
   }

@@ -21,13 +21,13 @@ Limits limits_of(const Policy& policy, int64_t total) {
 std::optional<Reason> held_by_switch(const Policy& policy) {
   if (!policy.auto_upgrade) return auto_upgrade_off(policy);
   if (!policy.problems.empty()) {
-    return Reason{"InvalidPolicy",
+    return Reason{Reason::invalid_policy,
                   fmt::format("{} is invalid: {}; nothing new starts", policy.source,
                               join(policy.problems, "; ")),
                   "correct the policy"};
   }
   if (policy.paused) {
-    return Reason{"Paused",
+    return Reason{Reason::paused,
                   fmt::format("{} is paused{}; nodes in flight finish", policy.source,
                               policy.paused->empty() ? "" : ": " + *policy.paused),
                   "lockstep resume"};
@@ -41,28 +41,26 @@ std::optional<Reason> held_by_node(const fleet::NodeView& view, const Policy& po
                                    const Rules& rules) {
   const Node& node = *view.node;
   if (std::string_view label = fleet::skip_label_of(node, rules.keys); !label.empty()) {
-    return Reason{"Skipped", fmt::format("the node has the label {}=true", label),
+    return Reason{Reason::skipped, fmt::format("the node has the label {}=true", label),
                   fmt::format("lockstep unskip {}", node.meta.name.view())};
   }
   if (view.driver.is_rolled_by_kubernetes()) return rolling_update_driver(view);
   if (!node.ready()) {
     const Condition* ready = find_condition(node.conditions, "Ready");
-    return Reason{"NodeNotReady",
+    return Reason{Reason::node_not_ready,
                   fmt::format("the node is not Ready{}{}", ready == nullptr ? "" : ": ",
                               ready == nullptr ? "" : ready->reason.view()),
                   "bring the node back, or skip it"};
   }
-  if (view.held_by_rollout) {
-    const fleet::RolloutHold& hold = *view.held_by_rollout;
-    return Reason{hold.name, hold.text, hold.remedy};
-  }
+  if (view.held_by_rollout) return view.held_by_rollout;
   if (view.driver.pod == nullptr) {
-    return Reason{"DriverPodMissing", "the node has no driver pod at the moment",
+    return Reason{Reason::driver_pod_missing, "the node has no driver pod at the moment",
                   "look at the driver's DaemonSet"};
   }
   if (policy.cordoned_nodes == CordonedNodes::ignore && node.unschedulable &&
       fleet::was_cordoned_by_others(node, rules.keys)) {
-    return Reason{"CordonedIgnored", "somebody has cordoned the node, and cordonedNodes is ignore",
+    return Reason{Reason::cordoned_ignored,
+                  "somebody has cordoned the node, and cordonedNodes is ignore",
                   fmt::format("kubectl uncordon {}", node.meta.name.view())};
   }
   return std::nullopt;
@@ -91,21 +89,27 @@ Place place_of(const Node& node, const Rules& rules) {
                                                          : Place::cordoned_by_us;
 }
 
-std::optional<Reason> held_by_limits(const PoolView& pool, Place place, bool retry = false) {
+// A pool as it would be after some of its nodes have started.
+struct Filled {
+  const Policy& policy;
+  fleet::PoolCounts counts;
+};
+
+std::optional<Reason> held_by_limits(const Filled& pool, Place place, bool retry = false) {
   const Policy& policy = pool.policy;
   const fleet::PoolCounts& counts = pool.counts;
   Limits limits = limits_of(policy, counts.total);
   // Each that recovers is a failure less; and who repaired a node need not wait for the others.
   if (counts.failed >= limits.failures && !is_recovery(place) && !retry) {
     return Reason{
-        "FailureBudget",
+        Reason::failure_budget,
         fmt::format("{} of {} nodes failed and maxFailures is {} ({}); nothing new starts",
                     counts.failed, counts.total, limits.failures, policy.max_failures.text()),
         "see lockstep status for the failed nodes, repair and retry them"};
   }
   if (limits.parallel > 0 && counts.active >= limits.parallel) {
     return Reason{
-        "ParallelLimit",
+        Reason::parallel_limit,
         fmt::format("{} in progress, and maxParallelUpgrades is {}",
                     counted(static_cast<size_t>(counts.active), "upgrade"), limits.parallel),
         "wait, or raise maxParallelUpgrades"};
@@ -116,7 +120,7 @@ std::optional<Reason> held_by_limits(const PoolView& pool, Place place, bool ret
     return std::nullopt;
   }
   if (counts.unavailable >= limits.unavailable) {
-    return Reason{"UnavailableLimit",
+    return Reason{Reason::unavailable_limit,
                   fmt::format("{} of {} nodes are unavailable (cordoned or not Ready) and "
                               "maxUnavailable is {} ({})",
                               counts.unavailable, counts.total, limits.unavailable,
@@ -129,19 +133,18 @@ std::optional<Reason> held_by_limits(const PoolView& pool, Place place, bool ret
 }  // namespace
 
 std::optional<Reason> held_back(const PoolView& pool, bool cordoned) {
-  if (auto reason = held_by_switch(pool.policy)) return reason;
-  return held_by_limits(pool, cordoned ? Place::cordoned_by_person : Place::in_service);
+  if (auto reason = held_by_switch(*pool.policy)) return reason;
+  return held_by_limits({*pool.policy, pool.counts},
+                        cordoned ? Place::cordoned_by_person : Place::in_service);
 }
 
 std::optional<Reason> held_back(const fleet::NodeView& view, const PoolView& pool,
                                 const Rules& rules) {
-  if (auto reason = held_by_switch(pool.policy)) return reason;
-  if (auto reason = held_by_node(view, pool.policy, rules)) return reason;
-  if (view.held_by_group) {
-    const fleet::RolloutHold& hold = *view.held_by_group;
-    return Reason{hold.name, hold.text, hold.remedy};
-  }
-  return held_by_limits(pool, place_of(*view.node, rules), is_users_retry(view));
+  if (auto reason = held_by_switch(*pool.policy)) return reason;
+  if (auto reason = held_by_node(view, *pool.policy, rules)) return reason;
+  if (view.held_by_group) return view.held_by_group;
+  return held_by_limits({*pool.policy, pool.counts}, place_of(*view.node, rules),
+                        is_users_retry(view));
 }
 
 bool is_users_retry(const fleet::NodeView& view) {
@@ -150,9 +153,10 @@ bool is_users_retry(const fleet::NodeView& view) {
 }
 
 std::optional<Reason> holds_recovery(const fleet::NodeView& view, const PoolView& pool) {
-  if (auto reason = held_by_switch(pool.policy)) return reason;
-  return held_by_limits(
-      pool, view.node->unschedulable ? Place::recovering : Place::recovering_in_service);
+  if (auto reason = held_by_switch(*pool.policy)) return reason;
+  return held_by_limits({*pool.policy, pool.counts}, view.node->unschedulable
+                                                         ? Place::recovering
+                                                         : Place::recovering_in_service);
 }
 
 bool is_startable(const fleet::NodeView& view, const Policy& policy, const Rules& rules) {
@@ -174,9 +178,7 @@ fleet::NodeFacts facts_of(const fleet::NodeView& view, const Policy& policy, con
   facts.startable = is_startable(view, policy, rules);
   if (facts.state == State::failed) return facts;
   facts.retry = is_users_retry(view);
-  for (const auto& entry : view.pods) {
-    if (entry.uses_gpu && !entry.pod->is_finished()) ++facts.gpu_pods;
-  }
+  facts.gpu_pods = static_cast<int>(fleet::gpu_pods_on(view));
   return facts;
 }
 
@@ -187,7 +189,7 @@ Place place_of(const fleet::NodeFacts& facts) {
   return facts.cordoned_by_others ? Place::cordoned_by_person : Place::cordoned_by_us;
 }
 
-void count_start(PoolView& pool, Place place) {
+void count_start(Filled& pool, Place place) {
   ++pool.counts.active;
   if (takes_out_of_service(place)) ++pool.counts.unavailable;
 }
@@ -206,7 +208,7 @@ std::vector<std::string> waiting_members(const fleet::Tally& tally, const std::s
 
 // The first rule that keeps one of them back when they start one after another.
 std::optional<Reason> held_together(const fleet::Tally& tally,
-                                    const std::vector<std::string>& members, PoolView pool) {
+                                    const std::vector<std::string>& members, Filled pool) {
   for (const std::string& name : members) {
     const fleet::NodeFacts& facts = *tally.facts(name);
     Place place = place_of(facts);
@@ -219,12 +221,12 @@ std::optional<Reason> held_together(const fleet::Tally& tally,
 enum class GroupStart { now, later, not_by_itself };
 
 GroupStart group_start(const fleet::Tally& tally, const std::vector<std::string>& members,
-                       const PoolView& pool) {
+                       const Filled& pool) {
   for (const std::string& name : members) {
     if (!tally.facts(name)->startable) return GroupStart::not_by_itself;
   }
   if (!held_together(tally, members, pool)) return GroupStart::now;
-  PoolView empty = pool;
+  Filled empty = pool;
   empty.counts.active = empty.counts.unavailable = empty.counts.failed = 0;
   // What would not fit into an empty pool is not worth waiting for.
   return held_together(tally, members, empty) ? GroupStart::not_by_itself : GroupStart::later;
@@ -234,11 +236,11 @@ GroupStart group_start(const fleet::Tally& tally, const std::vector<std::string>
 
 std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& pool_name,
                                   const std::string& group, const Policy& policy) {
-  PoolView pool{pool_name, policy, tally.counts(pool_name), {}};
+  Filled pool{policy, tally.counts(pool_name)};
   std::vector<std::string> members = waiting_members(tally, pool_name, group);
   for (const std::string& name : members) {
     if (tally.facts(name)->startable) continue;
-    return Reason{"GroupIncomplete",
+    return Reason{Reason::group_incomplete,
                   fmt::format("group {} is upgraded together or not at all, and {} may not start",
                               group, name),
                   fmt::format("see lockstep why {}", name)};
@@ -248,11 +250,11 @@ std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& 
   Reason limit = *held_together(tally, members, pool);
   if (start == GroupStart::later) {
     return Reason{
-        "GroupWaits",
+        Reason::group_waits,
         fmt::format("group {} needs {} slots at once: {}", group, members.size(), limit.text),
         limit.remedy};
   }
-  return Reason{"GroupTooLarge",
+  return Reason{Reason::group_too_large,
                 fmt::format("group {} needs {} slots at once, and the limits never allow as many: "
                             "{}",
                             group, members.size(), limit.text),
@@ -262,7 +264,7 @@ std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& 
 std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::string& pool_name,
                                        const Policy& policy) {
   std::vector<std::string> chosen;
-  PoolView pool{pool_name, policy, tally.counts(pool_name), {}};
+  Filled pool{policy, tally.counts(pool_name)};
   if (held_by_switch(policy)) return chosen;
   struct Line {
     const std::set<fleet::Waiting>& nodes;
@@ -339,7 +341,7 @@ std::optional<Reason> holds_slot(const fleet::Tally& tally, const std::string& p
       all_slots_fit(tally, pool_name, place_of_slot(*asking), policy)) {
     return std::nullopt;
   }
-  PoolView pool{pool_name, policy, tally.counts(pool_name), {}};
+  Filled pool{policy, tally.counts(pool_name)};
   std::vector<std::pair<std::string, Place>> given;
   for (const std::string& name : tally.reserved()) {
     const fleet::NodeFacts* facts = tally.facts(name);

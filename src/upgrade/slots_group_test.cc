@@ -35,7 +35,7 @@ fleet::Tally two_racks() {
 
 std::string held(const fleet::Tally& tally, const std::string& group, const Policy& policy) {
   auto reason = holds_group(tally, "", group, policy);
-  return reason ? reason->name : "";
+  return reason ? reason->name.str() : "";
 }
 
 TEST(GroupSlots, StartWhole) {
@@ -98,11 +98,11 @@ Scene waiting() {
 TEST(RolloutHold, ComesAfterTheNodeItselfAndBeforeTheLimits) {
   Scene scene = waiting();
   fleet::NodeView view = scene.view();
-  view.held_by_rollout = fleet::RolloutHold{"WaveNotOpen", "wave rest is not open", ""};
+  view.held_by_rollout = fleet::Reason{fleet::Reason::wave_not_open, "wave rest is not open", ""};
   PoolView pool = scene.pool();
   pool.counts.active = 1;
   EXPECT_EQ(held_back(view, pool, scene.rules)->name, "WaveNotOpen");
-  EXPECT_FALSE(is_startable(view, pool.policy, scene.rules));
+  EXPECT_FALSE(is_startable(view, *pool.policy, scene.rules));
   scene.label(scene.rules.keys.skip, "true");
   fleet::NodeView skipped = scene.view();
   skipped.held_by_rollout = view.held_by_rollout;
@@ -112,10 +112,10 @@ TEST(RolloutHold, ComesAfterTheNodeItselfAndBeforeTheLimits) {
 TEST(RolloutHold, ASlotThatWasGivenBeforeTheWaveClosedIsGivenBack) {
   Scene scene = waiting();
   fleet::NodeView view = scene.view();
-  view.granted = true;
+  view.known.granted = true;
   Decision begins = decide(view, scene.pool(), scene.rules, scene.now);
   EXPECT_EQ(entered(begins), State::cordon);
-  view.held_by_rollout = fleet::RolloutHold{"WaveNotOpen", "closed", ""};
+  view.held_by_rollout = fleet::Reason{fleet::Reason::wave_not_open, "closed", ""};
   Decision held = decide(view, scene.pool(), scene.rules, scene.now);
   EXPECT_EQ(held.reason.name, "WaveNotOpen");
   // The node changes, and nothing else: who still knows of the slot cannot use it any more.
@@ -126,7 +126,7 @@ TEST(RolloutHold, ASlotThatWasGivenBeforeTheWaveClosedIsGivenBack) {
   scene.annotate(std::string(fleet::slot_returned_annotation),
                  format_rfc3339(scene.now - seconds(20)));
   fleet::NodeView again = scene.view();
-  again.granted = true;
+  again.known.granted = true;
   again.held_by_rollout = view.held_by_rollout;
   Decision soon = decide(again, scene.pool(), scene.rules, scene.now);
   EXPECT_FALSE(soon.writes());
@@ -145,15 +145,15 @@ TEST(RolloutHold, ASlotThatWasGivenBeforeTheWaveClosedIsGivenBack) {
 TEST(RolloutHold, ASlotIsKeptOverAPauseOfTheRollout) {
   Scene scene = waiting();
   fleet::NodeView view = scene.view();
-  view.granted = true;
-  view.held_by_rollout = fleet::RolloutHold{"RolloutPaused", "paused", ""};
+  view.known.granted = true;
+  view.held_by_rollout = fleet::Reason{fleet::Reason::rollout_paused, "paused", ""};
   EXPECT_FALSE(decide(view, scene.pool(), scene.rules, scene.now).writes());
 }
 
 TEST(GroupHold, IsTheReasonThatIsShown) {
   Scene scene = waiting();
   fleet::NodeView view = scene.view();
-  view.held_by_group = fleet::RolloutHold{"GroupWaits", "needs 4 slots", ""};
+  view.held_by_group = fleet::Reason{fleet::Reason::group_waits, "needs 4 slots", ""};
   EXPECT_EQ(held_back(view, scene.pool(), scene.rules)->name, "GroupWaits");
   // But nothing about the node itself keeps it from taking a slot.
   EXPECT_TRUE(is_startable(view, scene.policy, scene.rules));

@@ -18,7 +18,7 @@ Scene waiting() {
 
 std::string held(const Scene& scene) {
   auto reason = held_back(scene.view(), scene.pool(), scene.rules);
-  return reason ? reason->name : "";
+  return reason ? reason->name.str() : "";
 }
 
 // As the controller counts a node.
@@ -215,7 +215,7 @@ TEST(HoldsSlot, AsManyAreUsedAsTheLimitsAllow) {
   for (const char* node : {"gpu-2", "gpu-3", "gpu-4"}) tally.reserve(node);
   auto held_of = [&](const char* node, const Policy& policy) {
     auto reason = holds_slot(tally, "", node, policy);
-    return reason ? reason->name : "";
+    return reason ? reason->name.str() : "";
   };
   Policy wide = policy_of(IntOrPercent::count(3), 3);
   for (const char* node : {"gpu-2", "gpu-3", "gpu-4"}) EXPECT_EQ(held_of(node, wide), "");
@@ -376,9 +376,10 @@ TEST(ChooseStarts, LetsACordonedNodeGoWhereOneInServiceMayNot) {
 }
 
 TEST(HeldBack, OfAPoolTellsCordonedNodesFromOthers) {
-  PoolView pool = waiting().pool();
+  Scene scene = waiting();
+  scene.policy.cordoned_nodes = CordonedNodes::upgrade;
+  PoolView pool = scene.pool();
   pool.counts.unavailable = 2;
-  pool.policy.cordoned_nodes = CordonedNodes::upgrade;
   ASSERT_TRUE(held_back(pool, false).has_value());
   EXPECT_EQ(held_back(pool, false)->name, "UnavailableLimit");
   EXPECT_FALSE(held_back(pool, true).has_value());

@@ -12,20 +12,21 @@ namespace lockstep::upgrade {
 
 Reason auto_upgrade_off(const Policy& policy) {
   if (policy.source.empty()) {
-    return {"NoPolicy", "there is no ClusterPolicy or NVIDIADriver that asks for upgrades",
+    return {Reason::no_policy, "there is no ClusterPolicy or NVIDIADriver that asks for upgrades",
             "install GPU Operator's ClusterPolicy, or create one"};
   }
   if (!policy.not_asked.empty()) {
-    return {"AutoUpgradeOff", policy.not_asked + ": everything stays as it is", policy.asks_if};
+    return {Reason::auto_upgrade_off, policy.not_asked + ": everything stays as it is",
+            policy.asks_if};
   }
-  return {"AutoUpgradeOff",
+  return {Reason::auto_upgrade_off,
           fmt::format("autoUpgrade is false in {}: everything stays as it is", policy.source),
           "set upgradePolicy.autoUpgrade to true"};
 }
 
 Reason rolling_update_driver(const fleet::NodeView& view) {
   const DaemonSet& set = *view.driver.set;
-  return {"RollingUpdateDriver",
+  return {Reason::rolling_update_driver,
           fmt::format("the driver DaemonSet {} has the update strategy {}: Kubernetes restarts its "
                       "pods by itself, under running jobs",
                       set.meta.key().text(), set.update_strategy.view()),
@@ -98,7 +99,7 @@ bool is_resumed(const fleet::NodeView& view, const Rules& rules) {
 }
 
 Reason driver_replaced(const fleet::NodeView& view) {
-  return {"DriverReplaced",
+  return {Reason::driver_replaced,
           fmt::format("{} is ready with the newest revision, and is not the driver pod with which "
                       "the upgrade began: no more pods are moved, and the node is validated",
                       name_pod(*view.driver.pod)),
@@ -114,18 +115,17 @@ bool is_outside_wave(const fleet::NodeView& view) {
 namespace {
 
 // Whose turn the node awaits, for those who cannot read rollouts.
-void note_rollout(Decision& decision, const Situation& situation,
-                  const std::optional<fleet::RolloutHold>& hold_of_rollout) {
-  if (!hold_of_rollout || hold_of_rollout->rollout.empty()) return;
-  annotate(decision, situation, std::string(fleet::awaits_rollout_annotation),
-           hold_of_rollout->rollout);
+void note_rollout(Decision& decision, const Situation& situation) {
+  const std::string& rollout = situation.view.rollout;
+  if (rollout.empty()) return;
+  annotate(decision, situation, std::string(fleet::awaits_rollout_annotation), rollout);
 }
 
 }  // namespace
 
 Decision contain(const Situation& situation) {
-  const fleet::RolloutHold& outside = *situation.view.outside_wave;
-  Reason reason{outside.name, outside.text, outside.remedy};
+  Reason reason = *situation.view.outside_wave;
+  const std::string event = reason.line();
   // It is out of service as it is; a replica that has not heard of its wave yet can wait.
   if (fleet::is_active(situation.state())) {
     if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
@@ -135,10 +135,10 @@ Decision contain(const Situation& situation) {
                           : enter(situation, State::required, std::move(reason));
   take_out_of_service(decision, situation);
   annotate(decision, situation, std::string(fleet::unvalidated_annotation), "true");
-  note_rollout(decision, situation, situation.view.outside_wave);
-  decision.events.push_back({true, fmt::format("{}: {}", outside.name, outside.text)});
+  note_rollout(decision, situation);
+  decision.events.push_back({true, event});
   // A node in service is not cordoned on hearsay.
-  decision.needs_fresh_view = decision.needs_fresh_revisions = true;
+  decision.freshness = Freshness::revisions;
   return decision;
 }
 
@@ -147,12 +147,13 @@ namespace {
 Reason why_required(const Situation& situation) {
   const fleet::DriverView& driver = situation.view.driver;
   if (fleet::is_requested(situation.node(), situation.rules.keys)) {
-    return {"UpgradeRequested", fmt::format("{} is true", situation.rules.keys.requested), ""};
+    return {Reason::upgrade_requested, fmt::format("{} is true", situation.rules.keys.requested),
+            ""};
   }
   if (fleet::waits_for_safe_load(situation.node(), situation.rules.keys)) {
-    return {"SafeLoad", "the driver waits for a safe moment to load", ""};
+    return {Reason::safe_load, "the driver waits for a safe moment to load", ""};
   }
-  return {"OutOfSync",
+  return {Reason::out_of_sync,
           fmt::format("the driver pod is of revision {} and the newest is {}",
                       driver.pod->meta.labels.get(fleet::revision_label),
                       driver.newest_revision.view()),
@@ -164,15 +165,15 @@ Reason why_begun(const Situation& situation) {
     return driver_replaced(situation.view);
   }
   if (is_resumed(situation.view, situation.rules)) {
-    return {"Resumed",
+    return {Reason::resumed,
             "the upgrade was broken off after the driver was restarted: nobody is moved, and it "
             "goes on to its validation",
             ""};
   }
   if (is_restart_only(situation.view, situation.rules)) {
-    return {"RestartOnly", "the change does not touch the driver: nobody is moved", ""};
+    return {Reason::restart_only, "the change does not touch the driver: nobody is moved", ""};
   }
-  return {"SlotGiven", "the node was given a slot", ""};
+  return {Reason::slot_given, "the node was given a slot", ""};
 }
 
 Decision begin(const Situation& situation) {
@@ -196,8 +197,8 @@ Decision begin(const Situation& situation) {
     annotate(decision, situation, std::string(fleet::failed_revision_annotation),
              retry ? std::optional(newest.str()) : std::nullopt);
   }
-  decision.needs_fresh_view = situation.view.blind || is_replaced;
-  decision.needs_fresh_revisions = is_replaced;
+  if (situation.view.known.blind) decision.freshness = Freshness::driver;
+  if (is_replaced) decision.freshness = Freshness::revisions;
   return decision;
 }
 
@@ -228,11 +229,9 @@ Decision require(const Situation& situation, Reason reason) {
   if (fleet::was_cordoned_by_others(situation.node(), keys)) {
     annotate(decision, situation, keys.initially_unschedulable, "true");
   }
-  note_rollout(decision, situation, situation.view.held_by_rollout);
+  if (situation.view.held_by_rollout) note_rollout(decision, situation);
   return decision;
 }
-
-Reason reason_of(const fleet::RolloutHold& hold) { return {hold.name, hold.text, hold.remedy}; }
 
 // It may not begin, or not any more: its wave is not open. Until it is, which may be days, its slot
 // would be missing to the nodes of those that are: of one that is the only one, for ever.
@@ -258,39 +257,42 @@ Decision decide_idle(const Situation& situation) {
   bool strange = fleet::has_strange_state(situation.node(), keys);
   Decision decision;
   if (!view.driver.wanted()) {
-    decision = hold({"NoDriver", "no driver DaemonSet wants a pod on this node", ""});
+    decision = hold({Reason::no_driver, "no driver DaemonSet wants a pod on this node", ""});
   } else if (fleet::is_requested(situation.node(), keys) ||
              fleet::waits_for_safe_load(situation.node(), keys) || view.driver.is_out_of_sync()) {
     if (view.driver.is_rolled_by_kubernetes()) return hold(rolling_update_driver(view));
     decision = require(situation, why_required(situation));
     // The pod that the node was done with is gone: others replaced it, or the view is stale.
-    decision.needs_fresh_view = situation.state() == State::done &&
-                                (situation.is_suspicious_change() || !has_same_driver_pod(view));
+    if (situation.state() == State::done &&
+        (situation.is_suspicious_change() || !has_same_driver_pod(view))) {
+      decision.freshness = Freshness::driver;
+    }
   } else if (view.driver.is_orphan()) {
-    decision = hold({"Orphan", "the driver pod's DaemonSet is gone; the pod is left as it is",
+    decision = hold({Reason::orphan, "the driver pod's DaemonSet is gone; the pod is left as it is",
                      fmt::format("to replace it: kubectl annotate node {} {}=true", view.name(),
                                  keys.requested)});
   } else if (view.driver.pod == nullptr) {
-    decision = hold({"DriverPodMissing", "the node has no driver pod at the moment",
+    decision = hold({Reason::driver_pod_missing, "the node has no driver pod at the moment",
                      "look at the driver's DaemonSet"});
   } else if (view.driver.newest_revision.empty()) {
-    decision = hold({"RevisionUnknown", "the driver DaemonSet has no ControllerRevision yet", ""});
+    decision =
+        hold({Reason::revision_unknown, "the driver DaemonSet has no ControllerRevision yet", ""});
   } else if (is_broken_off(view)) {
-    decision = require(situation, {"BrokenOff",
+    decision = require(situation, {Reason::broken_off,
                                    "the upgrade was not over when its state label was lost or set "
                                    "by hand; it goes on",
                                    ""});
   } else if (situation.state() == State::unknown && !view.driver.is_settled()) {
     // Of the right revision is not yet loaded.
     decision =
-        hold({"DriverNotReady",
+        hold({Reason::driver_not_ready,
               fmt::format("{} is of the newest revision and not ready", name_pod(*view.driver.pod)),
               "look at the driver pod's events and logs"});
   } else if (situation.state() == State::unknown) {
     decision = enter(situation, State::done,
-                     {"InSync", "the driver pod is of the newest revision and ready", ""});
+                     {Reason::in_sync, "the driver pod is of the newest revision and ready", ""});
   } else {
-    decision = hold({"InSync",
+    decision = hold({Reason::in_sync,
                      fmt::format("the driver pod is of the newest revision ({})",
                                  view.driver.newest_revision.view()),
                      ""});
@@ -307,34 +309,35 @@ namespace {
 
 Decision decide_waiting(const Situation& situation) {
   if (is_outside_wave(situation.view)) {
-    const fleet::RolloutHold& outside = *situation.view.outside_wave;
-    if (situation.view.granted) return give_slot_back(situation, reason_of(outside));
+    if (situation.view.known.granted) {
+      return give_slot_back(situation, *situation.view.outside_wave);
+    }
     if (auto restart = restart_stale_clients(situation)) return *restart;
-    return hold({outside.name, outside.text, outside.remedy});
+    return hold(*situation.view.outside_wave);
   }
-  if (situation.view.granted && situation.view.driver.is_rolled_by_kubernetes()) {
+  if (situation.view.known.granted && situation.view.driver.is_rolled_by_kubernetes()) {
     return give_slot_back(situation, rolling_update_driver(situation.view));
   }
   // A slot that was given just before a pause is kept, and used after it if it still fits.
   bool held = held_by_switch(situation.policy()) || situation.view.held_by_rollout;
-  if (situation.view.granted && !held) {
+  if (situation.view.known.granted && !held) {
     if (!situation.view.driver.is_revision_unknown()) return begin(situation);
     // The slot is another's of us, who knows more; what to do with it depends on the change.
-    return hold({"RevisionUnknown",
+    return hold({Reason::revision_unknown,
                  "the newest revision of the driver DaemonSet is not known at this moment", ""});
   }
   const auto& wave = situation.view.held_by_rollout;
-  if (situation.view.granted && wave && wave->name == "WaveNotOpen") {
-    return give_slot_back(situation, reason_of(*wave));
+  if (situation.view.known.granted && wave && wave->name == Reason::wave_not_open) {
+    return give_slot_back(situation, *wave);
   }
   auto reason = held_back(situation.view, situation.pool, situation.rules);
   if (reason) {
     Decision decision = hold(*reason);
     // A rollout that was made, or closed its waves, after the node was required.
-    if (reason->name == "WaveNotOpen") note_rollout(decision, situation, wave);
+    if (reason->name == Reason::wave_not_open) note_rollout(decision, situation);
     return decision;
   }
-  return hold({"NextInLine",
+  return hold({Reason::next_in_line,
                fmt::format("{} waiting and a slot is free: it is given to nodes with the fewest "
                            "GPU pods first",
                            counted(static_cast<size_t>(situation.pool.counts.waiting), "node")),
@@ -352,7 +355,7 @@ Decision decide_required(const Situation& situation) {
 
 Decision decide_cordon(const Situation& situation) {
   Decision decision =
-      enter(situation, State::wait_for_jobs, {"Cordoned", "the node is cordoned", ""});
+      enter(situation, State::wait_for_jobs, {Reason::cordoned, "the node is cordoned", ""});
   take_out_of_service(decision, situation);
   return decision;
 }
@@ -366,20 +369,21 @@ Decision decide_wait_for_jobs(const Situation& situation) {
     if (runs && wait.pods.matches(pod.meta.labels)) waited_for.push_back(entry.pod);
   }
   if (waited_for.empty()) {
-    return enter(situation, State::pod_deletion, {"NoJobsLeft", "no pod has to be waited for", ""});
+    return enter(situation, State::pod_deletion,
+                 {Reason::no_jobs_left, "no pod has to be waited for", ""});
   }
   // Not by what was seen alone: a wait of a day goes on when the controller is started anew.
   Duration waited = situation.really_since_timer(situation.rules.keys.wait_start);
   Duration left = std::max(wait.timeout - waited, Duration::zero());
   if (wait.timeout > Duration::zero() && left == Duration::zero()) {
     return enter(situation, State::pod_deletion,
-                 {"WaitTimedOut",
+                 {Reason::wait_timed_out,
                   fmt::format("{} still there after {}: {}", counted(waited_for.size(), "pod"),
                               format_duration(wait.timeout), name_pods(waited_for)),
                   ""});
   }
   Reason reason{
-      "WaitsForJobs",
+      Reason::waits_for_jobs,
       fmt::format("waits for {} with \"{}\" to finish: {}; {}", counted(waited_for.size(), "pod"),
                   wait.pods.text(), name_pods(waited_for),
                   wait.timeout == Duration::zero()
@@ -391,7 +395,8 @@ Decision decide_wait_for_jobs(const Situation& situation) {
 }
 
 Decision decide_uncordon(const Situation& situation) {
-  Decision decision = enter(situation, State::done, {"Upgraded", "the upgrade is complete", ""});
+  Decision decision =
+      enter(situation, State::done, {Reason::upgraded, "the upgrade is complete", ""});
   // Whoever brought it here: what a user had cordoned before stays so.
   set_unschedulable(decision, situation,
                     fleet::was_cordoned_by_others(situation.node(), situation.rules.keys));

@@ -62,10 +62,10 @@ TEST(Idle, AnOutOfSyncPodRequiresAnUpgrade) {
 // asked for again.
 TEST(Idle, AChangeOfMindIsVerifiedWhenItComesSoonOrFromTheBlind) {
   Scene scene = out_of_sync();
-  EXPECT_TRUE(scene.in(State::done, minutes(9)).decide().needs_fresh_view);
-  EXPECT_FALSE(scene.in(State::done, minutes(11)).decide().needs_fresh_view);
+  EXPECT_NE(scene.in(State::done, minutes(9)).decide().freshness, Freshness::as_shown);
+  EXPECT_EQ(scene.in(State::done, minutes(11)).decide().freshness, Freshness::as_shown);
   scene.blind = true;
-  EXPECT_TRUE(scene.in(State::done, minutes(11)).decide().needs_fresh_view);
+  EXPECT_NE(scene.in(State::done, minutes(11)).decide().freshness, Freshness::as_shown);
 }
 
 TEST(Idle, ARequestRequiresAnUpgradeAlthoughInSync) {
@@ -233,7 +233,7 @@ TEST(RestartOnly, MovesNobodyAnyMoreWhenTheVersionWasSetBackMeanwhile) {
     Decision decision = scene.decide();
     EXPECT_EQ(entered(decision), to);
     EXPECT_EQ(decision.reason.name, "RestartOnly");
-    EXPECT_TRUE(decision.needs_fresh_view);
+    EXPECT_NE(decision.freshness, Freshness::as_shown);
     scene.annotate(scene.rules.keys.requested, "true");
     EXPECT_NE(scene.decide().reason.name, "RestartOnly") << "somebody asked for more";
   }

@@ -27,11 +27,11 @@ Duration Situation::in_state() const {
   return since.is_set() ? std::max(now - since, Duration::zero()) : Duration::zero();
 }
 
-bool Situation::is_suspicious_change() const { return in_state() < suspicious || view.blind; }
+bool Situation::is_suspicious_change() const { return in_state() < suspicious || view.known.blind; }
 
 Duration Situation::seen_of(Duration passed) const {
-  if (!view.seen_since.is_set()) return passed;
-  return std::min(passed, std::max(now - view.seen_since, Duration::zero()));
+  if (!view.known.seen_since.is_set()) return passed;
+  return std::min(passed, std::max(now - view.known.seen_since, Duration::zero()));
 }
 
 Duration Situation::left_of(Duration limit) const {
@@ -45,7 +45,7 @@ Duration Situation::since_timer(const std::string& key) const {
 }
 
 Duration Situation::without_gained(Duration passed) const {
-  const Duration gained = std::max(view.clock_gained, Duration::zero());
+  const Duration gained = std::max(view.known.clock_gained, Duration::zero());
   return std::max(passed - gained, Duration::zero());
 }
 
@@ -143,7 +143,7 @@ std::optional<Decision> before_step_back(const Situation& situation, const Reaso
 }
 
 Decision fail_node(const Situation& situation, Reason reason) {
-  std::string failure = fmt::format("{}: {}", reason.name, reason.text);
+  std::string failure = reason.line();
   Decision decision = enter(situation, State::failed, std::move(reason));
   annotate(decision, situation, std::string(fleet::failure_annotation), failure);
   const Text& revision = situation.view.driver.newest_revision;
@@ -152,7 +152,7 @@ Decision fail_node(const Situation& situation, Reason reason) {
   decision.events = {{true, fmt::format("Driver upgrade failed in {}: {}",
                                         fleet::display_name(situation.state()), failure)}};
   // Another of us, who knows of a newer revision, would try it again at once, as often as we fail.
-  decision.needs_fresh_view = decision.needs_fresh_revisions = true;
+  decision.freshness = Freshness::revisions;
   return decision;
 }
 

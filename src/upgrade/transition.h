@@ -17,7 +17,7 @@ struct Situation {
   Time now;
 
   const Node& node() const { return *view.node; }
-  const Policy& policy() const { return pool.policy; }
+  const Policy& policy() const { return *pool.policy; }
   State state() const { return fleet::state_of(*view.node, rules.keys); }
   // How long the node has been in its state; zero when that is not known.
   Duration in_state() const;

@@ -28,7 +28,8 @@ std::optional<std::string> written(const NodePatch& patch, std::string_view key)
 
 TEST(Transition, IsOnePatchWithTheNodesVersionAsPrecondition) {
   Held held(Scene().in(State::cordon));
-  Decision decision = enter(held.situation(), State::wait_for_jobs, {"Why", "because", ""});
+  Decision decision =
+      enter(held.situation(), State::wait_for_jobs, {Reason::cordoned, "because", ""});
   ASSERT_NE(decision.patch(), nullptr);
   EXPECT_EQ(decision.patch()->resource_version, "1");
   EXPECT_EQ(decision.patch()->to, State::wait_for_jobs);
@@ -83,7 +84,7 @@ TEST(Transition, AFailureStandsOnTheNodeAndInOneWarningThatNamesItsReason) {
   Scene scene;
   scene.driver = make_driver_pod("old");
   Held held(scene.in(State::pod_deletion));
-  Decision decision = fail_node(held.situation(), {"ProtectedPods", "two pods", "x"});
+  Decision decision = fail_node(held.situation(), {Reason::protected_pods, "two pods", "x"});
   EXPECT_EQ(entered(decision), State::failed);
   EXPECT_EQ(written(*decision.patch(), "lockstep.dev/upgrade-failure"), "ProtectedPods: two pods");
   EXPECT_EQ(written(*decision.patch(), fleet::failed_revision_annotation), "new");
@@ -92,8 +93,9 @@ TEST(Transition, AFailureStandsOnTheNodeAndInOneWarningThatNamesItsReason) {
   EXPECT_EQ(decision.events[0].message,
             "Driver upgrade failed in pod-deletion-required: ProtectedPods: two pods");
   EXPECT_FALSE(decision.patch()->unschedulable.has_value()) << "it stays as it is";
-  EXPECT_TRUE(decision.needs_fresh_view);
-  EXPECT_TRUE(decision.needs_fresh_revisions) << "who knows of a newer one would try again at once";
+  EXPECT_NE(decision.freshness, Freshness::as_shown);
+  EXPECT_EQ(decision.freshness, Freshness::revisions)
+      << "who knows of a newer one would try again at once";
 }
 
 TEST(Transition, AFailureWhileTheRevisionIsUnknownForgetsAnOlderOne) {
@@ -102,7 +104,7 @@ TEST(Transition, AFailureWhileTheRevisionIsUnknownForgetsAnOlderOne) {
   scene.newest = "";
   scene.annotate(fleet::failed_revision_annotation, "older");
   Held held(scene);
-  Decision decision = fail_node(held.situation(), {"X", "y", ""});
+  Decision decision = fail_node(held.situation(), {Reason::driver_crash_loop, "y", ""});
   EXPECT_EQ(written(*decision.patch(), fleet::failed_revision_annotation), "(removed)");
 }
 
@@ -166,7 +168,8 @@ TEST(ReturnSlot, WritesToTheNodeAndIsGoneWithTheNextStep) {
   scene.in(State::required);
   const fleet::NodeView view = scene.view();
   const PoolView pool = scene.pool();
-  Decision decision = return_slot({view, pool, scene.rules, scene.now}, {"ParallelLimit", "", ""});
+  Decision decision =
+      return_slot({view, pool, scene.rules, scene.now}, {Reason::parallel_limit, "", ""});
   EXPECT_EQ(decision.reason.name, "ParallelLimit");
   ASSERT_NE(decision.patch(), nullptr);
   EXPECT_FALSE(decision.patch()->to);
@@ -174,7 +177,8 @@ TEST(ReturnSlot, WritesToTheNodeAndIsGoneWithTheNextStep) {
   EXPECT_EQ(scene.annotation(fleet::slot_returned_annotation), format_rfc3339(scene.now));
   // The same second again: nothing to write, and so nothing that would wake the controller.
   const fleet::NodeView returned = scene.view();
-  decision = return_slot({returned, pool, scene.rules, scene.now}, {"ParallelLimit", "", ""});
+  decision =
+      return_slot({returned, pool, scene.rules, scene.now}, {Reason::parallel_limit, "", ""});
   EXPECT_EQ(decision.patch(), nullptr);
   EXPECT_EQ(decision.look_again, seconds(1));
   scene.granted = true;

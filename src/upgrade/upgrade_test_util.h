@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fleet/reason_test_util.h"
 #include "upgrade/decide.h"
 #include "upgrade/transition.h"
 
@@ -194,16 +195,16 @@ struct Scene {
     view.clients = clients;
     for (const Pod& pod : validators) view.validators.push_back(share(pod));
     view.slice_versions = slice_versions;
-    view.granted = granted;
-    view.seen_since = seen_since;
-    view.blind = blind;
-    view.clock_gained = clock_gained;
-    view.scheduler_sees_from = scheduler_sees_from;
-    view.renewed = renewed;
+    view.known.granted = granted;
+    view.known.seen_since = seen_since;
+    view.known.blind = blind;
+    view.known.clock_gained = clock_gained;
+    view.known.scheduler_sees_from = scheduler_sees_from;
+    view.known.renewed = renewed;
     return view;
   }
 
-  PoolView pool() const { return {"", policy, counts, {}}; }
+  PoolView pool() const { return {"", std::make_shared<const Policy>(policy), counts, {}}; }
 
   Decision decide() const { return upgrade::decide(view(), pool(), rules, now); }
 

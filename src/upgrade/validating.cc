@@ -14,7 +14,7 @@ namespace {
 constexpr Duration clients_go_within = minutes(1);
 
 bool is_from_before(const fleet::NodeView& view, const Pod& pod, Time driver_ready) {
-  const auto& renewed = view.renewed;
+  const auto& renewed = view.known.renewed;
   const bool is_new = std::find(renewed.begin(), renewed.end(), pod.meta.uid) != renewed.end();
   return fleet::is_older_than_driver(pod, driver_ready, is_new);
 }
@@ -29,14 +29,14 @@ void look_at_clients(const fleet::NodeView& view, Time driver_ready, Findings& f
   for (const auto& client : view.clients) {
     if (client.pod == nullptr || client.pod->meta.is_deleting()) {
       if (!client.wanted && client.pod == nullptr) continue;
-      findings.waiting = {"ClientMissing",
+      findings.waiting = {Reason::client_missing,
                           fmt::format("waits for the new pod of {}", client.daemon_set), ""};
       continue;
     }
     if (is_from_before(view, *client.pod, driver_ready)) {
       findings.stale.push_back({client.pod, Removal::remove});
     } else if (!fleet::is_running_and_ready(*client.pod)) {
-      findings.waiting = {"ClientNotReady",
+      findings.waiting = {Reason::client_not_ready,
                           fmt::format("waits for {} to become ready", name_pod(*client.pod)), ""};
     }
   }
@@ -48,7 +48,7 @@ void look_at_slices(const Situation& situation, Findings& findings) {
   for (const auto& published : situation.view.slice_versions) {
     if (fleet::is_same_version(published, version)) continue;
     findings.waiting = {
-        "StaleResourceSlice",
+        Reason::stale_resource_slice,
         fmt::format("the node's ResourceSlices still say driver version {}, and {} is loaded",
                     published, version),
         "look at the DRA plugin on this node"};
@@ -59,7 +59,7 @@ void look_at_slices(const Situation& situation, Findings& findings) {
 void look_at_validators(const Situation& situation, Time driver_ready, Findings& findings) {
   if (!findings.waiting.name.empty()) return;
   if (situation.view.validators.empty()) {
-    findings.waiting = {"NoValidatorPod", "the node has no validator pod",
+    findings.waiting = {Reason::no_validator_pod, "the node has no validator pod",
                         "look at the DaemonSet nvidia-operator-validator"};
     findings.is_validator = true;
     return;
@@ -70,7 +70,7 @@ void look_at_validators(const Situation& situation, Time driver_ready, Findings&
         is_from_before(situation.view, *pod, driver_ready)) {
       findings.stale.push_back({pod, Removal::remove});
     } else if (!fleet::is_running_and_ready(*pod)) {
-      findings.waiting = {"ValidatorNotReady",
+      findings.waiting = {Reason::validator_not_ready,
                           fmt::format("waits for {} to become ready", name_pod(*pod)),
                           fmt::format("kubectl logs -n {} {} --all-containers", pod->meta.ns.view(),
                                       pod->meta.name.view())};
@@ -83,12 +83,11 @@ Decision restart_clients(PodRemovals stale) {
   std::vector<fleet::PodPtr> pods;
   for (const auto& removal : stale) pods.push_back(removal.pod);
   Decision decision =
-      hold({"RestartsClients",
+      hold({Reason::restarts_clients,
             fmt::format("restarts {} that opened the driver before it was restarted: {}",
                         counted(pods.size(), "pod"), name_pods(pods)),
             ""});
   decision.write = std::move(stale);
-  decision.needs_fresh_driver = false;
   return decision;
 }
 
@@ -107,7 +106,7 @@ std::optional<Decision> restart_stale_clients(const Situation& situation) {
   auto stale = stale_clients(situation.view);
   if (!stale || stale->empty()) return std::nullopt;
   Decision decision = restart_clients(std::move(*stale));
-  decision.needs_fresh_view = true;
+  decision.freshness = Freshness::pods;
   return decision;
 }
 
@@ -115,26 +114,28 @@ Decision decide_validation(const Situation& situation) {
   const fleet::DriverView& driver = situation.view.driver;
   if (driver.is_out_of_sync() || driver.is_orphan()) {
     Reason reason{
-        "NewerRevision",
+        Reason::newer_revision,
         fmt::format("a newer revision came meanwhile ({})", driver.newest_revision.view()), ""};
     if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
     Decision decision = enter(situation, State::pod_restart, std::move(reason));
     // Or the revision that we know as the newest is old, and another of us knows that.
-    decision.needs_fresh_view = decision.needs_fresh_revisions = true;
+    decision.freshness = Freshness::revisions;
     return decision;
   }
   // The machine was restarted meanwhile: nobody else would tell the driver that it may load.
   if (fleet::waits_for_safe_load(situation.node(), situation.rules.keys)) {
     return enter(situation, State::pod_restart,
-                 {"SafeLoad", "the driver waits again for a safe moment to load", ""});
+                 {Reason::safe_load, "the driver waits again for a safe moment to load", ""});
   }
   Findings findings;
   if (!situation.node().ready()) {
-    findings.waiting = {"NodeNotReady", "the node is not Ready: what its pods said last is old",
+    findings.waiting = {Reason::node_not_ready,
+                        "the node is not Ready: what its pods said last is old",
                         "look at the node's kubelet"};
     // Until the pod is Ready as a whole, it does not say since when.
   } else if (!driver.is_settled() || !driver.pod->ready) {
-    findings.waiting = {"DriverNotReady", "the driver pod is not ready", "look at the driver pod"};
+    findings.waiting = {Reason::driver_not_ready, "the driver pod is not ready",
+                        "look at the driver pod"};
   } else {
     Time driver_ready = driver.pod->ready_since;
     look_at_clients(situation.view, driver_ready, findings);
@@ -149,7 +150,7 @@ Decision decide_validation(const Situation& situation) {
   if (left == Duration::zero() && (!findings.stale.empty() || !findings.waiting.name.empty())) {
     Reason reason = findings.stale.empty()
                         ? findings.waiting
-                        : Reason{"StaleClient",
+                        : Reason{Reason::stale_client,
                                  fmt::format("{} is still from before the driver's restart",
                                              name_pod(*findings.stale.front().pod)),
                                  ""};
@@ -161,7 +162,7 @@ Decision decide_validation(const Situation& situation) {
     decision.look_again = left;
     // Most are restarted as soon as the validation begins. Later the node may be in service again,
     // by another of us, and its client in use.
-    decision.needs_fresh_view = situation.in_state() > clients_go_within;
+    if (situation.in_state() > clients_go_within) decision.freshness = Freshness::pods;
     return decision;
   }
   if (!findings.waiting.name.empty()) {
@@ -171,11 +172,10 @@ Decision decide_validation(const Situation& situation) {
   // It went on to a newer revision than the one for which its wave is open.
   if (is_outside_wave(situation.view)) return contain(situation);
   Decision decision = leave_upgrade(
-      situation, {"Validated", "the driver, its clients and the validators are ready", ""});
-  // Work comes to it as soon as it is in service.
-  decision.needs_fresh_view = true;
-  // What it has is fit for that, also if a newer revision has just come: that is the next upgrade.
-  decision.needs_fresh_driver = false;
+      situation, {Reason::validated, "the driver, its clients and the validators are ready", ""});
+  // Work comes to it as soon as it is in service. What it has is fit for that, also if a newer
+  // revision has just come: that is the next upgrade.
+  decision.freshness = Freshness::pods;
   return decision;
 }
 

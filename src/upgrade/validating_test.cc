@@ -24,8 +24,8 @@ Scene validating(Duration ago = seconds(90)) {
 TEST(Validation, GoesToUncordonWhenAllPass) {
   Decision decision = validating().decide();
   EXPECT_EQ(entered(decision), State::uncordon);
-  EXPECT_TRUE(decision.needs_fresh_view);
-  EXPECT_FALSE(decision.needs_fresh_driver) << "a newer revision is the next upgrade";
+  EXPECT_NE(decision.freshness, Freshness::as_shown);
+  EXPECT_LT(decision.freshness, Freshness::driver) << "a newer revision is the next upgrade";
   EXPECT_FALSE(decision.patch()->unschedulable.has_value()) << "that is the next step's";
 }
 
@@ -44,8 +44,8 @@ TEST(Validation, ANewerRevisionIsBelievedOnTheClustersOwnWord) {
   scene.newest = "newer";
   Decision decision = scene.decide();
   EXPECT_EQ(entered(decision), State::pod_restart);
-  EXPECT_TRUE(decision.needs_fresh_view);
-  EXPECT_TRUE(decision.needs_fresh_revisions);
+  EXPECT_NE(decision.freshness, Freshness::as_shown);
+  EXPECT_EQ(decision.freshness, Freshness::revisions);
 }
 
 TEST(Validation, FailsAfterTheDeadlineWithoutAReadyValidator) {
@@ -133,7 +133,7 @@ TEST(Clients, AreNotDeletedOnAnOldViewOfTheNode) {
     Scene scene = validating(ago);
     scene.add_client("nvidia-dra-driver/plugin", make_daemon_pod("plugin", before));
     EXPECT_EQ(removed(scene.decide()), (Names{"delete plugin"}));
-    EXPECT_EQ(scene.decide().needs_fresh_view, ago > seconds(60));
+    EXPECT_EQ(scene.decide().freshness != Freshness::as_shown, ago > seconds(60));
   }
 }
 
@@ -276,8 +276,8 @@ TEST(Validation, ADeadlineDoesNotPassWhileNobodyIsThere) {
   scene.in(State::validation, minutes(15));
   scene.validators = {not_ready(make_daemon_pod("validator", test_time - minutes(1)))};
   EXPECT_EQ(entered(scene.decide()), State::failed);
-  EXPECT_TRUE(scene.decide().needs_fresh_view);
-  EXPECT_TRUE(scene.decide().needs_fresh_driver);
+  EXPECT_NE(scene.decide().freshness, Freshness::as_shown);
+  EXPECT_GE(scene.decide().freshness, Freshness::driver);
   scene.seen_since = scene.now - minutes(2);
   EXPECT_FALSE(scene.decide().writes());
   EXPECT_EQ(scene.decide().look_again, minutes(8));

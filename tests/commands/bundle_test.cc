@@ -476,11 +476,12 @@ TEST(HostileData, WhatNoFileCouldHoldSafelyIsRefused) {
     Folder folder;
     folder.write_overlay("mine", begin + field + "}\n");
     for (const std::string& deployer : all_deployers) {
-      expect_refused(folder, {{Words{"bundle"} + with_data + Words{"-d", deployer, "-o", "out"},
-                               2,
-                               {field.starts_with("version: v1, namespace")
-                                    ? "data/overlays/mine.yaml:6:45: namespace must be"
-                                    : "network-operator"}}});
+      expect_refused(
+          folder, {{Words{"bundle"} + with_data + Words{"-d", deployer, "-o", "out"},
+                    2,
+                    {field.starts_with("version: v1, namespace")
+                         ? "data/overlays/mine.yaml:6:45: spec.componentRefs[0].namespace: must be"
+                         : "network-operator"}}});
     }
     EXPECT_FALSE(is_pwned(folder)) << field;
   }

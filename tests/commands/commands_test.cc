@@ -49,7 +49,7 @@ TEST(Commands, ABadCommandLineExitsWithTwoAndSaysWhatIsWrong) {
        {Row{"status --bogus", "--bogus"}, Row{"status -o xml", "xml"}, Row{"why", "node"},
         Row{"retry", "nodes"}, Row{"simulate", "scenario"}, Row{"demo --nodes 0", "--nodes"},
         Row{"demo --speed fast", "--speed"}, Row{"fleet --nodes many", "--nodes"},
-        Row{"statsu", "did you mean status?"}, Row{"bogus", "there is no such command"},
+        Row{"statsu", "did you mean \"status\"?"}, Row{"bogus", "unknown command \"bogus\""},
         Row{"controller --mode fly", "--mode"},
         Row{"apiserver --no-tls --address 0.0.0.0", "--no-tls"},
         Row{"apiserver --no-tls --address 127.example.com", "--no-tls"}}) {

@@ -44,7 +44,7 @@ TEST_F(GateOnNode, WhatCannotBeIsSaidBeforeAJobIsMade) {
     const char* said;
   };
   for (const Row& row : {Row{{"--node", "gpu-9"}, 3, "gpu-9"},
-                         Row{{"--node", "gpu-1", "--check", "eccc"}, 2, "ecc?"},
+                         Row{{"--node", "gpu-1", "--check", "eccc"}, 2, "\"ecc\"?"},
                          Row{{"--node", "gpu-1", "--baseline", "b.json"}, 2, "--baseline"},
                          Row{{"--node", "gpu-1", "--node-timeout", "soon"}, 2, "--node-timeout"}}) {
     ProcessOutput run = gate(row.words);

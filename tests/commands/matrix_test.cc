@@ -287,7 +287,7 @@ TEST(MatrixCommand, WhatIsWrongIsSaidWithItsPlaceAndAnExitCode) {
            {{"show", "--repo", "../home"}, 3, {"no git repository"}},
            {{"set"}, 2, {"nothing to set"}},
            {{"set", "driver"}, 2, {"KEY=VALUE"}},
-           {{"set", "drvier=1"}, 2, {"did you mean driver?"}},
+           {{"set", "drvier=1"}, 2, {"did you mean \"driver\"?"}},
            {{"set", "driver=$(x)"}, 2, {"no version"}},
            {{"set", "driver=1", "--apply"}, 2, {"one driver version for all nodes"}},
            {{"promote", "--apply", "--apply-to", "pod/x"}, 2, {"clusterpolicy/NAME"}},

@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "cluster.h"
-#include "kube/scripted_server_test_util.h"
+#include "http/scripted_server_test_util.h"
 
 namespace lockstep::commands::notify_test {
 namespace {
 
-using kube::testing::ReceivedRequest;
-using kube::testing::ScriptedServer;
-using kube::testing::ServerConnection;
+using http::testing::ReceivedRequest;
+using http::testing::ScriptedServer;
+using http::testing::ServerConnection;
 
 TEST(Notifications, AWebhookIsToldOfAnUpgradeAndTriedAgain) {
   std::atomic<int> asked = 0;

@@ -10,15 +10,15 @@
 #include <gtest/gtest.h>
 
 #include "cluster.h"
-#include "kube/scripted_server_test_util.h"
+#include "http/scripted_server_test_util.h"
 #include "world/descriptor.h"
 
 namespace lockstep::commands::prometheus_test {
 namespace {
 
-using kube::testing::ReceivedRequest;
-using kube::testing::ScriptedServer;
-using kube::testing::ServerConnection;
+using http::testing::ReceivedRequest;
+using http::testing::ScriptedServer;
+using http::testing::ServerConnection;
 
 const char* const prometheus_program = "/usr/bin/prometheus";
 

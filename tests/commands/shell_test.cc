@@ -2,6 +2,7 @@
 // plugin of kubectl, and the fleet on one screen.
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -107,6 +108,38 @@ TEST(ManPage, IsReadWithoutAWarningAndHasEveryFlag) {
   EXPECT_EQ(page.error, "");
   for (const char* part : {"lockstep rollout promote", "--wave", "--matrix", "EXIT STATUS"}) {
     EXPECT_TRUE(has(page.output, part)) << part;
+  }
+}
+
+// docs/CLI.md: `make docs` writes it.
+TEST(CommandPage, IsWhatTheProgramPrints) {
+  Folder folder;
+  std::ifstream stream(LOCKSTEP_SOURCE_DIR "/docs/CLI.md");
+  std::string page((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(folder.lockstep({"man", "--markdown"}).output, page);
+}
+
+TEST(CommandPage, HasEveryCommandWithAnExampleWhoseFlagsAreKnown) {
+  Folder folder;
+  const std::string page = folder.lockstep({"man", "--markdown"}).output;
+  const std::string help = folder.lockstep({"--help"}).output;
+  for (std::string_view line : split(help.substr(help.find("Subcommands:")), '\n')) {
+    if (!line.starts_with("  ") || line.starts_with("   ")) continue;
+    std::string name(line.substr(2, line.find(' ', 2) - 2));
+    EXPECT_TRUE(has(page, "\n### lockstep " + name + "\n")) << name;
+    EXPECT_TRUE(has(page, "\n    lockstep " + name) || has(page, "(lockstep " + name)) << name;
+  }
+  std::string section;
+  for (std::string_view line : split(page, '\n')) {
+    if (line.starts_with("### ")) section = line.substr(4);
+    if (!line.starts_with("    lockstep ")) continue;
+    for (std::string_view word : split(line, ' ')) {
+      if (!word.starts_with("--") || word == "--help") continue;
+      size_t at = page.find("\n### " + section + "\n");
+      // Common flags are named without their rows.
+      std::string own = page.substr(at, page.find("\n### ", at + 1) - at);
+      EXPECT_TRUE(has(own, "`" + std::string(word) + "`")) << section << " has no " << word;
+    }
   }
 }
 

@@ -86,11 +86,11 @@ TEST_F(Simulate, AMistakeInTheFileIsNamedWithFileAndKeyAndExitsWithTwo) {
     std::string text;
     std::string said;
   };
-  for (const Row& row :
-       {Row{"name: x\nnodess: 4\nexpect: {done: all}\n", "unknown key nodess; did you mean nodes?"},
-        Row{"name: x\nnodes: many\nexpect: {done: all}\n", "nodes: must be"},
-        Row{"name: x\nexpect: {done: some}\n", "expect.done: must be"},
-        Row{"name: x\n", "expect: is missing"}, Row{"name: [x\n", "line"}}) {
+  for (const Row& row : {Row{"name: x\nnodess: 4\nexpect: {done: all}\n",
+                             "nodess: unknown field; did you mean \"nodes\"?"},
+                         Row{"name: x\nnodes: many\nexpect: {done: all}\n", "nodes: must be"},
+                         Row{"name: x\nexpect: {done: some}\n", "expect.done: must be"},
+                         Row{"name: x\n", "expect: is missing"}, Row{"name: [x\n", "line"}}) {
     std::string file = scenario(row.text);
     ProcessOutput run = run_lockstep({"simulate", file});
     EXPECT_EQ(run.exit_code, 2) << row.text;

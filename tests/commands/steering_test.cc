@@ -226,16 +226,16 @@ TEST_F(Steering, ANodeThatIsNotThereIsSaidWithTheNearestName) {
   begin();
   ProcessOutput typo = lockstep("why gpu-33");
   EXPECT_EQ(typo.exit_code, 3);
-  EXPECT_TRUE(says(typo, "did you mean gpu-3?"));
+  EXPECT_TRUE(says(typo, "did you mean \"gpu-3\"?"));
   ProcessOutput other = lockstep("why database");
   EXPECT_EQ(other.exit_code, 3);
-  EXPECT_TRUE(says(other, "database: there is no such node"));
+  EXPECT_TRUE(says(other, "unknown node \"database\""));
   for (const char* command : {"retry", "skip", "unskip"}) {
     std::string before = version_of("gpu-1");
     ProcessOutput run = lockstep(fmt::format("{} gpu-1 gpu-33{}", command,
                                              std::string(command) == "retry" ? " --force" : ""));
     EXPECT_EQ(run.exit_code, 3) << command;
-    EXPECT_TRUE(says(run, "node gpu-33: there is no such node; did you mean gpu-3?"));
+    EXPECT_TRUE(says(run, "unknown node \"gpu-33\"; did you mean \"gpu-3\"?"));
     EXPECT_EQ(version_of("gpu-1"), before) << "all are checked before one is changed";
   }
 }

@@ -141,11 +141,11 @@ class Fixture final : public Source {
     done(Json(JsonObject{{"user", may ? "ada" : "ben"},
                          {"allowed", JsonObject{{"pool", may}, {"rollout", may}, {"node", may}}}}));
   }
-  void act(const std::string& token, const Action& action, JsonCallback done) override {
+  void act(const std::string& token, const operate::Action& action, JsonCallback done) override {
     if (token != "steer") return done(fail(ErrorKind::forbidden, "ben may not do this"));
-    if (action.target == ActionTarget::pool)
+    if (action.target == operate::ActionTarget::pool)
       paused_ = action.verb == "pause" ? "by ada: " + action.reason : "";
-    if (action.target == ActionTarget::node) {
+    if (action.target == operate::ActionTarget::node) {
       const NodeRow* held = model_.find(action.name);
       if (held == nullptr) return done(fail(ErrorKind::not_found, "there is no such node"));
       NodeRow row = *held;
@@ -307,7 +307,7 @@ class Fixture final : public Source {
     status.from.version = "580.105.08";
     status.to.version = "580.126.20";
     status.message = "wave canary waits for a person's approval";
-    status.reason = "AwaitingApproval";
+    status.reason = fleet::Reason::awaiting_approval;
     rollout::WaveStatus& canary = status.waves[0];
     canary.nodes = canary.done = 2;
     canary.opened = canary.bake_began = status.phase_since;
@@ -321,7 +321,7 @@ class Fixture final : public Source {
     verdict.min_gpu_hours = 100;
     verdict.passed = hours(48);
     verdict.evidence = 0.8;
-    return rollout_card("weekly", spec, status, {verdict});
+    return rollout_card(operate::report_rollout("weekly", spec, status, {verdict}));
   }
 
   void tick() {

@@ -34,7 +34,7 @@ TEST(UpgradePolicies, AreRightOrWrongAsTheTableSays) {
     for (const std::string& field : wrong) {
       bool named = std::any_of(policy.problems.begin(), policy.problems.end(),
                                [&](const std::string& problem) {
-                                 return problem.starts_with("upgradePolicy." + field + " ");
+                                 return problem.starts_with("upgradePolicy." + field + ": ");
                                });
       EXPECT_TRUE(named) << field << " in " << print_json(written);
     }

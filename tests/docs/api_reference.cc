@@ -109,10 +109,12 @@ std::string api_reference(const Json& definition) {
   const Json& version = find(definition, "spec", "versions")->as_array()[0];
   const Json& schema = *find(version, "schema", "openAPIV3Schema");
   std::string kind(text_at(definition, "spec", "names", "kind"));
-  std::string text = "# API reference: " + kind + "\n\n" +
+  std::string text = "# API: " + kind + "\n\nReference: every field of a " + kind + ". " +
                      std::string(text_at(schema, "description")) +
-                     "\n\nMade from deploy/chart/lockstep/templates/driverrollouts.yaml; a test "
-                     "compares it. What it means is in [ROLLOUT.md](ROLLOUT.md).\n\n" +
+                     "\n\n`make docs` makes this page from "
+                     "`deploy/chart/lockstep/templates/driverrollouts.yaml`; a test compares the "
+                     "two.\n[ROLLOUT.md](ROLLOUT.md) says how the fields work together. "
+                     "`kubectl explain` shows the same descriptions.\n\n" +
                      "`apiVersion: " + std::string(text_at(definition, "spec", "group")) + "/" +
                      std::string(text_at(version, "name")) + "`, `kind: " + kind + "`, scope " +
                      std::string(text_at(definition, "spec", "scope")) + ", `kubectl get " +
@@ -123,12 +125,12 @@ std::string api_reference(const Json& definition) {
     std::string rows;
     add_children(*half, part, rows);
     text += std::string("\n## ") + part + "\n\n";
-    text += rows.empty() ? "Not described by the definition.\n"
-                         : "| field | type | default | what it is |\n|---|---|---|---|\n" + rows;
+    text += rows.empty() ? "The definition has no fields.\n"
+                         : "| field | type | default | meaning |\n|---|---|---|---|\n" + rows;
   }
   std::vector<std::string> rules;
   add_rules(schema, rules);
-  if (!rules.empty()) text += "\n## Rules that the API server checks\n\n";
+  if (!rules.empty()) text += "\n## Rules that the API server enforces\n\n";
   for (const std::string& rule : rules) text += "- " + rule + "\n";
   return text;
 }

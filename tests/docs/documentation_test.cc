@@ -1,9 +1,7 @@
-// Every reason, exit code and metric of the code has its place in docs/, and nothing else has. The
+// Every exit code, metric and key of a scenario has its place in docs/, and nothing else has. The
 // words are taken from the code itself: whoever adds one sees this test fail.
 #include <filesystem>
-#include <fstream>
 #include <regex>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -14,76 +12,11 @@ namespace {
 
 const std::filesystem::path root = LOCKSTEP_SOURCE_DIR;
 
-std::string read(const std::filesystem::path& path) {
-  std::ifstream stream(path);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
 template <typename Find>
 std::set<std::string> in_folder(const std::string& folder, Find find) {
   std::set<std::string> words;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "src" / folder)) {
-    const std::string path = entry.path().string();
-    bool is_code = path.ends_with(".cc") || path.ends_with(".h");
-    if (!is_code || path.ends_with("_test.cc") || path.ends_with("_test_util.h")) continue;
-    words.merge(find(read(entry.path())));
-  }
+  for (const auto& [path, text] : code_of(root / "src" / folder)) words.merge(find(text));
   return words;
-}
-
-// Words of others that the code only reads or passes on. A word of our own does not belong here.
-const std::set<std::string> others = {
-    // Kinds of objects and what stands in them.
-    "ClusterPolicy", "ConfigMap", "DaemonSet", "DeleteOptions", "DisruptionBudget", "Eviction",
-    "Exists", "False", "Job", "NVIDIADriver", "Never", "Pod", "Status", "True",
-    // Why containers wait, and conditions.
-    "ContainerCreating", "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError",
-    "ErrImagePull", "Image", "ImagePullBackOff", "InvalidImageName", "PodInitializing",
-    "Progressing", "Ready",
-    // Fields of a DriverRollout, and names of products.
-    "GPUDriverUpgrade", "Hold", "Kubernetes", "Lockstep", "OpenShift", "RollBack",
-    // Fields of pods.
-    "Default", "FallbackToLogsOnError", "None", "RuntimeDefault",
-    // HTTP, time zones, numbers.
-    "Fri", "GET", "HEAD", "Mon", "NaN", "OK", "POST", "Sat", "Sun", "TZif", "Thu", "Tue", "UTC",
-    "Wed"};
-
-std::set<std::string> reasons_of_the_code() {
-  std::set<std::string> words;
-  for (const char* folder : {"upgrade", "rollout", "controller"}) {
-    words.merge(in_folder(folder, capital_words));
-  }
-  return words;
-}
-
-TEST(Documentation, EveryReasonHasItsParagraphAndEveryParagraphItsReason) {
-  std::set<std::string> words = reasons_of_the_code();
-  ASSERT_GT(words.size(), 100U) << "the code was not found";
-  auto documented = paragraphs(read(root / "docs/TROUBLESHOOTING.md"));
-  for (const std::string& word : words) {
-    if (others.contains(word)) continue;
-    EXPECT_TRUE(documented.contains(word))
-        << "docs/TROUBLESHOOTING.md has no \"### " << word << "\"";
-    EXPECT_GT(documented[word].size(), 15U) << word;
-  }
-  for (const auto& [name, text] : documented) {
-    EXPECT_TRUE(words.contains(name)) << "no code says " << name << " any more";
-  }
-  for (const std::string& word : others) {
-    EXPECT_TRUE(words.contains(word)) << word << " is no longer in the code: take it off the list";
-    EXPECT_FALSE(documented.contains(word)) << word << " is ours after all";
-  }
-}
-
-// What a scenario may expect of a node is what people can look up.
-TEST(Documentation, ScenariosKnowEveryReasonAndNoOther) {
-  std::set<std::string> documented;
-  for (const auto& [name, text] : paragraphs(read(root / "docs/TROUBLESHOOTING.md"))) {
-    documented.insert(name);
-  }
-  EXPECT_EQ(capital_words(read(root / "src/sim/reason_names.cc")), documented);
 }
 
 // The files that read scenarios have the keys as literals, and hardly any other word.
@@ -91,12 +24,12 @@ TEST(Documentation, EveryKeyOfAScenarioIsOnItsPageAndNothingElseIs) {
   std::set<std::string> keys;
   for (const char* file :
        {"scenario", "step_reader", "fault_reader", "world_weights", "expectations_reader"}) {
-    keys.merge(small_words(read(root / "src/sim" / (std::string(file) + ".cc"))));
+    keys.merge(small_words(read_file(root / "src/sim" / (std::string(file) + ".cc"))));
   }
   ASSERT_GT(keys.size(), 150U) << "the code was not found";
   // Of the objects that are made from a scenario.
   for (const char* other : {"autoUpgrade", "spec"}) EXPECT_EQ(keys.erase(other), 1U) << other;
-  const std::string page = read(root / "docs/SCENARIOS.md");
+  const std::string page = read_file(root / "docs/SCENARIOS.md");
   for (const std::string& key : keys) {
     EXPECT_NE(page.find("`" + key + "`"), std::string::npos)
         << "docs/SCENARIOS.md does not say what `" << key << "` is";
@@ -108,9 +41,9 @@ TEST(Documentation, EveryKeyOfAScenarioIsOnItsPageAndNothingElseIs) {
 }
 
 TEST(Documentation, EveryExitCodeIsInTheTable) {
-  auto codes = enumerators(read(root / "src/cli/exit_codes.h"));
+  auto codes = enumerators(read_file(root / "src/cli/exit_codes.h"));
   ASSERT_GE(codes.size(), 7U);
-  std::string page = read(root / "docs/REFERENCE.md");
+  std::string page = read_file(root / "docs/REFERENCE.md");
   for (const auto& [name, number] : codes) {
     std::string row = "| " + std::to_string(number) + " | " + name + " | ";
     EXPECT_NE(page.find(row), std::string::npos) << row;
@@ -123,7 +56,7 @@ std::set<std::string> tests_of_the_code() {
   for (const char* folder : {"src", "tests"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       if (!entry.path().string().ends_with("_test.cc")) continue;
-      const std::string text = read(entry.path());
+      const std::string text = read_file(entry.path());
       for (std::sregex_iterator match(text.begin(), text.end(), definition), end; match != end;
            ++match) {
         names.insert((*match)[1].str() + "." + (*match)[2].str());
@@ -137,7 +70,7 @@ std::set<std::string> tests_of_the_code() {
 TEST(Documentation, EveryTestOfTheSecurityModelIsThere) {
   const std::set<std::string> tests = tests_of_the_code();
   ASSERT_GT(tests.size(), 1000U);
-  const std::string page = read(root / "docs/SECURITY-MODEL.md");
+  const std::string page = read_file(root / "docs/SECURITY-MODEL.md");
   const std::regex named("`([A-Z]\\w+\\.[A-Za-z_]+)`");
   size_t count = 0;
   for (std::sregex_iterator match(page.begin(), page.end(), named), end; match != end; ++match) {
@@ -151,7 +84,7 @@ TEST(Documentation, EveryMetricIsInTheTableAndNothingElseIs) {
   std::set<std::string> names = in_folder("", metric_names);
   ASSERT_GT(names.size(), 30U);
   std::set<std::string> documented;
-  for (const std::string& cell : first_cells(read(root / "docs/REFERENCE.md"))) {
+  for (const std::string& cell : first_cells(read_file(root / "docs/REFERENCE.md"))) {
     if (cell.find('_') != std::string::npos) documented.insert(cell);
   }
   EXPECT_EQ(names, documented);

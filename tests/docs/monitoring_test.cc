@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "fleet/reason.h"
 #include "words.h"
 
 namespace lockstep::documentation::monitoring_test {
@@ -16,20 +16,13 @@ namespace {
 const std::filesystem::path root = LOCKSTEP_SOURCE_DIR;
 const std::filesystem::path monitoring = root / "deploy/monitoring";
 
-std::string read(const std::filesystem::path& path) {
-  std::ifstream stream(path);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
 int promtool(const std::string& words) {
   return std::system(("promtool " + words + " > /dev/null").c_str());
 }
 
 // The queries of the dashboard's panels, with its variable filled in.
 std::vector<std::string> queries_of_dashboard() {
-  std::string text = read(monitoring / "grafana-dashboard.json");
+  std::string text = read_file(monitoring / "grafana-dashboard.json");
   static const std::regex pattern(R"re("expr": "((?:[^"\\]|\\.)*)")re");
   std::vector<std::string> queries;
   for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) {
@@ -56,8 +49,8 @@ TEST(Monitoring, PromtoolReadsTheRulesAndTheAlertsFireWhenTheyShould) {
 }
 
 TEST(Monitoring, EveryAlertIsTestedToFire) {
-  std::string rules = read(monitoring / "rules.yaml");
-  std::string tests = read(monitoring / "rules_test.yaml");
+  std::string rules = read_file(monitoring / "rules.yaml");
+  std::string tests = read_file(monitoring / "rules_test.yaml");
   static const std::regex pattern(R"(alert: (\w+))");
   size_t alerts = 0;
   for (std::sregex_iterator at(rules.begin(), rules.end(), pattern), end; at != end; ++at) {
@@ -83,18 +76,39 @@ TEST(Monitoring, PromtoolReadsEveryQueryOfTheDashboard) {
   std::filesystem::remove(file);
 }
 
-TEST(Monitoring, OnlyMetricsAndReasonsThatThereAre) {
+TEST(Monitoring, OnlyMetricsThatThereAre) {
   std::set<std::string> known;
-  for (const std::string& cell : first_cells(read(root / "docs/REFERENCE.md"))) known.insert(cell);
-  std::string rules = read(monitoring / "rules.yaml");
+  for (const std::string& cell : first_cells(read_file(root / "docs/REFERENCE.md"))) {
+    known.insert(cell);
+  }
+  std::string rules = read_file(monitoring / "rules.yaml");
   std::set<std::string> used = metrics_in(rules);
   for (const std::string& query : queries_of_dashboard()) used.merge(metrics_in(query));
   ASSERT_GT(used.size(), 10U);
   for (const std::string& name : used) EXPECT_TRUE(known.contains(name)) << name;
-  auto reasons = paragraphs(read(root / "docs/TROUBLESHOOTING.md"));
-  static const std::regex reason(R"re(reason="(\w+)")re");
-  for (std::sregex_iterator at(rules.begin(), rules.end(), reason), end; at != end; ++at) {
-    EXPECT_TRUE(reasons.contains((*at)[1].str())) << (*at)[1].str();
+}
+
+// An alert about a reason is as severe as that reason, and its runbook is the reason's paragraph.
+TEST(Monitoring, AlertsReadTheTableOfReasons) {
+  const std::string rules = read_file(monitoring / "rules.yaml");
+  static const std::regex alert(
+      R"re(reason="(\w+)"[\s\S]*?severity: (\w+)[\s\S]*?runbook: (\S+))re");
+  size_t count = 0;
+  for (std::sregex_iterator at(rules.begin(), rules.end(), alert), end; at != end; ++at) {
+    ++count;
+    const fleet::ReasonName name = fleet::ReasonName::read((*at)[1].str());
+    EXPECT_TRUE(name.row().waits() || name.row().fails()) << name.view();
+    EXPECT_EQ((*at)[2].str(), to_string(name.row().severity)) << name.view();
+    EXPECT_EQ((*at)[3].str(), "docs/TROUBLESHOOTING.md#" + name.anchor());
+  }
+  EXPECT_GE(count, 2U);
+  std::set<std::string> anchors;
+  for (const fleet::ReasonRow& row : fleet::all_reasons()) {
+    anchors.insert(fleet::ReasonName(row.reason).anchor());
+  }
+  static const std::regex runbook(R"(TROUBLESHOOTING\.md#(\w+))");
+  for (std::sregex_iterator at(rules.begin(), rules.end(), runbook), end; at != end; ++at) {
+    EXPECT_TRUE(anchors.contains((*at)[1].str())) << (*at)[1].str();
   }
 }
 

@@ -1,6 +1,8 @@
 #include "words.h"
 
+#include <fstream>
 #include <regex>
+#include <sstream>
 
 namespace lockstep::documentation {
 
@@ -35,6 +37,24 @@ std::string trimmed(std::string text) {
 }
 
 }  // namespace
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+std::map<std::string, std::string> code_of(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> texts;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    bool is_code = path.ends_with(".cc") || path.ends_with(".h");
+    if (!is_code || path.ends_with("_test.cc") || path.ends_with("_test_util.h")) continue;
+    texts[path] = read_file(entry.path());
+  }
+  return texts;
+}
 
 std::set<std::string> capital_words(std::string_view code) {
   static const std::regex pattern(R"re("([A-Z][A-Za-z]+)")re");

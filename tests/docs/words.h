@@ -1,6 +1,7 @@
 // Words that the code says to people, and where the documentation explains them.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -8,6 +9,10 @@
 #include <vector>
 
 namespace lockstep::documentation {
+
+std::string read_file(const std::filesystem::path& path);
+// The code of a folder without its tests: texts of files, by their paths.
+std::map<std::string, std::string> code_of(const std::filesystem::path& folder);
 
 // String literals of the code that are one word with a capital: reasons, phases, outcomes.
 std::set<std::string> capital_words(std::string_view code);

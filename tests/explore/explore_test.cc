@@ -105,6 +105,8 @@ TEST(Random, NoRolloutBreaksAnInvariantOrHangs) {
   }
   // A slot that its node might not use any more.
   try_seed(364, faults, RandomKind::rollout);
+  // Two replicas that undid each other's notes in one instant.
+  try_seed(2343, faults, RandomKind::rollout);
   EXPECT_FALSE(faults.empty());
 }
 

@@ -124,6 +124,19 @@ std::map<std::string, size_t> deletions(std::string_view log, std::string_view p
   return found;
 }
 
+std::set<std::string> evicted(std::string_view log, std::string_view user) {
+  std::set<std::string> found;
+  for_each_event(log, [&](const Json& event) {
+    const bool is_eviction = text_at(event, "verb") == "create" &&
+                             text_at(event, "objectRef", "subresource") == "eviction";
+    if (!is_eviction || text_at(event, "user", "username") != user) return;
+    if (as_integer(find(event, "responseStatus", "code")) >= 300) return;
+    found.insert(fmt::format("{}/{}", text_at(event, "objectRef", "namespace"),
+                             text_at(event, "objectRef", "name")));
+  });
+  return found;
+}
+
 std::vector<Duration> replacement_times(std::string_view log, std::string_view daemon_set,
                                         std::string_view kubelets) {
   std::map<std::string, std::string, std::less<>> node_of;  // of a pod that was bound

@@ -48,6 +48,9 @@ std::map<std::string, size_t> calls_of(std::string_view log, std::string_view us
 std::map<std::string, size_t> deletions(std::string_view log, std::string_view pods,
                                         const std::set<std::string, std::less<>>& users);
 
+// Pods, as namespace/name, that this user evicted, and was not refused.
+std::set<std::string> evicted(std::string_view log, std::string_view user);
+
 // What the control plane itself takes to replace a pod of a DaemonSet: from the moment at which its
 // kubelet removes the old one to the binding of the new one to the same node. The log holds the
 // bodies of bindings for this.

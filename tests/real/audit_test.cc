@@ -98,6 +98,22 @@ TEST(Audit, DeletionsAreCountedByPodOfTheseUsersWhenTheyWereNotRefused) {
             (std::map<std::string, size_t>{{"driver-a", 1}, {"driver-b", 2}}));
 }
 
+TEST(Audit, EvictionsAreThoseOfOneUserThatWereNotRefused) {
+  auto line = [](std::string_view user, std::string_view subresource, std::string_view pod,
+                 int code) {
+    return fmt::format(
+        R"({{"stage":"ResponseComplete","verb":"create","user":{{"username":"{}"}},"objectRef":{{)"
+        R"("resource":"pods","subresource":"{}","namespace":"team-a","name":"{}"}},)"
+        R"("responseStatus":{{"code":{}}}}})"
+        "\n",
+        user, subresource, pod, code);
+  };
+  std::string log = line("lockstep", "eviction", "a", 201) +
+                    line("lockstep", "eviction", "b", 429) + line("lockstep", "binding", "c", 201) +
+                    line("another", "eviction", "d", 201) + line("lockstep", "eviction", "e", 201);
+  EXPECT_EQ(evicted(log, "lockstep"), (std::set<std::string>{"team-a/a", "team-a/e"}));
+}
+
 TEST(Audit, TheControlPlanesOwnTimeIsFromTheEndOfAPodToTheBindingOfItsSuccessor) {
   auto line = [](std::string_view verb, std::string_view pod, std::string_view node,
                  std::string_view at, std::string_view user) {

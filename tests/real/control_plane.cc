@@ -13,9 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
+#include "http/tls_test_util.h"
 #include "kube/connect.h"
 #include "kube/sync_api.h"
-#include "kube/tls_test_util.h"
 #include "world/descriptor.h"
 #include "world/files.h"
 #include "world/process.h"
@@ -164,8 +164,8 @@ std::string ControlPlane::kubeconfig(const std::string& user) const {
 std::string ControlPlane::url() const { return fmt::format("https://127.0.0.1:{}", api_port_); }
 
 void ControlPlane::write_certificates() const {
-  using kube::testing::CertificateRequest;
-  using kube::testing::make_certificate;
+  using http::testing::CertificateRequest;
+  using http::testing::make_certificate;
   CertificateRequest authority;
   authority.common_name = "lockstep-tests";
   authority.is_authority = true;

@@ -115,7 +115,7 @@ TEST_F(RealInstallation, ABrokenPolicyIsRefusedWhenItIsApplied) {
     EXPECT_EQ(applied.exit_code == 0, wrong == nullptr) << print_json(policy) << applied.error;
     if (wrong == nullptr) continue;
     for (const Json& field : wrong->get_array()) {
-      EXPECT_NE(applied.error.find(fmt::format("upgradePolicy.{} ", as_text(&field))),
+      EXPECT_NE(applied.error.find(fmt::format("upgradePolicy.{}: ", as_text(&field))),
                 std::string::npos)
           << print_json(policy) << applied.error;
     }

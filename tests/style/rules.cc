@@ -36,9 +36,9 @@ const std::set<std::string>& pure_folders() {
 // Folders whose every x.cc must have an x_test.cc. cli's files are tested as commands, from tests/.
 const std::set<std::string>& logic_folders() {
   static const std::set<std::string> folders = {
-      "base",  "data",     "objects",   "fleet",     "upgrade", "rollout",    "bundle",
-      "world", "registry", "git",       "kube",      "gpu",     "controller", "node",
-      "dra",   "sim",      "apiserver", "dashboard", "deploy",  "doctor",     "notify"};
+      "base",      "data",      "objects", "fleet",  "upgrade",    "rollout", "bundle", "world",
+      "registry",  "git",       "kube",    "gpu",    "controller", "node",    "dra",    "sim",
+      "apiserver", "dashboard", "deploy",  "doctor", "notify",     "view",    "operate"};
   return folders;
 }
 

@@ -1,0 +1,68 @@
+#include "http/address_guard.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace lockstep::http {
+
+namespace {
+
+bool is_host_name(std::string_view text) {
+  return !text.empty() && !text.starts_with('-') && !text.starts_with('.') &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return (c < 0x80 && std::isalnum(c) != 0) || c == '.' || c == '-' || c == '_';
+         });
+}
+
+// "127.1" and "10.0.0" are neither addresses nor names that anyone has.
+bool looks_numeric(std::string_view text) {
+  const std::string_view last = text.substr(text.rfind('.') + 1);
+  return !last.empty() && std::all_of(last.begin(), last.end(), is_digit);
+}
+
+// As names are compared: "host." is "host".
+std::string canonical(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  return lower(host);
+}
+
+}  // namespace
+
+Result<AddressGuard> AddressGuard::read(const std::vector<std::string>& entries) {
+  AddressGuard guard;
+  for (const std::string& entry : entries) {
+    if (auto network = IpNetwork::parse(entry)) {
+      guard.networks_.push_back(*network);
+      continue;
+    }
+    if (!is_host_name(entry) || looks_numeric(entry)) {
+      return failf(ErrorKind::invalid,
+                   "\"{}\" is not an address, a network like 10.0.0.0/8 or a host name", entry);
+    }
+    guard.hosts_.insert(canonical(entry));
+  }
+  return guard;
+}
+
+std::string AddressGuard::refusal(std::string_view host, const IpAddress& address) const {
+  const std::string_view purpose = special_purpose(address);
+  if (purpose.empty() || hosts_.contains(canonical(host))) return {};
+  const bool is_allowed = std::any_of(networks_.begin(), networks_.end(),
+                                      [&](const auto& each) { return each.contains(address); });
+  if (is_allowed) return {};
+  return fmt::format("the address {} ({}) is refused; --allow-gate-addresses allows it",
+                     address.text(), purpose);
+}
+
+std::string AddressGuard::refusal(std::string_view host) const {
+  const auto address = IpAddress::parse(host);
+  if (address) return refusal(host, *address);
+  if (!is_loopback_host(host)) return {};
+  return refusal(host, IpAddress::v4({127, 0, 0, 1}));
+}
+
+}  // namespace lockstep::http

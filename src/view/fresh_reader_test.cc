@@ -1,0 +1,235 @@
+// Steps that cannot be taken back are judged by what the cluster itself says.
+#include "view/fresh_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "view/fleet_test_util.h"
+
+namespace lockstep::view::fresh_reader_test {
+namespace {
+
+kube::ScriptedFaults::CallMatch reads_of_pods() {
+  return [](const kube::Request& request) {
+    return request.verb == kube::Verb::list && request.type == resource::pods &&
+           request.find_query("fieldSelector") != nullptr;
+  };
+}
+
+kube::CallPlan failing(kube::Fault fault) {
+  kube::CallPlan plan;
+  plan.fault = fault;
+  return plan;
+}
+
+class ReadsAnew : public ::testing::Test {
+ protected:
+  ReadsAnew() : fleet_({1, 2}), one_(fleet_, "one"), reader_(one_.api, context_, claims_) {}
+
+  Result<FreshNode> read(const std::string& node) {
+    Result<FreshNode> outcome = fail(ErrorKind::internal, "no answer");
+    FreshNeeds needs;
+    needs.driver_set = ObjectKey{std::string(operator_ns), std::string(driver_set)};
+    reader_.read(node, needs, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
+    fleet_.loop.run_for(minutes(1));
+    return outcome;
+  }
+  static std::string names(const FreshNode& fresh) {
+    std::string all;
+    for (const auto& pod : fresh.pods) all += pod->meta.name.str() + " ";
+    return all;
+  }
+
+  TestFleet fleet_;
+  TestApi one_;
+  DecodeContext context_;
+  kube::Cache<ResourceClaim> claims_;
+  FreshReader reader_;
+};
+
+TEST_F(ReadsAnew, TheNodeAndItsPodsAndNobodyElses) {
+  fleet_.add_work("work-1", "gpu-1");
+  fleet_.add_work("work-2", "gpu-2");
+  auto fresh = read("gpu-1");
+  ASSERT_TRUE(fresh) << fresh.error().text();
+  ASSERT_TRUE(fresh->node);
+  EXPECT_EQ(fresh->node->meta.name, "gpu-1");
+  EXPECT_EQ(names(*fresh).substr(0, 7), "work-1 ");
+  ASSERT_TRUE(fresh->driver_set);
+  EXPECT_EQ(fresh->driver_set->meta.name, driver_set);
+  EXPECT_EQ(fresh->pods.size(), 3U) << "and its driver and validator: " << names(*fresh);
+}
+
+TEST_F(ReadsAnew, ANodeThatIsGone) {
+  auto fresh = read("gpu-7");
+  ASSERT_TRUE(fresh);
+  EXPECT_EQ(fresh->node, nullptr);
+  EXPECT_TRUE(fresh->pods.empty());
+}
+
+TEST_F(ReadsAnew, NoMoreThanIsNeeded) {
+  auto counts = [this] {
+    return fmt::format("{} {} {}", one_.api.total("get", "nodes"), one_.api.total("list", "pods"),
+                       one_.api.total("get", "daemonsets.apps"));
+  };
+  FreshNeeds needs;
+  needs.node = std::make_shared<const Node>();
+  needs.driver = false;
+  bool answered = false;
+  reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) {
+    answered = true;
+    ASSERT_TRUE(fresh) << fresh.error().text();
+    EXPECT_EQ(fresh->node, needs.node) << "as it was given";
+    EXPECT_FALSE(fresh->has_read_node);
+    EXPECT_FALSE(fresh->has_read_driver);
+    EXPECT_FALSE(fresh->pods.empty());
+  });
+  fleet_.loop.run_for(minutes(1));
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(counts(), "0 1 0");
+}
+
+TEST_F(ReadsAnew, TheRevisionsOfTheDriverWhereTheyAreAskedFor) {
+  FreshNeeds needs;
+  needs.driver_set = ObjectKey{std::string(operator_ns), std::string(driver_set)};
+  needs.revisions = true;
+  Result<FreshNode> outcome = fail(ErrorKind::internal, "no answer");
+  auto read_now = [&] {
+    reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
+    fleet_.loop.run_for(minutes(1));
+  };
+  read_now();
+  ASSERT_TRUE(outcome) << outcome.error().text();
+  EXPECT_TRUE(outcome->has_read_revisions);
+  ASSERT_EQ(outcome->revisions.size(), 1U);
+  EXPECT_EQ(outcome->revisions[0]->meta.controller()->name, driver_set);
+  one_.faults.on_call(kube::ScriptedFaults::calls(kube::Verb::list, resource::controller_revisions),
+                      failing(kube::Fault::server_error));
+  read_now();
+  EXPECT_FALSE(outcome);
+}
+
+TEST_F(ReadsAnew, NothingIsConcludedFromHalfAnAnswer) {
+  one_.faults.on_call(reads_of_pods(), failing(kube::Fault::server_error));
+  EXPECT_FALSE(read("gpu-1"));
+  one_.faults.on_call(kube::ScriptedFaults::calls(kube::Verb::get, resource::nodes),
+                      failing(kube::Fault::throttled));
+  EXPECT_FALSE(read("gpu-1"));
+  one_.faults.on_call(reads_of_pods(), failing(kube::Fault::reply_lost));
+  EXPECT_FALSE(read("gpu-1"));
+  EXPECT_TRUE(read("gpu-1"));
+}
+
+TEST_F(ReadsAnew, ClaimsOfWhichNobodyKnowsWhatTheyAre) {
+  Json claim = json_of(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+      "metadata":{"name":"c","namespace":"default"},
+      "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu"}}]}}})");
+  Json known = claim;
+  known.as_object()["metadata"].as_object()["name"] = "known";
+  fleet_.must(kube::create(resource::resource_claims, "default", claim));
+  fleet_.must(kube::create(resource::resource_claims, "default", known));
+  Json pod = gpu_pod_json("claims", "gpu-1");
+  Json& spec = pod.as_object()["spec"];
+  spec.as_object()["resourceClaims"] =
+      json_of(R"([{"name":"a","resourceClaimName":"c"},{"name":"b","resourceClaimName":"known"},
+                  {"name":"d","resourceClaimName":"gone"}])");
+  fleet_.must(kube::create(resource::pods, "default", pod));
+  ResourceClaim held;
+  held.meta.ns = "default";
+  held.meta.name = "known";
+  held.meta.resource_version = "1";
+  held.allocated = true;
+  claims_.apply(kube::WatchEventType::added, std::make_shared<const ResourceClaim>(held));
+  auto fresh = read("gpu-1");
+  ASSERT_TRUE(fresh) << fresh.error().text();
+  ASSERT_EQ(fresh->claims.size(), 2U);
+  EXPECT_NE(fresh->claims.at({"default", "c"}), nullptr);
+  EXPECT_EQ(fresh->claims.at({"default", "gone"}), nullptr);
+}
+
+// Changed and changed back, and one of us has not seen the last: what it would restart is right.
+TEST(FreshView, ADaemonSetThatTheWatchHasNotShownKeepsTheDriver) {
+  fleet::NodeView view;
+  FreshNode fresh;
+  EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "no driver, nothing to be behind on";
+  DaemonSet seen;
+  seen.meta.uid = "a";
+  seen.meta.generation = 2;
+  view.driver.set = std::make_shared<const DaemonSet>(seen);
+  EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "nobody asked";
+  fresh.has_read_driver = true;
+  fresh.asked_driver_set = view.driver.set_to_ask();
+  EXPECT_TRUE(is_behind_on_driver(fresh, view)) << "it is gone";
+  fresh.driver_set = std::make_shared<const DaemonSet>(seen);
+  EXPECT_FALSE(is_behind_on_driver(fresh, view));
+  seen.meta.generation = 3;
+  fresh.driver_set = std::make_shared<const DaemonSet>(seen);
+  EXPECT_TRUE(is_behind_on_driver(fresh, view)) << "its template is another";
+  seen.meta.generation = 2;
+  seen.meta.uid = "b";
+  fresh.driver_set = std::make_shared<const DaemonSet>(seen);
+  EXPECT_TRUE(is_behind_on_driver(fresh, view)) << "it was created anew";
+}
+
+// A change that does not touch the driver: by the DaemonSet alone nobody can tell that there is a
+// newer revision than the one that was seen.
+TEST(FreshView, ARevisionThatTheWatchHasNotShownKeepsTheNode) {
+  DaemonSet set;
+  set.meta.uid = "a";
+  fleet::NodeView view;
+  view.driver.set = std::make_shared<const DaemonSet>(set);
+  view.driver.newest_revision = "first";
+  FreshNode fresh;
+  fresh.has_read_driver = true;
+  fresh.asked_driver_set = view.driver.set_to_ask();
+  fresh.driver_set = view.driver.set;
+  auto add = [&](const char* owner, const char* hash, int64_t number) {
+    ControllerRevision revision;
+    revision.meta.name = hash;
+    revision.meta.owners.push_back({"apps/v1", "DaemonSet", "driver", Text(owner), true});
+    revision.meta.labels.set(Text(fleet::revision_label), Text(hash));
+    revision.revision = number;
+    fresh.revisions.push_back(std::make_shared<const ControllerRevision>(revision));
+  };
+  add("a", "first", 1);
+  add("b", "another's", 7);
+  fresh.has_read_revisions = true;
+  EXPECT_FALSE(is_behind_on_driver(fresh, view));
+  add("a", "second", 2);
+  EXPECT_TRUE(is_behind_on_driver(fresh, view));
+  view.driver.newest_revision = "";
+  EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "not known, and so not wrong";
+  view.driver.newest_revision = "first";
+  fresh.has_read_revisions = false;
+  EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "nobody asked";
+}
+
+// Its DaemonSet was created anew, and only its pods have been seen so far: each of them would be
+// taken for an orphan and deleted, and the next made, until the watch shows the DaemonSet.
+TEST(FreshView, ThePodOfADaemonSetThatTheWatchHasNotShownIsNoOrphan) {
+  Pod pod;
+  pod.meta.ns = operator_ns;
+  pod.meta.owners.push_back({"apps/v1", "DaemonSet", "driver", "new", true});
+  fleet::NodeView view;
+  view.driver.pod = std::make_shared<const Pod>(pod);
+  ASSERT_TRUE(view.driver.is_orphan()) << "by what the watches show";
+  FreshNode fresh;
+  fresh.has_read_driver = true;
+  fresh.asked_driver_set = view.driver.set_to_ask();
+  ASSERT_EQ(fresh.asked_driver_set, (ObjectKey{std::string(operator_ns), "driver"}));
+  EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "its DaemonSet is gone indeed";
+  DaemonSet set;
+  set.meta.ns = operator_ns;
+  set.meta.name = "driver";
+  set.meta.uid = "newer";
+  fresh.driver_set = std::make_shared<const DaemonSet>(set);
+  EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "another of the same name";
+  set.meta.uid = "new";
+  fresh.driver_set = std::make_shared<const DaemonSet>(set);
+  EXPECT_TRUE(is_behind_on_driver(fresh, view));
+  fresh.asked_driver_set = ObjectKey{std::string(operator_ns), "another"};
+  fresh.driver_set = nullptr;
+  EXPECT_TRUE(is_behind_on_driver(fresh, view)) << "somebody else was asked";
+}
+
+}  // namespace
+}  // namespace lockstep::view::fresh_reader_test

@@ -1,0 +1,20 @@
+// DRA plugins that publish GPUs and that nobody restarts with the driver, because they are no
+// client that is known (fleet/driver_clients.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "view/fleet_watch.h"
+
+namespace lockstep::view {
+
+struct UnknownPlugin {
+  std::string dra_driver;
+  std::vector<std::string> nodes;    // in natural order
+  std::vector<std::string> perhaps;  // DaemonSets there that look like a plugin
+};
+
+std::vector<UnknownPlugin> find_unknown_plugins(const FleetWatch& watch);
+
+}  // namespace lockstep::view
