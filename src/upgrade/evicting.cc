@@ -165,6 +165,20 @@ Reason node_lost(const Situation& situation, const std::vector<fleet::PodPtr>& e
                       situation.view.name())};
 }
 
+// After an absence of the API server, Kubernetes' scheduler may not have seen the cordon yet: it would send
+// evicted pods back to this node, to be evicted again. Not where the wait would use up the time for
+// evictions: the restart of the driver waits too.
+std::optional<Decision> await_scheduler(const Situation& situation, Duration timeout) {
+  const Duration wait = situation.view.known.scheduler_sees_from - situation.now;
+  if (wait <= Duration::zero()) return std::nullopt;
+  if (timeout > Duration::zero() && situation.left_of(timeout) < 2 * wait) return std::nullopt;
+  return hold({Reason::scheduler_catches_up,
+               "the API server was away, and the scheduler may not have seen the cordon yet: evicted "
+               "pods could return to this node",
+               ""},
+              wait);
+}
+
 // The steps of eviction, which pod-deletion and drain share. `give_up` says what comes when some
 // pods cannot be moved.
 Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
@@ -179,8 +193,14 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
                      name_some(sorted.protected_pods, 20)),
          "end these pods, or allow their eviction with the setting named"});
   }
-  if (sorted.leaving.empty()) return on_empty();
+  if (sorted.leaving.empty()) {
+    if (auto wait = await_scheduler(situation, timeout)) return *wait;
+    return on_empty();
+  }
   Progress progress = see_progress(sorted);
+  if (!progress.to_evict.empty()) {
+    if (auto wait = await_scheduler(situation, timeout)) return *wait;
+  }
   Duration left = situation.left_of(timeout);
   bool timed_out = timeout > Duration::zero() && left == Duration::zero();
   Reason reason = describe(progress, timeout, left);

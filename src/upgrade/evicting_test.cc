@@ -387,5 +387,34 @@ TEST(PodDeletion, GivingUpNeedsAFreshViewWhateverComesNext) {
   }
 }
 
+// The API was away: what is evicted now could be sent back to this node, again and again.
+TEST(PodDeletion, WaitsForASchedulerThatMayNotHaveSeenTheCordon) {
+  Scene scene = deleting({gpu_pod(make_pod("train-1"))});
+  scene.scheduler_sees_from = scene.now + seconds(40);
+  EXPECT_FALSE(scene.decide().writes());
+  EXPECT_EQ(scene.decide().reason.name, "SchedulerCatchesUp");
+  EXPECT_EQ(scene.decide().look_again, seconds(40));
+  scene.pods = {};
+  EXPECT_FALSE(scene.decide().writes()) << "one that comes now is moved in this state";
+  scene.pods = {gpu_pod(make_pod("train-1"))};
+  scene.now = scene.now + seconds(40);
+  EXPECT_EQ(removed(scene.decide()), (Names{"evict train-1"}));
+}
+
+TEST(PodDeletion, DoesNotSpendItsTimeOnWaitingForAScheduler) {
+  Scene scene = deleting({gpu_pod(make_pod("train-1"))});
+  scene.policy.pod_deletion.timeout = seconds(60);
+  scene.scheduler_sees_from = scene.now + seconds(40);
+  EXPECT_EQ(removed(scene.decide()), (Names{"evict train-1"}));
+}
+
+TEST(Drain, WaitsForASchedulerThatMayNotHaveSeenTheCordon) {
+  Scene scene = draining({other_pod(make_pod("web-1"))});
+  scene.scheduler_sees_from = scene.now + seconds(40);
+  EXPECT_EQ(scene.decide().reason.name, "SchedulerCatchesUp");
+  scene.scheduler_sees_from = {};
+  EXPECT_EQ(removed(scene.decide()), (Names{"evict web-1"}));
+}
+
 }  // namespace
 }  // namespace lockstep::upgrade::evicting_test
