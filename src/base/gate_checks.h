@@ -20,7 +20,7 @@ inline constexpr std::array<GateCheck, 11> gate_checks{{
      "uncorrectable errors since the baseline, a remap that failed or is pending"},
     {"training", "a small network trained twice on every multiprocessor",
      "the loss is not the CPU's, a NaN, two runs differ"},
-    {"inference", "a batched forward pass on the tensor cores, held against the CPU",
+    {"inference", "a batched forward pass on the tensor cores, compared with the CPU",
      "a wrong result, or slower than 0.95 x baseline"},
     {"memory", "patterns over most of the free memory, and its bandwidth",
      "one wrong byte, or slower than 0.9 x baseline or the model's floor"},

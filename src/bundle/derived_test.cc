@@ -158,12 +158,11 @@ TEST(Derived, WhatAUserSetIsOverridden) {
 }
 
 TEST(Derived, AScalarOnTheWayIsRefused) {
-  EXPECT_EQ(
-      apply({follows_version()}, recipe_of({"dra", "gpu-operator"}), R"({"controller":"no"})")
-          .values,
-      "derived value dra-follows-gpu-operator: values of dra: "
-      "controller.podAnnotations.aicr\\.nvidia\\.com/gpu-operator-chart-version leads through "
-      "a value that is no map: at controller stands \"no\"");
+  EXPECT_EQ(apply({follows_version()}, recipe_of({"dra", "gpu-operator"}), R"({"controller":"no"})")
+                .values,
+            "derived value dra-follows-gpu-operator: values of dra: "
+            "controller.podAnnotations.aicr\\.nvidia\\.com/gpu-operator-chart-version leads "
+            "through a value that is not a map: controller is \"no\"");
 }
 
 TEST(Derived, ARuleIsLeftOutOnPurpose) {

@@ -92,8 +92,8 @@ TEST(Scheduling, WorkloadSelectorAndNodeCountAreWrittenWhenGiven) {
 
 TEST(Scheduling, APathThroughAScalarIsRefused) {
   EXPECT_EQ(after_flags({}, R"({"controller":"none"})"),
-            "scheduling of tuner: controller.tolerations leads through a value that is no map: at "
-            "controller stands \"none\"");
+            "scheduling of tuner: controller.tolerations leads through a value that is not a map: "
+            "controller is \"none\"");
 }
 
 TEST(Scheduling, ABrokenPathOfTheRegistryIsRefusedWithItsPlace) {

@@ -83,7 +83,7 @@ size_t end_of_path(std::string_view text) {
 Result<Setting> parse(std::string_view text, SettingKind kind) {
   size_t colon = text.find_first_of(":=");
   if (colon == std::string_view::npos || text[colon] != ':') {
-    return failf(ErrorKind::invalid, "no component: a colon must stand between it and the path");
+    return failf(ErrorKind::invalid, "no component: a colon must separate it from the path");
   }
   if (colon == 0) return failf(ErrorKind::invalid, "no component before the colon");
   std::string_view rest = text.substr(colon + 1);

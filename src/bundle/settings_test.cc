@@ -92,7 +92,7 @@ TEST(Settings, SetJsonTakesJson) {
 
 TEST(Settings, ASettingWithoutAColonIsRefused) {
   EXPECT_EQ(error_of("driver.version=580"),
-            "--set driver.version=580: no component: a colon must stand between it and the path; "
+            "--set driver.version=580: no component: a colon must separate it from the path; "
             "like --set gpu-operator:driver.enabled=false");
   EXPECT_NE(error_of("image=nvcr.io/x:1").find("no component"), std::string::npos);
   EXPECT_NE(error_of("").find("no component"), std::string::npos);
@@ -141,11 +141,11 @@ TEST(Settings, IntoAListAndThroughAScalarAreRefused) {
   ValuesMap values{
       {"operator", parse_json(R"({"list":[1],"driver":{"version":"1"}})")->get_object()}};
   EXPECT_EQ(after_settings({"op:list.0=1"}, values),
-            "--set op:list.0=1: list.0 leads into a list: at list stands [1]; set the list as a "
-            "whole, with --set-json");
+            "--set op:list.0=1: list.0 leads into a list: list is [1]; set the whole list with "
+            "--set-json");
   EXPECT_EQ(after_settings({"op:driver.version.x=1"}, values),
-            "--set op:driver.version.x=1: driver.version.x leads through a value that is no map: "
-            "at driver.version stands \"1\"");
+            "--set op:driver.version.x=1: driver.version.x leads through a value that is not a "
+            "map: driver.version is \"1\"");
 }
 
 RC_GTEST_PROP(Settings, TheLastWins, ()) {

@@ -24,11 +24,11 @@ Result<void> refuse_step(const ValuePath& path, size_t steps, const Json& found)
   std::string blocked = print_value_path(ValuePath(path.begin(), path.begin() + steps));
   if (found.is_array()) {
     return failf(ErrorKind::invalid,
-                 "{} leads into a list: at {} stands {}; set the list as a whole, with --set-json",
-                 whole, blocked, shown(found));
+                 "{} leads into a list: {} is {}; set the whole list with --set-json", whole,
+                 blocked, shown(found));
   }
-  return failf(ErrorKind::invalid, "{} leads through a value that is no map: at {} stands {}",
-               whole, blocked, shown(found));
+  return failf(ErrorKind::invalid, "{} leads through a value that is not a map: {} is {}", whole,
+               blocked, shown(found));
 }
 
 }  // namespace

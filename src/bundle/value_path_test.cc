@@ -78,17 +78,16 @@ TEST(ValuePath, WhatStandsAtTheEndIsReplaced) {
 }
 
 TEST(ValuePath, AScalarOnTheWayIsRefusedAndShown) {
-  EXPECT_EQ(after_setting(R"({"driver":{"version":"580"}})", {"driver", "version", "major"}, 1),
-            "driver.version.major leads through a value that is no map: at driver.version stands "
-            "\"580\"");
+  EXPECT_EQ(
+      after_setting(R"({"driver":{"version":"580"}})", {"driver", "version", "major"}, 1),
+      "driver.version.major leads through a value that is not a map: driver.version is \"580\"");
   EXPECT_EQ(after_setting(R"({"a":{},"b":false})", {"b", "x.y"}, 1),
-            "b.x\\.y leads through a value that is no map: at b stands false");
+            "b.x\\.y leads through a value that is not a map: b is false");
 }
 
 TEST(ValuePath, AListOnTheWayIsRefusedAndShown) {
   EXPECT_EQ(after_setting(R"({"a":{"list":[1,2]}})", {"a", "list", "0"}, 1),
-            "a.list.0 leads into a list: at a.list stands [1,2]; set the list as a whole, with "
-            "--set-json");
+            "a.list.0 leads into a list: a.list is [1,2]; set the whole list with --set-json");
 }
 
 TEST(ValuePath, ALongValueIsShownByItsBeginning) {

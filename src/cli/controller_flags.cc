@@ -93,7 +93,7 @@ void add_controller(CLI::App& app, ControllerFlags& flags, int& result) {
       ->check(CLI::IsMember({"json", "slack", "teams"}))
       ->capture_default_str();
   command->add_option("--notify-cluster", flags.notify_cluster,
-                      "This cluster's name, for whoever is told about several");
+                      "This cluster's name in notifications");
   command->callback([&] { result = run_controller(flags); });
 }
 
@@ -108,7 +108,7 @@ void add_install(CLI::App& app, OwnFlags& own, int& result) {
   command->add_option("-f,--values", flags.values_files, "A file of values; the last one wins");
   command->add_option("--set", flags.set, "One value: controller.replicas=1")
       ->allow_extra_args(false);
-  command->add_option("--set-string", flags.set_string, "The same, always a text")
+  command->add_option("--set-string", flags.set_string, "The same, always a string")
       ->allow_extra_args(false);
   command->add_option("--set-json", flags.set_json, "The same, as JSON")->allow_extra_args(false);
   add_driver_flag(command, flags.driver_namespaces, "controller.driverNamespaces of the values");

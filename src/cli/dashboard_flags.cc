@@ -36,7 +36,7 @@ void add_dashboard(CLI::App& app, DashboardFlags& flags, int& result) {
                       "Show the version matrix of this repository, with its history: an address, "
                       "or a directory of this machine");
   command->add_option("--matrix-branch", flags.place.matrix.branch,
-                      "Its branch; without, the one that the repository stands on");
+                      "Its branch; default: the branch that is checked out");
   command->add_option("--matrix-path", flags.place.matrix.path, "The matrix's file in it")
       ->capture_default_str();
   command->callback([&] { result = run_dashboard(flags); });

@@ -157,7 +157,7 @@ void read_rights(kube::SyncApi& api, const DoctorFlags& flags, ClusterView& view
     auto answer = api.create(type, "", doctor::review_of(right, user));
     if (!answer && !user.empty() && answer.error().kind == ErrorKind::forbidden) {
       user.clear();
-      view.rights_of = "whoever asks";
+      view.rights_of = "the current user";
       answer = api.create(self_reviews, "", doctor::review_of(right, user));
     }
     if (!answer) {
@@ -199,7 +199,7 @@ Result<ClusterView> read_cluster(ClusterSession& session, const DoctorFlags& fla
   const kube::Target& target = session.connection.target;
   read_certificate(view, "client certificate of context " + target.context,
                    content_of(session, target.user.client_certificate),
-                   "kubeadm kubeconfig user, or whoever gave you the kubeconfig");
+                   "kubeadm kubeconfig user, or ask the author of the kubeconfig");
   read_certificate(view, "authority of context " + target.context,
                    content_of(session, target.cluster.certificate_authority),
                    "kubeadm certs renew all");

@@ -90,7 +90,7 @@ int run_random_mode(const ExploreFlags& flags, uint64_t first_seed) {
     fmt::print("{} random runs from seed {} on, {} failed\n", runs, first_seed, failed);
     return ExitCode::failed;
   }
-  fmt::print("{} random runs from seed {} on: all as they should be\n", runs, first_seed);
+  fmt::print("{} random runs from seed {} on: all passed\n", runs, first_seed);
   return ExitCode::ok;
 }
 

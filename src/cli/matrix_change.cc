@@ -208,7 +208,7 @@ void print_outcome(const Job& job, const git::Published& published, const Matrix
                     branch, session.address(),
                     outcome.reverted.empty()
                         ? std::string()
-                        : fmt::format(", taking back {}", outcome.reverted.substr(0, short_id))));
+                        : fmt::format(", reverting {}", outcome.reverted.substr(0, short_id))));
   }
   if (!applied.empty()) {
     print_text(fmt::format("{} has the driver of the matrix{}\n", applied,

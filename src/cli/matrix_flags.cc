@@ -15,7 +15,7 @@ void add_matrix_place(CLI::App* command, MatrixPlace& place) {
                    "work (then where it pushes to)")
       ->capture_default_str();
   command->add_option("--branch", place.branch,
-                      "The branch; by default the one that the repository stands on");
+                      "The branch; default: the branch that is checked out");
   command->add_option("--path", place.path, "The matrix inside the repository")
       ->capture_default_str();
 }

@@ -56,14 +56,16 @@ void add_driver_manager(CLI::App& app, DriverManagerFlags& flags, int& result) {
   command->add_option("--enable-auto-drain", flags.drain, "Drain the node where that failed")
       ->envname("ENABLE_AUTO_DRAIN")
       ->capture_default_str();
-  command->add_option("--drain-use-force", flags.force, "Also pods that nobody would make again")
+  command
+      ->add_option("--drain-use-force", flags.force,
+                   "Also pods that no controller would create again")
       ->envname("DRAIN_USE_FORCE")
       ->capture_default_str();
   command->add_option("--drain-pod-selector-label", flags.drain_pods, "Drain only pods that match")
       ->envname("DRAIN_POD_SELECTOR_LABEL");
   command
       ->add_option("--drain-timeout-seconds", flags.drain_timeout,
-                   "Of evicting and of draining, as 300 or 5m; 0s: for ever")
+                   "Timeout of evictions and of the drain, such as 300 or 5m; 0s: no limit")
       ->envname("DRAIN_TIMEOUT_SECONDS")
       ->capture_default_str();
   command

@@ -195,7 +195,7 @@ int run_recipe_list(const RecipeListFlags& flags) {
     return ExitCode::ok;
   }
   fmt::print("{}", table(rows));
-  fmt::print("\nwords that may be said:\n");
+  fmt::print("\naccepted values:\n");
   for (const bundle::CriteriaField& field : bundle::criteria_fields) {
     const auto& words = catalogue->words.words(field.name);
     fmt::print("  --{:<12} {}\n", field.name, join({words.begin(), words.end()}, ", "));

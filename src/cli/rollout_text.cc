@@ -33,7 +33,7 @@ std::string wave_text(const operate::WaveReport& report) {
   };
   for (const rollout::Verdict& gate : wave.gates) text += "      " + gate_text(gate) + "\n";
   line("bake", wave.bake);
-  line("could have found", wave.detectable);
+  line("detectable effect", wave.detectable);
   line("verdict", wave.verdict_text);
   if (!wave.approved_by.empty()) {
     line("approved by",

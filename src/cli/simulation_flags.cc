@@ -111,47 +111,50 @@ void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
   command->add_option("scenario", flags.file, "A scenario file (see scenarios/)");
   ExploreFlags& explore = flags.explore;
   command->add_flag("--random", explore.random,
-                    "Fleets, policies, work, faults and people drawn from seeds");
+                    "Draw fleets, policies, work, faults and users from seeds");
   command->add_flag("--rollouts", explore.rollouts,
-                    "Of --random: with a rollout, its waves, gates, bakes and people");
-  command->add_option("--seeds", explore.seeds, "Of --random: how many, from --seed on")
+                    "With --random: add a rollout with waves, gates, bakes and users");
+  command->add_option("--seeds", explore.seeds, "With --random: number of seeds, from --seed on")
       ->check(from(1))
       ->capture_default_str();
-  command->add_option("--every", explore.every, "Of --random: every so many of them")
+  command->add_option("--every", explore.every, "With --random: run every Nth seed")
       ->check(from(1));
   command->add_flag("--no-shrinking", explore.no_shrinking,
-                    "Of a scenario or --random: do not look for the smallest case that fails");
+                    "With a scenario or --random: do not search for the smallest failing case");
   command->add_flag("--keep-going", explore.keep_going,
-                    "Of --random: try all seeds, and print two lines for each that fails");
+                    "With --random: run all seeds, and print two lines for each failure");
   command->add_flag("--print", explore.print,
-                    "Of --random: print the scenario of --seed as a file, and run nothing");
-  command->add_flag("--calm", explore.calm, "Of --print: the same without faults, its calm twin");
+                    "With --random: print the scenario of --seed as a file, and run nothing");
+  command->add_flag("--calm", explore.calm, "With --print: print its fault-free run instead");
   command
       ->add_option("--events", flags.events,
-                   "Of a scenario: print as many, the last before a violation or before the end")
+                   "With a scenario: print the last N events before a violation or the end")
       ->check(from(1));
   command->add_flag("--exhaustive", explore.exhaustive,
-                    "Kill the controller after every write of the scenario, and show it an old "
-                    "view from every event on");
-  command->add_flag("--pairs", explore.pairs, "Of --exhaustive: also two crashes, everywhere");
+                    "Kill the controller after each write of the scenario, and show it a stale "
+                    "view from each event on");
+  command->add_flag("--pairs", explore.pairs,
+                    "With --exhaustive: also two crashes, at all pairs of writes");
   command
       ->add_option("--crash-after", explore.crashes,
-                   "Kill the controller after this write only; 7+420s: nobody for so long")
+                   "Kill the controller only after this write; 7+420s: restart it after this time")
       ->allow_extra_args(false);
   command
-      ->add_option("--freeze", explore.freezes,
-                   "An old view of a resource from this event on: pods:7; with a crash: pods:7!")
+      ->add_option(
+          "--freeze", explore.freezes,
+          "Show a stale view of a resource from this event on: pods:7; with a crash: pods:7!")
       ->allow_extra_args(false);
-  command->add_flag("--sequences", explore.sequences, "Every change of mind in every state");
-  command->add_option("--only", explore.only, "Of --sequences: this one");
-  command->add_option("--seed", flags.seed, "Of every latency and every order of events")
+  command->add_flag("--sequences", explore.sequences,
+                    "Run every change of a decision in every state");
+  command->add_option("--only", explore.only, "With --sequences: run only this one");
+  command->add_option("--seed", flags.seed, "Seed of all latencies and of the order of events")
       ->check(from(0))
       ->capture_default_str();
-  command->add_option("--nodes", flags.nodes, "Instead of as many as the scenario says")
+  command->add_option("--nodes", flags.nodes, "Number of nodes, instead of the scenario's")
       ->check(CLI::Range(1, 200000));
   command->add_option(
       "--replay", flags.replay,
-      "Judge a recorded bake again: the ConfigMap lockstep-bake-NAME-NUMBER, or its "
+      "Analyze a recorded bake again: the ConfigMap lockstep-bake-NAME-NUMBER, or its "
       "record; exit 1 when it fails");
   add_output_flag(command, flags.output);
   command->callback([&, command] {

@@ -52,7 +52,7 @@ std::vector<rollout::Breach> breaches_of(const BakeNode& entry,
     }
     breaches.push_back(
         {fleet::Reason::plugin_disagrees, name,
-         fmt::format("its DRA plugin tells of {}, and {} is loaded", published, version)});
+         fmt::format("its DRA plugin reports {}, and {} is loaded", published, version)});
   }
   auto gpus = health.find("gpus");
   if (gpus != health.end() && gpus->second < labelled_gpus(node)) {

@@ -133,8 +133,7 @@ TEST(BakeKeeper, NoDataIsNeverAPass) {
   look(kept, nodes, hours(2));
   rollout::BakeView view = judge_bake(kept);
   EXPECT_EQ(view.outcome, rollout::Outcome::inconclusive);
-  EXPECT_EQ(view.text,
-            "NoData: 1 of 2 upgraded nodes report nothing about the health of their GPUs");
+  EXPECT_EQ(view.text, "NoData: 1 of 2 upgraded nodes report no GPU health");
 }
 
 TEST(BakeKeeper, WhatBreaksDuringTheBakeFailsUnlessTheControlSideBreaksToo) {

@@ -234,16 +234,16 @@ std::string FailureController::metrics() const {
     out.counter(name, help).sample(value);
   };
   count("lockstep_stale_plugins_restarted_total",
-        "DRA plugins that were restarted because they had an earlier driver open.",
+        "DRA plugins that were restarted because they had the previous driver open.",
         counts_.plugins_restarted);
   count("lockstep_bad_configs_total",
-        "Pods that were told that the configuration of their claim is invalid.",
-        counts_.bad_configs);
-  count("lockstep_bad_config_pods_failed_total", "Those of them that were ended (--on-bad-config).",
+        "Pods on which an invalid configuration of their claim was reported.", counts_.bad_configs);
+  count("lockstep_bad_config_pods_failed_total",
+        "Pods with an invalid claim configuration that were ended (--on-bad-config).",
         counts_.pods_failed);
   count("lockstep_failure_controller_errors_total",
-        "Writes of the failure controller that failed and are tried again.", counts_.errors);
-  out.gauge("lockstep_stale_plugins", "Nodes whose DRA plugin is stale, by what is done about it.");
+        "Writes of the failure controller that failed and are retried.", counts_.errors);
+  out.gauge("lockstep_stale_plugins", "Nodes whose DRA plugin is stale, by the action taken.");
   std::map<fleet::ReasonName, int> by_reason;
   for (const auto& [node, reason] : reasons_) ++by_reason[reason.name];
   for (const auto& [reason, nodes] : by_reason) out.sample(nodes, {{"reason", reason.str()}});

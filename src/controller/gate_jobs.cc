@@ -321,7 +321,8 @@ std::optional<GateJobs::Measured> GateJobs::measured(const GateRun& run) const {
       rollout::GateNumbers& numbers = all[node][gate.name];
       if (verdict.end) numbers = rollout::numbers_of(*verdict.end);
       if (!numbers.empty()) continue;
-      numbers = rollout::no_numbers(verdict.text.empty() ? "it measured nothing" : verdict.text);
+      numbers =
+          rollout::no_numbers(verdict.text.empty() ? "the gate measured nothing" : verdict.text);
     }
   }
   return all;

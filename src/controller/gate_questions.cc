@@ -60,7 +60,7 @@ std::vector<rollout::Verdict> GateQuestions::verdicts(const GateRun& run) const 
       verdict.outcome = record->outcome;
       verdict.text = record->text;
     } else {
-      verdict.text = "asked, and not answered yet";
+      verdict.text = "queried, no answer yet";
     }
     verdicts.push_back(std::move(verdict));
   }

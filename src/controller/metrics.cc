@@ -98,7 +98,7 @@ void Metrics::write_operator_names() {
 }
 
 void Metrics::write_pools() {
-  out_.gauge("lockstep_nodes", "Nodes that have a driver or should, by state.");
+  out_.gauge("lockstep_nodes", "Nodes that have a driver or need one, by state.");
   for (const auto& pool : pools_) {
     const auto& by_state = counts(pool).by_state;
     for (State state : fleet::all_states) {
@@ -114,18 +114,19 @@ void Metrics::write_pools() {
           [&](const std::string& pool) {
             return upgrade::limits_of(watch_.policy(pool), counts(pool).total).unavailable;
           });
-  by_pool("lockstep_nodes_active", "Nodes whose upgrade is in progress, with slots just given.",
+  by_pool("lockstep_nodes_active",
+          "Nodes whose upgrade is in progress, including slots that were just given.",
           [&](const std::string& pool) { return counts(pool).active; });
-  by_pool("lockstep_nodes_active_limit", "maxParallelUpgrades; 0 is no limit.",
+  by_pool("lockstep_nodes_active_limit", "maxParallelUpgrades; 0 means no limit.",
           [&](const std::string& pool) { return watch_.policy(pool).max_parallel; });
 }
 
 void Metrics::write_policies() {
-  by_pool("lockstep_policy_invalid", "1 if the policy has a mistake: nothing new starts.",
+  by_pool("lockstep_policy_invalid", "1 if the policy is invalid: no upgrade starts.",
           [&](const std::string& pool) { return !watch_.policy(pool).problems.empty(); });
-  by_pool("lockstep_paused", "1 if somebody paused the upgrade.",
+  by_pool("lockstep_paused", "1 if a user paused the upgrade.",
           [&](const std::string& pool) { return watch_.policy(pool).paused.has_value(); });
-  out_.gauge("lockstep_pause_age_seconds", "How long ago the pause began; 0 if there is none.");
+  out_.gauge("lockstep_pause_age_seconds", "Seconds since the pause began; 0 if not paused.");
   for (const auto& pool : pools_) {
     out_.sample(in_seconds(age_of_pause(watch_.policy(pool), now_)), {{"pool", pool}});
   }
@@ -166,12 +167,12 @@ void Metrics::write_reasons() {
       ++busy[{facts->pool, std::string(fleet::display_name(facts->state)), reason.name}];
     }
   }
-  out_.gauge("lockstep_nodes_waiting", "Nodes that wait for their upgrade to begin, by reason.");
+  out_.gauge("lockstep_nodes_waiting", "Nodes that wait for their upgrade to start, by reason.");
   for (const auto& [key, count] : waiting) {
     out_.sample(as_value(count), {{"pool", std::get<0>(key)}, {"reason", std::get<1>(key).str()}});
   }
   out_.gauge("lockstep_nodes_by_reason",
-             "Nodes under way or failed, by what their state waits for or failed of.");
+             "Nodes in progress or failed, by the reason of their state.");
   for (const auto& [key, count] : busy) {
     out_.sample(as_value(count), {{"pool", std::get<0>(key)},
                                   {"state", std::get<1>(key)},
@@ -181,7 +182,8 @@ void Metrics::write_reasons() {
 
 void Metrics::write_work() {
   const UpgradeCounts& counts = controller_.counts();
-  out_.histogram("lockstep_state_duration_seconds", "How long nodes were in a state they left.");
+  out_.histogram("lockstep_state_duration_seconds",
+                 "Time that nodes spent in a state before they left it.");
   for (const auto& [state, times] : counts.time_in_state) {
     std::string name(fleet::display_name(state));
     uint64_t below = 0;
@@ -194,13 +196,13 @@ void Metrics::write_work() {
     out_.sample("_sum", times.sum_seconds, {{"state", name}});
     out_.sample("_count", as_value(times.total()), {{"state", name}});
   }
-  out_.counter("lockstep_pod_removals_total", "Tries to move pods, by how and with what outcome.");
+  out_.counter("lockstep_pod_removals_total", "Attempts to remove pods, by method and result.");
   for (const auto& [key, count] : counts.removals) {
     out_.sample(as_value(count), {{"how", key.first}, {"outcome", key.second}});
   }
   out_.counter("lockstep_fresh_views_total",
-               "Reads of a node and its pods before a step that cannot be taken back, and whether "
-               "they confirmed what the watches had shown.");
+               "Reads of a node and its pods before an irreversible step, and whether they "
+               "confirmed the watches.");
   for (const auto& [outcome, count] : counts.fresh_views) {
     out_.sample(as_value(count), {{"outcome", outcome}});
   }
@@ -208,42 +210,46 @@ void Metrics::write_work() {
       .sample(as_value(counts.transitions));
   out_.counter("lockstep_failures_total", "Upgrades of a node that failed.")
       .sample(as_value(counts.failures));
-  out_.counter("lockstep_node_conflicts_total", "Writes of nodes that another had changed.")
+  out_.counter("lockstep_node_conflicts_total",
+               "Writes of nodes that conflicted with another change.")
       .sample(as_value(counts.conflicts));
-  out_.counter("lockstep_node_errors_total", "Writes of nodes that failed and are tried again.")
+  out_.counter("lockstep_node_errors_total", "Writes of nodes that failed and are retried.")
       .sample(as_value(counts.errors));
   const kube::EventCounts& events = controller_.event_counts();
   out_.counter("lockstep_events_written_total", "Kubernetes Events that were written.")
       .sample(as_value(events.created + events.patched));
-  out_.counter("lockstep_events_dropped_total",
-               "Kubernetes Events that were not written, by why: limited (too many on one object), "
-               "overflow (too many waiting), rejected (by the server), gave_up.")
+  out_.counter(
+          "lockstep_events_dropped_total",
+          "Kubernetes Events that were not written, by cause: limited (too many on one object), "
+          "overflow (too many waiting), rejected (by the server), gave_up.")
       .sample(as_value(events.limited), {{"why", "limited"}})
       .sample(as_value(events.overflow), {{"why", "overflow"}})
       .sample(as_value(events.rejected), {{"why", "rejected"}})
       .sample(as_value(events.gave_up), {{"why", "gave_up"}});
-  out_.counter("lockstep_decisions_total", "How often a node was looked at and decided.")
+  out_.counter("lockstep_decisions_total", "Reconciliations of nodes.")
       .sample(as_value(counts.decisions));
-  out_.counter("lockstep_decision_seconds_total", "Time that these decisions took.")
+  out_.counter("lockstep_decision_seconds_total", "Time that a reconciliation took.")
       .sample(in_seconds(counts.decision_time));
 }
 
 void Metrics::write_health() {
-  out_.gauge("lockstep_leader", "1 if this process leads.").sample(as_value(controller_.leading()));
+  out_.gauge("lockstep_leader", "1 if this process is the leader.")
+      .sample(as_value(controller_.leading()));
   out_.gauge("lockstep_synced", "1 if everything in the cluster has been listed once.")
       .sample(as_value(watch_.synced()));
-  out_.gauge(
-          "lockstep_last_successful_sync_timestamp_seconds",
-          "When the cluster was last heard of, by the kind of object that is the furthest behind; "
-          "0 before all have been listed.")
+  out_.gauge("lockstep_last_successful_sync_timestamp_seconds",
+             "Time of the last news from the cluster, for the kind of object that is furthest "
+             "behind; 0 before all kinds were listed.")
       .sample(as_value(watch_.caches().last_heard()));
-  out_.gauge("lockstep_last_decision_timestamp_seconds", "When a node was last looked at.")
+  out_.gauge("lockstep_last_decision_timestamp_seconds",
+             "Time of the last reconciliation of a node.")
       .sample(as_value(controller_.counts().last_sync));
   out_.gauge("lockstep_rival", "1 if NVIDIA's controller would upgrade the same nodes.")
       .sample(as_value(watch_.rival().has_value()));
-  out_.gauge("lockstep_slots_reserved", "Slots that were given and do not show on the node yet.")
+  out_.gauge("lockstep_slots_reserved",
+             "Slots that were given and are not visible on the node yet.")
       .sample(static_cast<double>(watch_.tally().reserved().size()));
-  out_.gauge("lockstep_ledger_failing", "1 if slots cannot be written down: nothing new starts.")
+  out_.gauge("lockstep_ledger_failing", "1 if slots cannot be recorded: no upgrade starts.")
       .sample(as_value(controller_.ledger().last_error().has_value()));
 }
 
@@ -254,8 +260,7 @@ void Metrics::write_api(const kube::CountingApi& api) {
                               {"subresource", labels.subresource},
                               {"code", std::to_string(labels.code)}};
   };
-  out_.counter("lockstep_api_calls_total",
-               "Calls of the Kubernetes API; code 0 is no answer at all.");
+  out_.counter("lockstep_api_calls_total", "Calls of the Kubernetes API; code 0 means no answer.");
   for (const auto& [labels, counts] : api.counts()) {
     out_.sample(as_value(counts.calls), labels_of(labels));
   }
@@ -263,13 +268,13 @@ void Metrics::write_api(const kube::CountingApi& api) {
   for (const auto& [labels, counts] : api.counts()) {
     out_.sample(in_seconds(counts.total_time), labels_of(labels));
   }
-  out_.gauge("lockstep_api_calls_in_flight", "Calls that have no answer yet.")
+  out_.gauge("lockstep_api_calls_in_flight", "Calls in progress.")
       .sample(static_cast<double>(api.in_flight()));
   out_.counter("lockstep_watch_events_total", "Events of watches.");
   for (const auto& [resource, counts] : api.watches()) {
     out_.sample(as_value(counts.events), {{"resource", resource}});
   }
-  out_.counter("lockstep_watches_ended_total", "Watches that the other side ended.");
+  out_.counter("lockstep_watches_ended_total", "Watches that the server ended.");
   for (const auto& [resource, counts] : api.watches()) {
     out_.sample(as_value(counts.ended), {{"resource", resource}});
   }

@@ -109,12 +109,12 @@ void NoticeSource::tell_of_node(const Node& node, State before, State now) {
     notice.severity = failure.name.row().severity;
     notice.reason = failure.name;
     notice.text = std::move(failure.text);
-    notice.remedy = fmt::format("lockstep why {0}; when it is repaired: lockstep retry {0}",
+    notice.remedy = fmt::format("lockstep why {0}; after the repair: lockstep retry {0}",
                                 node.meta.name.view());
   } else if (before == State::failed) {
     notice.event = Reason::node_recovered;
     notice.reason = Reason::retry;
-    notice.text = "it had failed, and goes on";
+    notice.text = "it had failed and continues";
   } else {
     return;
   }
@@ -185,7 +185,7 @@ void NoticeSource::tell_of_pool(const std::string& pool, const PoolLook& before,
     notice.state = now.busy ? "upgrading" : "at rest";
     notice.reason = notice.event;
     notice.text =
-        fmt::format("{} nodes: {} done, {} under way, {} waiting, {} failed", counts.total,
+        fmt::format("{} nodes: {} done, {} in progress, {} waiting, {} failed", counts.total,
                     counts.done, counts.active, counts.waiting, counts.failed);
     notifier_.notify(notice);
   }

@@ -20,7 +20,7 @@ const ResourceType& type_of(const rollout::DriverTarget& driver) {
 void ObjectReverter::revert(const rollout::RolloutSpec& spec, const rollout::Revert& revert,
                             Done done) {
   if (!revert.to.fields) {
-    return done(fail(ErrorKind::invalid, "what the object said before was not recorded"));
+    return done(fail(ErrorKind::invalid, "the previous state of the object was not recorded"));
   }
   read(std::make_shared<Task>(Task{spec.driver, revert, std::move(done)}));
 }
@@ -42,7 +42,7 @@ void ObjectReverter::write(const std::shared_ptr<Task>& task, const Json& object
   if (*now == then) return task->done(std::string(version));
   if (task->revert.from.fields && *now != *task->revert.from.fields) {
     return task->done(
-        failf(ErrorKind::conflict, "a user has set it to {} meanwhile", print_json(now->values)));
+        failf(ErrorKind::conflict, "a user has set it to {}", print_json(now->values)));
   }
   Json patch = rollout::restoring_patch(task->driver.kind, *now, then, version);
   api_.call(kube::patch(type_of(task->driver), {"", task->driver.name}, kube::PatchType::merge,

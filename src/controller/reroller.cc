@@ -200,7 +200,7 @@ void Reroller::look() {
   if (options_.dry_run) {
     std::string text = describe_rollout(view_);
     return finish(RerollOutcome::Kind::dry_run,
-                  text.empty() ? "nothing would be restarted" : "now " + text);
+                  text.empty() ? "no pod would be restarted" : "now " + text);
   }
   if (!rollout_began_) wait_for_migration(view_);
   if (rollout_began_ && !outcome_) wait_for_plugins(view_);
@@ -215,9 +215,9 @@ void Reroller::wait_for_migration(const upgrade::RerollView& view) {
     if (now - began_ >= options_.timeout) {
       give_up({ErrorKind::timed_out,
                fmt::format(
-                   "the driver's migration was not over after {}: {}",
+                   "the driver's migration did not finish within {}: {}",
                    format_duration(options_.timeout),
-                   view.migrated() ? "the watches did not open again" : describe_migration(view)),
+                   view.migrated() ? "the watches did not reconnect" : describe_migration(view)),
                ""});
     }
     return;
@@ -236,16 +236,16 @@ void Reroller::wait_for_plugins(const upgrade::RerollView& view) {
   if (view.finished() && watching() && deletions_in_flight_ == 0) {
     std::string text = restarted_.empty()
                            ? "no plugin pod is older than its node's driver"
-                           : fmt::format("restarted {}, and all are ready",
+                           : fmt::format("restarted {}; all are ready",
                                          upgrade::counted(restarted_.size(), "plugin pod"));
     return finish(RerollOutcome::Kind::rerolled, std::move(text));
   }
   if (now - *rollout_began_ >= options_.rollout_timeout) {
     std::string missing =
-        view.finished() ? "the watches did not open again" : describe_rollout(view);
+        view.finished() ? "the watches did not reconnect" : describe_rollout(view);
     if (last_deletion_error_) missing += "; last error: " + last_deletion_error_->text();
     return give_up({ErrorKind::timed_out,
-                    fmt::format("the plugins were not all new and ready after {}: {}",
+                    fmt::format("not all plugins were new and ready within {}: {}",
                                 format_duration(options_.rollout_timeout), missing),
                     ""});
   }

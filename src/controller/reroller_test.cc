@@ -213,9 +213,9 @@ TEST(Reroller, WithoutAPluginADriverOrANodeThereIsNothingToDoAndItSaysSoAtOnce) 
   no_driver.fleet.loop.run_for(seconds(10));
   RerollScene no_node(fleet_of(0));
   std::vector<std::pair<RerollScene*, std::string>> cases = {
-      {&no_plugin, "nothing to do: there is no DaemonSet of a DRA plugin"},
-      {&no_driver, "nothing to do: no driver is managed by the operator"},
-      {&no_node, "nothing to do: there is no GPU node"}};
+      {&no_plugin, "nothing to do: no DaemonSet of a DRA plugin exists"},
+      {&no_driver, "nothing to do: the operator manages no driver"},
+      {&no_node, "nothing to do: no GPU node exists"}};
   for (auto& [scene, text] : cases) {
     scene->begin();
     RerollOutcome outcome = scene->finish(seconds(3));
@@ -256,7 +256,7 @@ TEST(Reroller, ItWaitsForTheMigrationAndThenRestartsOnlyTheStaleOnes) {
   for (const auto& [node, pod] : before) {
     EXPECT_EQ(after[node] != pod, node == "gpu-2" || node == "gpu-4") << node;
   }
-  EXPECT_TRUE(scene.said_something_with("2 of 4 driver pods are of an older revision"));
+  EXPECT_TRUE(scene.said_something_with("2 of 4 driver pods have an older revision"));
   for (size_t i = 1; i < scene.said.size(); ++i) EXPECT_NE(scene.said[i], scene.said[i - 1]);
 }
 
@@ -267,7 +267,7 @@ TEST(Reroller, AnOperatorThatHasNotBegunYetIsWaitedFor) {
   EXPECT_FALSE(scene.reroller->outcome());
   scene.upgrade({"gpu-1", "gpu-2", "gpu-3"});
   RerollOutcome outcome = scene.finish();
-  EXPECT_EQ(outcome.text, "restarted 3 plugin pods, and all are ready");
+  EXPECT_EQ(outcome.text, "restarted 3 plugin pods; all are ready");
 }
 
 TEST(Reroller, AMigrationThatDoesNotEndInTimeIsAFailureThatNamesWhatIsMissing) {
@@ -279,7 +279,8 @@ TEST(Reroller, AMigrationThatDoesNotEndInTimeIsAFailureThatNamesWhatIsMissing) {
   RerollOutcome outcome = scene.run();
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->kind, ErrorKind::timed_out);
-  EXPECT_NE(outcome.text.find("not over after 20m: 3 of 3 nodes are not done"), std::string::npos)
+  EXPECT_NE(outcome.text.find("did not finish within 20m: 3 of 3 nodes are not done"),
+            std::string::npos)
       << outcome.text;
   EXPECT_NE(outcome.text.find("gpu-2 (upgrade-failed)"), std::string::npos) << outcome.text;
   EXPECT_GE(scene.fleet.loop.uptime() - began, minutes(20));
@@ -294,7 +295,7 @@ TEST(Reroller, ARolloutThatDoesNotEndInTimeIsAFailureThatNamesTheStaleOnes) {
   RerollOutcome outcome = scene.run();
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->kind, ErrorKind::timed_out);
-  EXPECT_NE(outcome.text.find("after 5m: 1 plugin pod is older than its node's driver: gpu-1"),
+  EXPECT_NE(outcome.text.find("within 5m: 1 plugin pod is older than its node's driver: gpu-1"),
             std::string::npos)
       << outcome.text;
   EXPECT_NE(outcome.text.find("last error: delete pod"), std::string::npos) << outcome.text;
@@ -388,7 +389,7 @@ TEST(Reroller, AViewThatIsNotKeptUpToDateIsNotBelieved) {
       plan, 100000);
   RerollOutcome outcome = scene.run();
   ASSERT_TRUE(outcome.error) << outcome.text;
-  EXPECT_NE(outcome.text.find("not over after 20m: the watches did not open again"),
+  EXPECT_NE(outcome.text.find("did not finish within 20m: the watches did not reconnect"),
             std::string::npos)
       << outcome.text;
 }
@@ -478,7 +479,7 @@ TEST(Reroller, AClusterWithoutTheOperatorsKindsIsFine) {
   RerollScene scene(fleet_of(2, false));
   scene.upgrade({"gpu-1"});
   RerollOutcome outcome = scene.run();
-  EXPECT_EQ(outcome.text, "restarted 1 plugin pod, and all are ready");
+  EXPECT_EQ(outcome.text, "restarted 1 plugin pod; all are ready");
 }
 
 TEST(Reroller, ItAsksForNothingBeyondItsRolesAndDeletesByUidOnly) {

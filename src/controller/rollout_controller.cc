@@ -420,7 +420,7 @@ void RolloutController::commit_to_git(const view::KnownRollout& known,
   if (commit.step != rollout::GitStep::check) {
     log_.info("a commit to the version matrix",
               {{"rollout", name},
-               {"what", commit.step == rollout::GitStep::promote ? "promote" : "take back"},
+               {"what", commit.step == rollout::GitStep::promote ? "promote" : "revert"},
                {"version", commit.version}});
   }
   options_.git->commit({commit.step, *known.spec.matrix, commit.version, commit.evidence},
@@ -446,7 +446,7 @@ void RolloutController::on_git(const std::string& name, rollout::GitStep step,
                                        seconds(5) * (int64_t{1} << std::min(memory.tries, 10)));
     memory.again_at = loop_.uptime() + wait;
     if (memory.outcome.again) look_within(wait);
-    log_.warning(is_check ? "the version matrix does not let a rollout begin"
+    log_.warning(is_check ? "the version matrix prevents the start of a rollout"
                           : "the version matrix could not be changed",
                  {{"rollout", name}, {"error", commit.error().text()}});
   }

@@ -96,7 +96,7 @@ void SlotLedger::take(const Json& object) {
   known_ = Ledger::from_json(object);
   version_ = std::string(text_at(object, "metadata", "resourceVersion"));
   if (is_of_this_cluster(*known_, version_)) return;
-  log_.warning("the ledger of slots is from another cluster, as after restoring a backup: ignored",
+  log_.warning("the ledger of slots is from another cluster (restored from a backup?): ignored",
                {{"ledger", key_.text()}, {"slots", std::to_string(known_->slots.size())}});
   known_ = Ledger{};
 }
@@ -131,7 +131,7 @@ void SlotLedger::on_written(const Ledger&, kube::Reply reply) {
 }
 
 void SlotLedger::later(Error error) {
-  log_.warning("slots cannot be given out", {{"ledger", key_.text()}, {"error", error.text()}});
+  log_.warning("slots cannot be assigned", {{"ledger", key_.text()}, {"error", error.text()}});
   last_error_ = std::move(error);
   loop_.after(backoff_.next(), scope_.bind([this] { round(); }));
 }

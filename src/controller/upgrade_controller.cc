@@ -270,8 +270,8 @@ void UpgradeController::on_verified(const std::string& name, Result<view::FreshN
     ++counts_.fresh_views["error"];
     log_.warning("a node could not be read", {{"node", name}, {"error", fresh.error().text()}});
     delay(name, {fleet::Reason::not_verified,
-                 fmt::format("the node's pods must be read from the cluster before the next step, "
-                             "and that failed: {}; it is tried again",
+                 fmt::format("the controller must read the node's pods before the next step, and "
+                             "that failed: {}; it retries",
                              fresh.error().text()),
                  ""});
     queue_.retry(name);
@@ -307,8 +307,7 @@ void UpgradeController::wait_for_watches(const std::string& name, const view::Fr
   ++counts_.fresh_views["overturned"];
   memories_[name].backlog = {view::Backlog(fresh, name, watch_.caches().pods()), loop_.uptime()};
   delay(name, {fleet::Reason::watches_behind,
-               fmt::format("the next step waits until the watches show what the cluster says "
-                           "already: {}",
+               fmt::format("the next step waits until the watches show the current state: {}",
                            really.text),
                really.remedy});
   log_.info("the watches are behind", {{"node", name}, {"really", really.text}});
@@ -490,8 +489,8 @@ void UpgradeController::warn_about_policy() {
   policy_warning_ = warning;
   auto about = watch_.policy_reference();
   if (warning.empty() || !about) return;
-  events_.record(*about, kube::EventType::warning, event_reason, "Nothing new starts: " + warning);
-  log_.warning("nothing new starts", {{"because", warning}});
+  events_.record(*about, kube::EventType::warning, event_reason, "No upgrade starts: " + warning);
+  log_.warning("no upgrade starts", {{"because", warning}});
 }
 
 void UpgradeController::give_slots() {

@@ -37,7 +37,7 @@ std::string content_type_of(std::string_view path) {
 }
 
 http::Answer wrong_method() {
-  http::Answer answer = refuse_page(405, "that is not done this way");
+  http::Answer answer = refuse_page(405, "method not allowed");
   answer.headers.emplace_back("Allow", "GET, HEAD, POST");
   return answer;
 }
@@ -112,8 +112,8 @@ JsonCallback Dashboard::answer_with(http::Server::Respond respond) {
 
 void Dashboard::handle(const http::Request& request, const http::Server::Respond& respond) {
   if (int code = refusal_of(request, server_->is_loopback()); code != 0) {
-    return respond(refuse_page(code, code == 421 ? "this server answers to localhost only"
-                                                 : "the request is not allowed as it was sent"));
+    return respond(refuse_page(code, code == 421 ? "this server answers only to localhost"
+                                                 : "the request is not allowed in this form"));
   }
   const std::string_view path = request.path();
   if (request.method == "POST") return handle_post(request, respond);
@@ -127,10 +127,10 @@ void Dashboard::handle(const http::Request& request, const http::Server::Respond
   }
   if (path.starts_with(nodes_prefix)) {
     auto name = url_decode(path.substr(nodes_prefix.size()), false);
-    if (!name) return respond(refuse_page(400, "the node's name is not well written"));
+    if (!name) return respond(refuse_page(400, "invalid node name"));
     return source_.node(*name, answer_with(respond));
   }
-  if (path.starts_with("/api/")) return respond(refuse_page(404, "there is no such thing"));
+  if (path.starts_with("/api/")) return respond(refuse_page(404, "not found"));
   respond(file(request));
 }
 
@@ -143,7 +143,7 @@ void Dashboard::handle_post(const http::Request& request, const http::Server::Re
   }
   // Each is a connection to the API server, and anybody on this machine may ask.
   if (acting_ >= options_.actions_at_once) {
-    return respond(refuse_page(429, "too much is being done at this moment; try again"));
+    return respond(refuse_page(429, "too many actions at the same time; try again"));
   }
   auto answer = [this, done = answer_with(respond)](Result<Json> found) {
     --acting_;
@@ -172,7 +172,7 @@ http::Answer Dashboard::file(const http::Request& request) const {
   auto at = files_.find(path);
   http::Answer answer;
   if (at == files_.end()) {
-    if (path != "/index.html") return refuse_page(404, "there is no such page");
+    if (path != "/index.html") return refuse_page(404, "page not found");
     answer.code = 503;
     answer.content_type = content_type_of(path);
     answer.headers = {{"Cache-Control", "no-store"}};

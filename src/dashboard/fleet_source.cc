@@ -28,7 +28,7 @@ kube::Request events_of(const std::string& node) {
 
 void FleetSource::node(const std::string& name, JsonCallback done) {
   auto view = parts_.watch.view(name);
-  if (!view) return done(fail(ErrorKind::not_found, "there is no such node", "node " + name));
+  if (!view) return done(fail(ErrorKind::not_found, "unknown node", "node " + name));
   upgrade::PoolView pool = parts_.watch.pool(view->pool);
   upgrade::Decision decision =
       upgrade::decide(*view, pool, parts_.watch.rules(), parts_.loop.now());
@@ -84,7 +84,7 @@ void FleetSource::act(const std::string& token, const operate::Action& action, J
   const fleet::Keys& keys = parts_.watch.rules().keys;
   if (action.target == operate::ActionTarget::node) {
     auto view = parts_.watch.view(action.name);
-    if (!view) return done(fail(ErrorKind::not_found, "there is no such node"));
+    if (!view) return done(fail(ErrorKind::not_found, "unknown node"));
     std::string refusal = rollout::node_refusal_of(action.verb, *view->node, keys);
     if (action.verb == "retry" && !refusal.empty()) {
       return done(fail(ErrorKind::conflict, std::move(refusal), "node " + action.name));

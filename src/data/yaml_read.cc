@@ -210,12 +210,11 @@ class Converter {
       if (mapping.merged.contains(key)) continue;  // the first in a list of maps wins
       if (const Json* own = find(mapping.object, key)) {
         if (json_equal(*own, json_value)) continue;
-        return refuse(
-            name_, *mapping.merge_key,
-            fmt::format("the key \"{}\" at line {} stands before <<, which brings another "
-                        "value: YAML takes the former, Helm the latter; move << to the "
-                        "top of the map",
-                        key, first_line(mapping.node, key)));
+        return refuse(name_, *mapping.merge_key,
+                      fmt::format("the key \"{}\" at line {} is before <<, which adds it again "
+                                  "value: YAML takes the former, Helm the latter; move << to the "
+                                  "top of the map",
+                                  key, first_line(mapping.node, key)));
       }
       mapping.object[json_key] = std::move(json_value);
       mapping.merged.emplace(key);

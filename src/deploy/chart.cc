@@ -41,11 +41,11 @@ Result<void> check_release(const ReleaseName& release) {
   constexpr size_t longest = 53;
   if (release.name.size() > longest || !check_dns_label(release.name).empty()) {
     return failf(ErrorKind::invalid,
-                 "\"{}\" is no name of a release: small letters, digits and -, {} at most",
+                 "invalid release name \"{}\": use at most {} lower-case letters, digits and -",
                  release.name, longest);
   }
   if (!check_dns_label(release.ns).empty()) {
-    return failf(ErrorKind::invalid, "\"{}\" is no name of a namespace", release.ns);
+    return failf(ErrorKind::invalid, "invalid namespace name \"{}\"", release.ns);
   }
   return {};
 }
@@ -85,7 +85,7 @@ Result<Json> Chart::values(const std::vector<Json>& layers) const {
   Json merged = defaults_;
   for (const Json& layer : layers) {
     if (layer.is_null()) continue;
-    if (!layer.is_object()) return failf(ErrorKind::invalid, "values are a map");
+    if (!layer.is_object()) return failf(ErrorKind::invalid, "values must be a map");
     deep_merge(merged, layer);
   }
   drop_nulls(merged, defaults_);

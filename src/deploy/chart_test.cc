@@ -70,7 +70,7 @@ TEST(Chart, WrongValuesAreAllNamed) {
   auto values = chart->values({yaml("{replicas: many, lables: {}}")});
   ASSERT_FALSE(values);
   EXPECT_EQ(values.error().text(),
-            "values: replicas must be a whole number, and is \"many\"; lables: unknown field; did "
+            "values: replicas must be a whole number; it is \"many\"; lables: unknown field; did "
             "you mean \"labels\"?");
   EXPECT_EQ(chart->values({yaml("{replicas: null}")}).error().text(),
             "values: replicas is missing");

@@ -52,7 +52,7 @@ Result<void> check_owner(const Json& there, const ReleaseName& release) {
   if (owner == "Helm") {
     return fail(
         ErrorKind::exists,
-        fmt::format("Helm installed it, as {}: go on with helm upgrade, or helm uninstall it first",
+        fmt::format("Helm installed it, as {}: use helm upgrade, or helm uninstall it first",
                     annotation(there, "meta.helm.sh/release-name")),
         describe(there));
   }
@@ -61,7 +61,7 @@ Result<void> check_owner(const Json& there, const ReleaseName& release) {
                 describe(there));
   }
   return fail(ErrorKind::exists,
-              "it is there, and lockstep install did not make it: --force takes it over",
+              "it exists, and lockstep install did not create it: --force takes it over",
               describe(there));
 }
 
@@ -122,7 +122,7 @@ Result<ObjectChange> apply(kube::SyncApi& api, const ReleaseName& release, const
     // The path itself is unknown, as where the Prometheus Operator is missing; or its namespace is.
     if (error.kind == ErrorKind::not_found && !error.message.starts_with("namespaces ")) {
       error.message =
-          fmt::format("the cluster has no {} ({}): switch it off, or install what brings it",
+          fmt::format("the cluster has no {} ({}): disable it, or install its definition",
                       type.kind, type.api_version());
     }
     return fail(error.at(describe(object)));
@@ -228,14 +228,13 @@ std::string missing_of_deployment(const Json& deployment) {
   int64_t wanted = as_integer(find(deployment, "spec", "replicas"), 1);
   int64_t generation = as_integer(find(deployment, "metadata", "generation"));
   if (as_integer(find(deployment, "status", "observedGeneration")) < generation) {
-    return "the Deployment's controller has not seen it yet";
+    return "the Deployment's controller has not observed it yet";
   }
   int64_t updated = as_integer(find(deployment, "status", "updatedReplicas"));
   int64_t all = as_integer(find(deployment, "status", "replicas"));
   int64_t available = as_integer(find(deployment, "status", "availableReplicas"));
-  if (updated < wanted) return fmt::format("{} of {} pods are of the new version", updated, wanted);
-  if (all > updated)
-    return fmt::format("{} pods of the old version are still there", all - updated);
+  if (updated < wanted) return fmt::format("{} of {} pods have the new version", updated, wanted);
+  if (all > updated) return fmt::format("{} pods of the old version still exist", all - updated);
   if (available < wanted) return fmt::format("{} of {} pods are available", available, wanted);
   return "";
 }

@@ -140,9 +140,8 @@ TEST_F(Installer, NothingIsWrittenWhereSomethingBelongsToHelm) {
        "{app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: gpu}}, "
        "rules: []}");
   EXPECT_EQ(summary(install(api, release, manifests())),
-            "error ClusterRole lockstep-controller: Helm installed it, as gpu: go on with helm "
-            "upgrade, or helm "
-            "uninstall it first");
+            "error ClusterRole lockstep-controller: Helm installed it, as gpu: use helm upgrade, "
+            "or helm uninstall it first");
   EXPECT_FALSE(api.get(resource::namespaces, {"", release.ns}));
 }
 
@@ -151,9 +150,8 @@ TEST_F(Installer, AnothersObjectIsTakenOverByForceOnly) {
        "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "
        "lockstep-controller}, rules: []}");
   EXPECT_EQ(summary(install(api, release, manifests())),
-            "error ClusterRole lockstep-controller: it is there, and lockstep install did not make "
-            "it: --force takes it "
-            "over");
+            "error ClusterRole lockstep-controller: it exists, and lockstep install did not create "
+            "it: --force takes it over");
   EXPECT_EQ(summary(install(api, release, manifests(), {.force = true})), "changed 1, created 21");
 }
 
@@ -184,7 +182,7 @@ TEST_F(Installer, AKindThatTheClusterLacksIsNamed) {
   EXPECT_EQ(
       summary(changes),
       "error ServiceMonitor lockstep-system/lockstep-controller: the cluster has no ServiceMonitor "
-      "(monitoring.coreos.com/v1): switch it off, or install what brings it");
+      "(monitoring.coreos.com/v1): disable it, or install its definition");
 }
 
 TEST_F(Installer, NodesInFlightAreFoundWhateverTheDomain) {
@@ -209,13 +207,14 @@ TEST(MissingOfDeployment, SaysWhatItWaitsFor) {
         fmt::format("{{metadata: {{generation: {}}}, spec: {{replicas: 2}}, status: {}}}",
                     generation, status)));
   };
-  EXPECT_EQ(missing("{observedGeneration: 1}"), "the Deployment's controller has not seen it yet");
-  EXPECT_EQ(missing("{}"), "the Deployment's controller has not seen it yet");
+  EXPECT_EQ(missing("{observedGeneration: 1}"),
+            "the Deployment's controller has not observed it yet");
+  EXPECT_EQ(missing("{}"), "the Deployment's controller has not observed it yet");
   EXPECT_EQ(missing("{observedGeneration: 2, replicas: 3, updatedReplicas: 1}"),
-            "1 of 2 pods are of the new version");
+            "1 of 2 pods have the new version");
   EXPECT_EQ(
       missing("{observedGeneration: 2, replicas: 3, updatedReplicas: 2, availableReplicas: 3}"),
-      "1 pods of the old version are still there");
+      "1 pods of the old version still exist");
   EXPECT_EQ(
       missing("{observedGeneration: 2, replicas: 2, updatedReplicas: 2, availableReplicas: 1}"),
       "1 of 2 pods are available");

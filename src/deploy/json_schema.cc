@@ -31,7 +31,7 @@ bool is_of_type(const Json& value, std::string_view type) {
 std::string named(std::string_view type) {
   if (type == "object") return "a map";
   if (type == "array") return "a list";
-  if (type == "string") return "a text";
+  if (type == "string") return "a string";
   if (type == "boolean") return "true or false";
   if (type == "integer") return "a whole number";
   return fmt::format("a {}", type);
@@ -46,12 +46,11 @@ class Checker {
  public:
   Result<void> check(const Json& schema, const Json& value, const std::string& path) {
     if (!schema.is_object())
-      return failf(ErrorKind::invalid, "the schema of {} is no object", path);
+      return failf(ErrorKind::invalid, "the schema of {} must be an object", path);
     for (const auto& [word, unused] : schema.get_object()) {
       if (std::find(known_words.begin(), known_words.end(), std::string_view(word)) ==
           known_words.end()) {
-        return failf(ErrorKind::unsupported,
-                     "the schema of {} says \"{}\", which is not known here",
+        return failf(ErrorKind::unsupported, "unknown keyword \"{1}\" in the schema of {0}",
                      path.empty() ? "the values" : path, std::string_view(word));
       }
     }
@@ -72,8 +71,8 @@ class Checker {
 
  private:
   void wrong(const std::string& path, const std::string& what, const Json& value) {
-    problems_.push_back(fmt::format("{} {}, and is {}", path.empty() ? "the whole" : path, what,
-                                    print_json(value)));
+    problems_.push_back(
+        fmt::format("{} {}; it is {}", path.empty() ? "the whole" : path, what, print_json(value)));
   }
 
   void check_choice(const Json& schema, const Json& value, const std::string& path) {
@@ -92,21 +91,21 @@ class Checker {
     auto length = static_cast<int64_t>(characters(text));
     if (const Json* least = find(schema, "minLength");
         least != nullptr && length < as_integer(least)) {
-      wrong(path, fmt::format("must have {} characters or more", as_integer(least)), value);
+      wrong(path, fmt::format("must have at least {} characters", as_integer(least)), value);
     }
     if (const Json* most = find(schema, "maxLength");
         most != nullptr && length > as_integer(most)) {
-      wrong(path, fmt::format("must have {} characters at most", as_integer(most)), value);
+      wrong(path, fmt::format("must have at most {} characters", as_integer(most)), value);
     }
     const Json* pattern = find(schema, "pattern");
     if (pattern == nullptr) return {};
     try {
       std::regex expression{std::string(as_text(pattern)), std::regex::ECMAScript};
       if (!std::regex_search(text, expression)) {
-        wrong(path, fmt::format("must be like {}", as_text(pattern)), value);
+        wrong(path, fmt::format("must match {}", as_text(pattern)), value);
       }
     } catch (const std::regex_error& error) {
-      return failf(ErrorKind::invalid, "the pattern of {} is none: {}", path, error.what());
+      return failf(ErrorKind::invalid, "invalid pattern of {}: {}", path, error.what());
     }
     return {};
   }
@@ -115,17 +114,17 @@ class Checker {
     auto number = as_number(value);
     if (const Json* least = find(schema, "minimum");
         least != nullptr && number < as_number(*least)) {
-      wrong(path, fmt::format("must be {} or more", print_json(*least)), value);
+      wrong(path, fmt::format("must be at least {}", print_json(*least)), value);
     }
     if (const Json* most = find(schema, "maximum"); most != nullptr && number > as_number(*most)) {
-      wrong(path, fmt::format("must be {} at most", print_json(*most)), value);
+      wrong(path, fmt::format("must be at most {}", print_json(*most)), value);
     }
   }
 
   Result<void> check_list(const Json& schema, const JsonArray& list, const std::string& path) {
     const Json* least = find(schema, "minItems");
     if (least != nullptr && static_cast<int64_t>(list.size()) < as_integer(least)) {
-      wrong(path, fmt::format("must have {} entries or more", as_integer(least)), Json(list));
+      wrong(path, fmt::format("must have at least {} entries", as_integer(least)), Json(list));
     }
     const Json* items = find(schema, "items");
     for (size_t i = 0; items != nullptr && i < list.size(); ++i) {

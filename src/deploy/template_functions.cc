@@ -23,7 +23,7 @@ std::string without_last_line_end(std::string text) {
 
 Result<Json> nindent(const Arguments& arguments) {
   LOCKSTEP_TRY(std::string text, template_text(arguments[1]));
-  if (!arguments[0].is_int64()) return failf(ErrorKind::invalid, "it wants a number of spaces");
+  if (!arguments[0].is_int64()) return failf(ErrorKind::invalid, "it needs a number of spaces");
   std::string space(static_cast<size_t>(arguments[0].get_int64()), ' ');
   std::string out;
   for (std::string_view line : split(text, '\n')) out += fmt::format("\n{}{}", space, line);
@@ -36,7 +36,7 @@ Result<Json> quote(const Arguments& arguments) {
 }
 
 Result<Json> print_format(const Arguments& arguments) {
-  if (arguments.empty()) return failf(ErrorKind::invalid, "it wants a format");
+  if (arguments.empty()) return failf(ErrorKind::invalid, "it needs a format");
   std::string_view format = as_text(&arguments[0]);
   std::string out;
   size_t used = 0;
@@ -47,8 +47,9 @@ Result<Json> print_format(const Arguments& arguments) {
     }
     char verb = ++i < format.size() ? format[i] : '\0';
     if ((verb != 's' && verb != 'd') || ++used >= arguments.size()) {
-      return failf(ErrorKind::invalid, "\"{}\" is no format for {} values: %s and %d are known",
-                   format, arguments.size() - 1);
+      return failf(ErrorKind::invalid,
+                   "\"{}\" is not a format for {} values: %s and %d are supported", format,
+                   arguments.size() - 1);
     }
     const Json& value = arguments[used];
     bool fits = verb == 's' ? value.is_string() : value.is_int64();
@@ -60,7 +61,7 @@ Result<Json> print_format(const Arguments& arguments) {
 }
 
 Result<Json> join_texts(const Arguments& arguments) {
-  if (!arguments[1].is_array()) return failf(ErrorKind::invalid, "it wants a list");
+  if (!arguments[1].is_array()) return failf(ErrorKind::invalid, "it needs a list");
   std::vector<std::string> texts;
   for (const Json& item : arguments[1].get_array()) {
     LOCKSTEP_TRY(std::string text, template_text(item));
@@ -73,19 +74,19 @@ Result<Json> integer(const Arguments& arguments) {
   const Json& value = arguments[0];
   if (value.is_int64()) return value;
   if (value.is_double()) return Json(static_cast<int64_t>(value.get_double()));
-  return failf(ErrorKind::invalid, "{} is no number", print_json(value));
+  return failf(ErrorKind::invalid, "{} is not a number", print_json(value));
 }
 
 Result<Json> greater(const Arguments& arguments) {
   if (!arguments[0].is_int64() || !arguments[1].is_int64()) {
-    return failf(ErrorKind::invalid, "it compares whole numbers: say int");
+    return failf(ErrorKind::invalid, "it compares whole numbers: use int");
   }
   return Json(arguments[0].get_int64() > arguments[1].get_int64());
 }
 
 // The first that is as asked for, or else the last.
 Result<Json> first_that(bool truth, const Arguments& arguments) {
-  if (arguments.empty()) return failf(ErrorKind::invalid, "it wants a value");
+  if (arguments.empty()) return failf(ErrorKind::invalid, "it needs a value");
   for (const Json& argument : arguments) {
     if (is_true(argument) == truth) return argument;
   }
@@ -154,17 +155,16 @@ Result<std::string> template_text(const Json& value) {
   if (value.is_string()) return std::string(as_text(&value));
   if (value.is_bool() || value.is_int64()) return print_json(value);
   return failf(ErrorKind::invalid,
-               "{} cannot be printed: only texts, whole numbers and booleans can",
+               "{} cannot be printed: only strings, whole numbers and booleans can",
                print_json(value));
 }
 
 Result<Json> call_function(const std::string& name, const std::vector<Json>& arguments) {
   auto at = functions().find(name);
-  if (at == functions().end())
-    return failf(ErrorKind::unsupported, "there is no function {} here", name);
+  if (at == functions().end()) return failf(ErrorKind::unsupported, "unknown function {}", name);
   int wanted = at->second.arguments;
   if (wanted >= 0 && arguments.size() != static_cast<size_t>(wanted)) {
-    return failf(ErrorKind::invalid, "{} wants {} values, and gets {}", name, wanted,
+    return failf(ErrorKind::invalid, "{} needs {} values and has {}", name, wanted,
                  arguments.size());
   }
   auto value = at->second.call(arguments);

@@ -47,19 +47,19 @@ TEST(TemplateFunctions, AreHelms) {
 }
 
 TEST(TemplateFunctions, SayWhatTheyCannotDo) {
-  EXPECT_EQ(call("upper", R"(["a"])"), "error there is no function upper here");
-  EXPECT_EQ(call("quote", "[]"), "error quote wants 1 values, and gets 0");
+  EXPECT_EQ(call("upper", R"(["a"])"), "error unknown function upper");
+  EXPECT_EQ(call("quote", "[]"), "error quote needs 1 values and has 0");
   EXPECT_EQ(call("quote", "[{}]"),
-            "error quote: {} cannot be printed: only texts, whole numbers and booleans can");
+            "error quote: {} cannot be printed: only strings, whole numbers and booleans can");
   EXPECT_EQ(call("printf", R"(["%v", 1])"),
-            "error printf: \"%v\" is no format for 1 values: %s and %d are known");
+            "error printf: \"%v\" is not a format for 1 values: %s and %d are supported");
   EXPECT_EQ(call("printf", R"(["%s %s", "a"])"),
-            "error printf: \"%s %s\" is no format for 1 values: %s and %d are known");
+            "error printf: \"%s %s\" is not a format for 1 values: %s and %d are supported");
   EXPECT_EQ(call("printf", R"(["%s", 1])"), "error printf: %s does not fit 1");
-  EXPECT_EQ(call("gt", "[2.5, 1]"), "error gt: it compares whole numbers: say int");
-  EXPECT_EQ(call("int", R"(["5"])"), "error int: \"5\" is no number");
-  EXPECT_EQ(call("join", R"([",", "a"])"), "error join: it wants a list");
-  EXPECT_EQ(call("and", "[]"), "error and: it wants a value");
+  EXPECT_EQ(call("gt", "[2.5, 1]"), "error gt: it compares whole numbers: use int");
+  EXPECT_EQ(call("int", R"(["5"])"), "error int: \"5\" is not a number");
+  EXPECT_EQ(call("join", R"([",", "a"])"), "error join: it needs a list");
+  EXPECT_EQ(call("and", "[]"), "error and: it needs a value");
 }
 
 TEST(TemplateFunctions, NumbersWithAFractionHaveNoText) {

@@ -44,7 +44,7 @@ class Renderer {
     if (node.kind == TemplateNode::Kind::condition) return nodes(node.body, dot, out);
     if (node.kind == TemplateNode::Kind::with) return nodes(node.body, value, out);
     if (!value.is_array()) {
-      return fail(ErrorKind::invalid, "range goes over lists only", place(node.expression));
+      return fail(ErrorKind::invalid, "range accepts only lists", place(node.expression));
     }
     for (const Json& item : value.get_array()) LOCKSTEP_CHECK(nodes(node.body, item, out));
     return {};
@@ -75,8 +75,7 @@ class Renderer {
     for (const std::string& key : expression.path) {
       if (!value->is_object()) {
         return fail(ErrorKind::invalid,
-                    fmt::format(".{}: there is nothing that could have {}",
-                                join(expression.path, "."), key),
+                    fmt::format(".{}: nothing to read {} from", join(expression.path, "."), key),
                     place(expression));
       }
       const Json* child = find(*value, key);
@@ -87,11 +86,11 @@ class Renderer {
 
   Result<Json> include(const std::vector<Json>& arguments) {
     if (arguments.size() != 2 || !arguments[0].is_string()) {
-      return failf(ErrorKind::invalid, "include wants a name and a value");
+      return failf(ErrorKind::invalid, "include needs a name and a value");
     }
     auto at = definitions_.find(std::string(as_text(&arguments[0])));
     if (at == definitions_.end()) {
-      return failf(ErrorKind::invalid, "no template is called {}", print_json(arguments[0]));
+      return failf(ErrorKind::invalid, "unknown template {}", print_json(arguments[0]));
     }
     if (++depth_ > deepest_include)
       return failf(ErrorKind::invalid, "{} includes itself", at->first);

@@ -36,14 +36,14 @@ TEST(TemplateRender, WithAndRangeMoveTheDotAndTheDollarStays) {
   EXPECT_EQ(render("{{ with .Values.empty }}x{{ else }}nothing{{ end }}"), "nothing");
   EXPECT_EQ(render("{{ range .Values.list }}<{{ . }}>{{ end }}"), "<a><b>");
   EXPECT_EQ(render("{{ range .Values.map }}x{{ end }}"),
-            "error t.yaml:1: range goes over lists only");
+            "error t.yaml:1: range accepts only lists");
 }
 
 TEST(TemplateRender, AnIncludeIsTextThatCanBeIndented) {
   EXPECT_EQ(render("{{ define \"l\" -}}\na: {{ .name }}\nb: 2\n{{- end }}x:\n  {{- include \"l\" "
                    ".Values | nindent 2 }}\n"),
             "x:\n  a: web\n  b: 2\n");
-  EXPECT_EQ(render("{{ include \"no\" . }}"), "error t.yaml:1: no template is called \"no\"");
+  EXPECT_EQ(render("{{ include \"no\" . }}"), "error t.yaml:1: unknown template \"no\"");
   EXPECT_EQ(render("{{ define \"l\" }}{{ include \"l\" . }}{{ end }}{{ include \"l\" . }}"),
             "error t.yaml:1: l includes itself");
 }
@@ -56,11 +56,10 @@ TEST(TemplateRender, TheSameTemplateMayBeIncludedManyTimes) {
 
 TEST(TemplateRender, WhatIsMissingIsAnErrorAndNotEmptyText) {
   EXPECT_EQ(render("a\n{{ .Values.missing }}"),
-            "error t.yaml:2: null cannot be printed: only texts, whole numbers and booleans can");
+            "error t.yaml:2: null cannot be printed: only strings, whole numbers and booleans can");
   EXPECT_EQ(render("{{ .Values.missing.more }}"),
-            "error t.yaml:1: .Values.missing.more: there is nothing that could have more");
-  EXPECT_EQ(render("{{ .Values.name | upper }}"),
-            "error t.yaml:1: there is no function upper here");
+            "error t.yaml:1: .Values.missing.more: nothing to read more from");
+  EXPECT_EQ(render("{{ .Values.name | upper }}"), "error t.yaml:1: unknown function upper");
 }
 
 }  // namespace

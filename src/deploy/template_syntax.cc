@@ -15,7 +15,7 @@ namespace {
 Result<std::vector<std::string>> keys_of(std::string_view word) {
   std::vector<std::string> keys;
   if (word.empty() || word == ".") return keys;
-  if (word.front() != '.') return failf(ErrorKind::invalid, "\"{}\" is no path", word);
+  if (word.front() != '.') return failf(ErrorKind::invalid, "invalid path \"{}\"", word);
   for (std::string_view key : split(word.substr(1), '.')) {
     if (key.empty()) return failf(ErrorKind::invalid, "\"{}\" has an empty key", word);
     keys.emplace_back(key);
@@ -80,7 +80,7 @@ class Reader {
     }
     if (word.starts_with('"') || parse_integer(word) || word == "true" || word == "false") {
       auto literal = parse_json(word);
-      if (!literal) return failf(ErrorKind::invalid, "{} is no text", word);
+      if (!literal) return failf(ErrorKind::invalid, "{} is not a string", word);
       value.literal = std::move(*literal);
       return value;
     }
@@ -103,7 +103,7 @@ class Parser {
 
   Result<Template> parse() {
     LOCKSTEP_TRY(Stop stop, nodes(template_.nodes));
-    if (!stop.word.empty()) return wrong(stop.line, "nothing is open that it could end");
+    if (!stop.word.empty()) return wrong(stop.line, "no block is open to end");
     return std::move(template_);
   }
 
@@ -157,8 +157,7 @@ class Parser {
     LOCKSTEP_TRY(std::vector<std::string> words, split_action(text));
     Reader reader(std::move(words), line);
     LOCKSTEP_TRY(Expression value, reader.pipeline());
-    if (!reader.at_end())
-      return failf(ErrorKind::invalid, "\"{}\" was not expected", reader.peek());
+    if (!reader.at_end()) return failf(ErrorKind::invalid, "unexpected \"{}\"", reader.peek());
     return value;
   }
 
@@ -181,7 +180,7 @@ class Parser {
 
   Result<void> definition(const std::string& quoted_name, int line) {
     auto name = parse_json(quoted_name);
-    if (!name || !name->is_string()) return wrong(line, "define wants a name in quotes");
+    if (!name || !name->is_string()) return wrong(line, "define needs a name in quotes");
     TemplateNodes held;
     LOCKSTEP_TRY(Stop stop, nodes(held));
     if (stop.word != "end") return wrong(line, "it has no end");

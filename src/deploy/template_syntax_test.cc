@@ -56,12 +56,12 @@ TEST(TemplateSyntax, ADefinitionIsNoPartOfTheText) {
 
 TEST(TemplateSyntax, WhatIsNoTemplateIsRefusedWithItsLine) {
   EXPECT_EQ(problem("a\n{{ if .a }}\nb"), "t.yaml:2: it has no end");
-  EXPECT_EQ(problem("a\n{{ end }}"), "t.yaml:2: nothing is open that it could end");
-  EXPECT_EQ(problem("{{ else }}"), "t.yaml:1: nothing is open that it could end");
-  EXPECT_EQ(problem("{{ define x }}{{ end }}"), "t.yaml:1: define wants a name in quotes");
+  EXPECT_EQ(problem("a\n{{ end }}"), "t.yaml:2: no block is open to end");
+  EXPECT_EQ(problem("{{ else }}"), "t.yaml:1: no block is open to end");
+  EXPECT_EQ(problem("{{ define x }}{{ end }}"), "t.yaml:1: define needs a name in quotes");
   EXPECT_EQ(problem("{{ }}"), "t.yaml:1: a value is missing");
   EXPECT_EQ(problem("{{ f (.a }}"), "t.yaml:1: a \")\" is missing");
-  EXPECT_EQ(problem("{{ .a .b }}"), "t.yaml:1: \".b\" was not expected");
+  EXPECT_EQ(problem("{{ .a .b }}"), "t.yaml:1: unexpected \".b\"");
   EXPECT_EQ(problem("{{ .a | .b }}"), "t.yaml:1: only a function can follow \"|\"");
   EXPECT_EQ(problem("{{ .a..b }}"), "t.yaml:1: \".a..b\" has an empty key");
 }

@@ -62,7 +62,7 @@ Result<std::vector<TemplatePiece>> split_template(std::string_view text, const s
     }
     size_t close = end_of_action(text, begin);
     if (close == std::string_view::npos) {
-      return fail(ErrorKind::invalid, "no }} follows", fmt::format("{}:{}", name, line_of(open)));
+      return fail(ErrorKind::invalid, "missing }}", fmt::format("{}:{}", name, line_of(open)));
     }
     std::string_view action = text.substr(begin, close - begin);
     trim_next = action.ends_with("-") && action.size() > 1 && is_white(action[action.size() - 2]);
@@ -88,7 +88,7 @@ Result<std::vector<std::string>> split_action(std::string_view action) {
     size_t end = at + 1;
     if (c == '"') {
       while (end < action.size() && action[end] != '"') end += action[end] == '\\' ? 2 : 1;
-      if (end >= action.size()) return failf(ErrorKind::invalid, "a text has no end");
+      if (end >= action.size()) return failf(ErrorKind::invalid, "a string has no end");
       ++end;
     } else if (std::string_view("()|").find(c) == std::string_view::npos) {
       end = std::min(action.find_first_of(" \t\r\n()|\"", at), action.size());

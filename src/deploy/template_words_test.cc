@@ -40,7 +40,7 @@ TEST(TemplateWords, BracesInATextDoNotEndTheAction) {
 }
 
 TEST(TemplateWords, AnActionWithoutAnEndNamesItsLine) {
-  EXPECT_EQ(shown("a\nb {{ c\n"), "error t.yaml:2: no }} follows");
+  EXPECT_EQ(shown("a\nb {{ c\n"), "error t.yaml:2: missing }}");
 }
 
 TEST(TemplateWords, LinesAreCountedFromOne) {

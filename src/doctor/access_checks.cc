@@ -36,9 +36,10 @@ Check check_rights(const ClusterView& view) {
             missing, fmt::format("lockstep install -n {}", view.ns)};
   }
   if (unknown > 0 || view.rights.empty()) {
-    return skipped(name, fmt::format("the cluster does not say what {} may do", view.rights_of));
+    return skipped(name,
+                   fmt::format("the cluster does not report the rights of {}", view.rights_of));
   }
-  return fine(name, fmt::format("{} may do all that an upgrade needs ({})", view.rights_of,
+  return fine(name, fmt::format("{} has all rights that an upgrade needs ({})", view.rights_of,
                                 counted(view.rights.size(), "right")));
 }
 
@@ -67,8 +68,8 @@ Check check_clocks(const ClusterView& view) {
   }
   if (!view.server_ahead) {
     auto why = view.unread.find("ServerTime");
-    return skipped(name,
-                   why == view.unread.end() ? "the API server does not say its time" : why->second);
+    return skipped(
+        name, why == view.unread.end() ? "the API server does not report its time" : why->second);
   }
   return fine(name,
               fmt::format("within {} of the API server, and {} not ahead of it",
@@ -91,13 +92,13 @@ Check check_certificates(const ClusterView& view) {
     if (!certificate.fix.empty()) fixes.push_back(certificate.fix);
   }
   if (check.verdict == Verdict::fine) {
-    if (view.certificates.empty()) return skipped(name, "there is none that can be looked at");
+    if (view.certificates.empty()) return skipped(name, "no certificate can be read");
     return fine(name, fmt::format("{}, none ends within 14 days",
                                   counted(view.certificates.size(), "certificate")));
   }
   check.text =
-      fmt::format("{} expired or about to: {}", counted(check.evidence.size(), "certificate"),
-                  name_some(check.evidence));
+      fmt::format("{} expired or about to expire: {}",
+                  counted(check.evidence.size(), "certificate"), name_some(check.evidence));
   check.fix = join(fixes, "; ");
   return check;
 }
@@ -125,12 +126,13 @@ Check check_webhooks(const ClusterView& view) {
         webhook.configuration, webhook.index));
   }
   if (check.verdict == Verdict::wrong) {
-    check.text = fmt::format("{} that nobody answers", counted(check.evidence.size(), "webhook"));
+    check.text =
+        fmt::format("{} without a running server", counted(check.evidence.size(), "webhook"));
     check.fix = join(fixes, "; ");
     return check;
   }
-  if (asked.empty()) return fine(name, "none can refuse evictions or changes of nodes");
-  return fine(name, fmt::format("{} may refuse evictions or changes of nodes, and answers: {}",
+  if (asked.empty()) return fine(name, "no webhook can refuse evictions or changes of nodes");
+  return fine(name, fmt::format("{} can refuse evictions or changes of nodes, and answers: {}",
                                 counted(asked.size(), "webhook"), name_some(asked, 3)));
 }
 

@@ -53,12 +53,12 @@ Check check_driver_sets(const ClusterView& view) {
     fixes.push_back(std::move(reason.remedy));
   }
   if (check.evidence.empty()) {
-    return fine(name, fmt::format("{} of drivers, updated by the upgrade controller alone",
+    return fine(name, fmt::format("{} of drivers, updated only by the upgrade controller",
                                   counted(sets.size(), "DaemonSet")));
   }
   check.text = fmt::format(
       "Kubernetes itself restarts the drivers of {}, under running jobs; "
-      "Lockstep starts nothing there",
+      "Lockstep starts no upgrade there",
       counted(check.evidence.size(), "DaemonSet"));
   check.fix = join(fixes, "; ");
   return check;
@@ -74,8 +74,8 @@ Check check_driver_manager(const ClusterView& view) {
   }
   if (check.evidence.empty()) return fine(name, "no driver-manager uncordons nodes");
   check.text =
-      "NVIDIA's driver-manager evicts pods and uncordons the node in every reload of a driver, "
-      "beside the upgrade controller";
+      "NVIDIA's driver-manager evicts pods and uncordons the node at every reload of a driver, "
+      "independently of the upgrade controller";
   check.fix = manager_fix();
   return check;
 }
@@ -84,7 +84,7 @@ Check check_lookalikes(const ClusterView& view) {
   const std::string name = "LookalikeDriver";
   const std::string where = join(view.driver_namespaces, ", ");
   if (view.lookalikes.empty()) {
-    return fine(name, fmt::format("nothing but the driver in {} has its labels", where));
+    return fine(name, fmt::format("only the driver in {} has its labels", where));
   }
   Check check{name, Verdict::warning, ""};
   std::set<std::string> with_driver;
@@ -106,8 +106,8 @@ Check check_lookalikes(const ClusterView& view) {
   // As where the GPU Operator is installed in a namespace of another name.
   check.verdict = Verdict::wrong;
   check.text +=
-      "; no driver DaemonSet is there, and no node is upgraded. If one of these is the "
-      "driver, name its namespace";
+      "; no driver DaemonSet exists, and no node is upgraded. If one of these is the driver, name "
+      "its namespace";
   check.fix = fmt::format("lockstep install --driver-namespaces {}",
                           join({with_driver.begin(), with_driver.end()}, ","));
   return check;
@@ -125,9 +125,10 @@ Check check_policies(const ClusterView& view) {
     }
     for (const std::string& field : facts.pruned) {
       ++pruned;
-      check.evidence.push_back(fmt::format(
-          "{}: upgradePolicy.{} is in the manifest and not in the object: its CRD does not know it",
-          facts.policy.source, field));
+      check.evidence.push_back(
+          fmt::format("{}: upgradePolicy.{} is in the manifest and not in the object: its CRD does "
+                      "not define it",
+                      facts.policy.source, field));
     }
     for (const std::string& warning : facts.policy.warnings) {
       check.evidence.push_back(fmt::format("{}: {}", facts.policy.source, warning));
@@ -138,15 +139,15 @@ Check check_policies(const ClusterView& view) {
     }
   }
   if (check.evidence.empty()) {
-    return fine(name, fmt::format("{} read, every field understood",
+    return fine(name, fmt::format("{} read, no unknown field",
                                   view.policies.size() == 1
                                       ? std::string("1 policy")
                                       : fmt::format("{} policies", view.policies.size())));
   }
   if (invalid == 0) check.verdict = Verdict::warning;
-  check.text = invalid > 0  ? "a policy is invalid: nothing new starts"
+  check.text = invalid > 0  ? "a policy is invalid: no upgrade starts"
                : pruned > 0 ? "fields of a policy were dropped by the API server and do not apply"
-                            : "a policy has fields that nobody knows";
+                            : "a policy has unknown fields";
   if (invalid > 0 && check.fix.empty()) check.fix = "correct the policy; lockstep status names it";
   return check;
 }

@@ -45,9 +45,10 @@ Check check_rivals(const ClusterView& view) {
   }
   std::vector<const Lease*> living = living_leases(view);
   if (living.size() > 1) {
-    Check check{name, Verdict::wrong,
-                fmt::format("{} of Lockstep lead at the same time, each in its own namespace",
-                            counted(living.size(), "controller"))};
+    Check check{
+        name, Verdict::wrong,
+        fmt::format("{} of Lockstep are leaders at the same time, each in its own namespace",
+                    counted(living.size(), "controller"))};
     for (const Lease* lease : living) {
       check.evidence.push_back(
           fmt::format("{}: {}", lease->meta.key().text(), lease->holder.view()));
@@ -57,7 +58,7 @@ Check check_rivals(const ClusterView& view) {
     }
     return check;
   }
-  return fine(name, "nobody else upgrades these nodes");
+  return fine(name, "no other controller upgrades these nodes");
 }
 
 Check check_controller(const ClusterView& view) {
@@ -73,12 +74,13 @@ Check check_controller(const ClusterView& view) {
   auto waiting = static_cast<size_t>(std::count_if(view.nodes.begin(), view.nodes.end(), waits));
   std::string fix = fmt::format("kubectl -n {0} get pods; lockstep install -n {0} --wait", view.ns);
   if (waiting == 0) {
-    return {name, Verdict::warning, "no controller leads; no node waits for one now", {}, fix};
+    return {
+        name, Verdict::warning, "no controller is the leader; no node waits for one now", {}, fix};
   }
   return {name,
           Verdict::wrong,
-          fmt::format("no controller leads, and {} wait{} for one", counted(waiting, "node"),
-                      waiting == 1 ? "s" : ""),
+          fmt::format("no controller is the leader, and {} wait{} for one",
+                      counted(waiting, "node"), waiting == 1 ? "s" : ""),
           {},
           fix};
 }
@@ -96,15 +98,15 @@ Check check_cordons(const ClusterView& view) {
   }
   if (!ours.empty()) {
     return {name, Verdict::wrong,
-            fmt::format("{} cordoned by an upgrade that is over: {}", counted(ours.size(), "node"),
-                        name_some(ours)),
+            fmt::format("{} cordoned by an upgrade that has ended: {}",
+                        counted(ours.size(), "node"), name_some(ours)),
             ours,
             fmt::format("kubectl uncordon {0} && kubectl annotate node {0} {1}-", join(ours, " "),
                         fleet::cordon_annotation)};
   }
   if (!others.empty()) {
     return {name, Verdict::warning,
-            fmt::format("{} cordoned by somebody, not by an upgrade; they count as unavailable: {}",
+            fmt::format("{} cordoned by a user, not by an upgrade; they count as unavailable: {}",
                         counted(others.size(), "node"), name_some(others)),
             others, "kubectl uncordon " + join(others, " ")};
   }
@@ -127,16 +129,16 @@ Check check_labels(const ClusterView& view) {
   for (const auto& node : view.all_nodes) {
     std::string_view label = node->meta.labels.get(view.keys.state);
     if (fleet::has_strange_state(*node, view.keys)) {
-      add(*node, view.keys.state, "is no state");
+      add(*node, view.keys.state, "is not a valid state");
     } else if (!label.empty() && !with_driver.contains(node->meta.name.str())) {
       add(*node, view.keys.state, "the node has no GPU driver");
     }
     if (fleet::is_active(fleet::state_of(*node, foreign))) {
-      add(*node, foreign.state, "another controller has left it in the middle of an upgrade");
+      add(*node, foreign.state, "another controller left it in the middle of an upgrade");
     }
   }
   if (check.evidence.empty()) return fine(name, "every upgrade label belongs to a driver");
-  check.text = fmt::format("{} nobody acts on", counted(check.evidence.size(), "label"));
+  check.text = fmt::format("{} without effect", counted(check.evidence.size(), "label"));
   check.fix = join(fixes, "; ");
   return check;
 }
@@ -175,22 +177,22 @@ Check check_plugins(const ClusterView& view) {
       if (client.pod == nullptr || client.pod->meta.is_deleting()) continue;
       ++looked_at;
       if (!may_be_older(node, *client.pod)) continue;
-      check.evidence.push_back(fmt::format("{}: {} has an earlier driver open", node.name(),
+      check.evidence.push_back(fmt::format("{}: {} has the previous driver open", node.name(),
                                            client.pod->meta.key().text()));
       fixes.push_back(removal_of(*client.pod));
     }
     std::string version = node.driver.version();
     for (const std::string& published : node.slice_versions) {
       if (version.empty() || fleet::is_same_version(published, version)) continue;
-      check.evidence.push_back(fmt::format("{}: ResourceSlices say {}, and {} is loaded",
+      check.evidence.push_back(fmt::format("{}: ResourceSlices show {}, and {} is loaded",
                                            node.name(), published, version));
     }
   }
   if (check.evidence.empty()) {
-    return fine(name, fmt::format("{} looked at, none older than its node's driver",
+    return fine(name, fmt::format("{} checked, none older than its node's driver",
                                   counted(looked_at, "plugin pod")));
   }
-  check.text = fmt::format("{} still from an earlier driver: claims on these nodes fail",
+  check.text = fmt::format("{} still with the previous driver: claims on these nodes fail",
                            counted(check.evidence.size(), "plugin"));
   check.fix = fixes.empty() ? "lockstep reroll" : join(fixes, "; ");
   return check;
@@ -235,9 +237,9 @@ Check check_claims(const ClusterView& view) {
     std::string who = claim->meta.name.str();
     if (claim->meta.is_deleting() && view.now - claim->meta.deleted > view.claim_patience) {
       check.evidence.push_back(fmt::format(
-          "{}: deleted {} ago and still there, held by {}", claim->meta.key().text(),
+          "{}: deleted {} ago and still present, blocked by {}", claim->meta.key().text(),
           human_duration(view.now - claim->meta.deleted),
-          claim->meta.finalizers.empty() ? "nobody" : claim->meta.finalizers.front().view()));
+          claim->meta.finalizers.empty() ? "no pod" : claim->meta.finalizers.front().view()));
       fixes.push_back(fmt::format("kubectl {}describe resourceclaim {}", where, who));
       continue;
     }
@@ -246,7 +248,7 @@ Check check_claims(const ClusterView& view) {
       if (consumer.resource != "pods" || !is_old || view.pod_uids.contains(consumer.uid.str())) {
         continue;
       }
-      check.evidence.push_back(fmt::format("{}: reserved for pod {}, which is gone",
+      check.evidence.push_back(fmt::format("{}: reserved for pod {}, which no longer exists",
                                            claim->meta.key().text(), consumer.name.view()));
       fixes.push_back(
           fmt::format("kubectl {}patch resourceclaim {} --subresource=status --type=merge -p "
@@ -257,7 +259,7 @@ Check check_claims(const ClusterView& view) {
   if (check.evidence.empty()) {
     return fine(name, fmt::format("{}, none stuck", counted(view.claims.size(), "claim")));
   }
-  check.text = fmt::format("{} stuck: their GPUs are not given to anybody else",
+  check.text = fmt::format("{} stuck: no other pod gets their GPUs",
                            counted(check.evidence.size(), "claim"));
   check.fix = join(fixes, "; ");
   return check;
@@ -301,7 +303,7 @@ Check check_versions(const ClusterView& view) {
         fmt::format("{} that should not run there", counted(check.evidence.size(), "version"));
     return check;
   }
-  if (by_version.empty()) return skipped(name, "no node says which driver it runs");
+  if (by_version.empty()) return skipped(name, "no node reports which driver it runs");
   std::string known = fmt::format("{} of drivers in the fleet, none known to break a rule",
                                   counted(by_version.size(), "version"));
   if (!view.matrix) known += "; with --matrix FILE they are compared with the version matrix, too";

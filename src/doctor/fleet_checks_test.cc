@@ -25,7 +25,7 @@ TEST(Controller, IsMissedWhereNodesWaitForIt) {
   add_node(view, make_node("gpu-3", "cordon-required"));
   expect_wrong(check_controller(view), "1 node waits", "lockstep install");
   view.leases = {make_lease("lockstep-system", test_time - minutes(2))};
-  expect_wrong(check_controller(view), "no controller leads",
+  expect_wrong(check_controller(view), "no controller is the leader",
                "kubectl -n lockstep-system get pods");
 }
 
@@ -67,7 +67,7 @@ TEST(Labels, ThatAreNoStateOrBelongToNoDriver) {
   expect_wrong(check_labels(view), "cpu-1", "kubectl label node cpu-1");
   view = healthy();
   add_node(view, make_node("gpu-3", "nonsense"));
-  expect_wrong(check_labels(view), "is no state", "kubectl label node gpu-3");
+  expect_wrong(check_labels(view), "is not a valid state", "kubectl label node gpu-3");
 }
 
 TEST(Labels, OfTheOtherDomainInTheMiddleOfAnUpgrade) {
@@ -85,7 +85,7 @@ TEST(Plugins, OlderThanTheirDriverAreStale) {
   ClusterView view = healthy();
   expect_fine(check_plugins(view));
   view.nodes[0].clients[0].pod = make_pod("old-plugin", test_time - hours(2));
-  expect_wrong(check_plugins(view), "old-plugin has an earlier driver open",
+  expect_wrong(check_plugins(view), "old-plugin has the previous driver open",
                "kubectl -n gpu-operator delete pod old-plugin");
 }
 
@@ -95,12 +95,12 @@ TEST(Plugins, ThatTheControllerWouldRestartAreStale) {
   view.nodes[0].clients[0].pod = make_pod("plugin-gpu-1", test_time - hours(1));
   expect_fine(check_plugins(view));
   view.nodes[0].slice_versions.clear();
-  expect_wrong(check_plugins(view), "plugin-gpu-1 has an earlier driver open",
+  expect_wrong(check_plugins(view), "plugin-gpu-1 has the previous driver open",
                "kubectl -n gpu-operator delete pod plugin-gpu-1");
   view.nodes[0].known.renewed = {Text("uid-plugin-gpu-1")};
   expect_fine(check_plugins(view));
   view.nodes[0].clients[0].pod = make_pod("plugin-gpu-1", test_time - hours(1) - seconds(1));
-  expect_wrong(check_plugins(view), "plugin-gpu-1 has an earlier driver open",
+  expect_wrong(check_plugins(view), "plugin-gpu-1 has the previous driver open",
                "kubectl -n gpu-operator delete pod plugin-gpu-1");
 }
 
@@ -114,7 +114,7 @@ TEST(Plugins, OfANodeUnderWayAreTheUpgradesBusiness) {
 TEST(Plugins, SlicesOfAnotherVersion) {
   ClusterView view = healthy();
   view.nodes[1].slice_versions = {"570.1.2"};
-  expect_wrong(check_plugins(view), "ResourceSlices say 570.1.2", "lockstep reroll");
+  expect_wrong(check_plugins(view), "ResourceSlices show 570.1.2", "lockstep reroll");
 }
 
 TEST(Plugins, ThatPublishGpusAndAreNotKnownAreNamed) {
@@ -143,7 +143,7 @@ TEST(Claims, ThatAreDeletedAndStay) {
   view.claims = {claim};
   expect_fine(check_claims(view));
   claim->meta.deleted = test_time - hours(1);
-  expect_wrong(check_claims(view), "held by resource.kubernetes.io/delete-protection",
+  expect_wrong(check_claims(view), "blocked by resource.kubernetes.io/delete-protection",
                "kubectl -n ml describe resourceclaim held");
   view.claim_patience = hours(2);
   expect_fine(check_claims(view));
@@ -157,7 +157,8 @@ TEST(Claims, ThatArePromisedToPodsWhichAreGone) {
   view.pod_uids = {"uid-trainer"};
   expect_fine(check_claims(view));
   view.pod_uids.clear();
-  expect_wrong(check_claims(view), "reserved for pod trainer, which is gone", "reservedFor");
+  expect_wrong(check_claims(view), "reserved for pod trainer, which no longer exists",
+               "reservedFor");
   // The pods were listed before the claims: its pod may only just have come.
   claim->meta.created = test_time - seconds(30);
   expect_fine(check_claims(view));

@@ -25,7 +25,7 @@ Check check_libraries(const NodeFacts& facts) {
     if (facts.libraries.empty()) return skipped(name, "this machine has no NVIDIA driver");
     return {name,
             Verdict::wrong,
-            fmt::format("libraries of driver {} are there, and no kernel module is loaded",
+            fmt::format("libraries of driver {} are installed, and no kernel module is loaded",
                         facts.libraries.front().version),
             {facts.libraries.front().path},
             "kubectl -n gpu-operator logs -l app=nvidia-driver-daemonset -c nvidia-driver-ctr"};
@@ -33,12 +33,12 @@ Check check_libraries(const NodeFacts& facts) {
   Check check{name, Verdict::wrong, ""};
   for (const LibraryFile& library : facts.libraries) {
     if (library.version != *facts.module_version) {
-      check.evidence.push_back(fmt::format("{} is of {}", library.path, library.version));
+      check.evidence.push_back(fmt::format("{} has {}", library.path, library.version));
     }
   }
   if (check.evidence.empty()) {
     return fine(
-        name, fmt::format("module and {} are of {}",
+        name, fmt::format("module and {} have version {}",
                           counted(facts.libraries.size(), "library file"), *facts.module_version));
   }
   check.text =
@@ -59,16 +59,17 @@ Check check_library_users(const NodeFacts& facts) {
     bool stale = user.deleted || (!user.version.empty() && user.version != *facts.module_version);
     if (!stale) continue;
     check.evidence.push_back(fmt::format("{} (process {}) has {}{} open", user.program, user.pid,
-                                         user.library, user.deleted ? ", which is gone," : ""));
+                                         user.library,
+                                         user.deleted ? ", which no longer exists," : ""));
     std::string pid = std::to_string(user.pid);
     if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
   }
   if (check.evidence.empty()) {
-    return fine(name, fmt::format("{} the driver's libraries, none an old one",
-                                  facts.users.empty() ? "nobody has" : "processes use"));
+    return fine(name, fmt::format("{} the driver's libraries, none a previous version",
+                                  facts.users.empty() ? "no process uses" : "processes use"));
   }
   check.text =
-      fmt::format("{} with NVML or CUDA of an earlier driver: restart {}",
+      fmt::format("{} with NVML or CUDA of the previous driver: restart {}",
                   pids.size() == 1 ? "a process" : fmt::format("{} processes", pids.size()),
                   pids.size() == 1 ? "it" : "them");
   check.fix = "kill " + join(pids, " ") + "   # or delete their pods: kubectl restarts them";
@@ -88,7 +89,7 @@ Check check_cdi_files(const NodeFacts& facts) {
       check.evidence.push_back(file.path + ": of a claim that is not prepared");
       fixes.push_back("rm " + file.path);
     } else if (!file.missing.empty()) {
-      check.evidence.push_back(fmt::format("{} names {}, which {} not there", file.path,
+      check.evidence.push_back(fmt::format("{} names {}, which {} missing", file.path,
                                            name_some(file.missing, 3),
                                            file.missing.size() == 1 ? "is" : "are"));
       fixes.push_back(file.claim_uid.empty() ? "nvidia-ctk cdi generate --output=" + file.path
@@ -97,10 +98,10 @@ Check check_cdi_files(const NodeFacts& facts) {
   }
   if (check.evidence.empty()) {
     return fine(name,
-                fmt::format("{}, none left behind", counted(facts.cdi_files.size(), "CDI file")));
+                fmt::format("{}, none left over", counted(facts.cdi_files.size(), "CDI file")));
   }
   check.text =
-      fmt::format("{} left behind or from an earlier driver: containers that name it do not start",
+      fmt::format("{} left over or from the previous driver: containers that name it do not start",
                   counted(check.evidence.size(), "CDI file"));
   check.fix = join(fixes, "; ");
   return check;
@@ -125,17 +126,16 @@ Check check_checkpoint(const NodeFacts& facts) {
   }
   if (facts.from_before_boot > 0) {
     check.evidence.push_back(
-        fmt::format("{} of claims from before the machine was started", facts.from_before_boot));
+        fmt::format("{} of claims from before the machine started", facts.from_before_boot));
   }
   if (check.evidence.empty()) {
-    return fine(name,
-                fmt::format("{}, all as they should be", counted(claims.size(), "prepared claim")));
+    return fine(name, fmt::format("{}, all valid", counted(claims.size(), "prepared claim")));
   }
-  check.text = fmt::format("{} of {} not as it should be", counted(check.evidence.size(), "thing"),
+  check.text = fmt::format("{} of {} invalid", counted(check.evidence.size(), "thing"),
                            facts.checkpoint_path);
   check.fix =
       "kubectl delete pod -A -l app.kubernetes.io/component=dra-plugin "
-      "--field-selector spec.nodeName=$(hostname)   # the plugin puts it right when it starts";
+      "--field-selector spec.nodeName=$(hostname)   # the plugin repairs it when it starts";
   return check;
 }
 

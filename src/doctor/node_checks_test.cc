@@ -23,7 +23,7 @@ TEST(NodeChecks, AHealthyMachineIsFine) {
 TEST(NodeChecks, LibrariesOfAnotherVersionThanTheModule) {
   NodeFacts facts = healthy_node();
   facts.libraries[0] = {"/usr/lib/libnvidia-ml.so.570.1.2", "570.1.2"};
-  expect_wrong(check_libraries(facts), "is of 570.1.2", "delete pod");
+  expect_wrong(check_libraries(facts), "has 570.1.2", "delete pod");
   facts.module_version.reset();
   expect_wrong(check_libraries(facts), "no kernel module is loaded", "kubectl");
   facts.libraries.clear();
@@ -37,7 +37,7 @@ TEST(NodeChecks, ProcessesThatHaveAnOldLibraryOpen) {
   expect_wrong(check_library_users(facts), "nvidia-dra-plugin (process 7)", "kill 7");
   facts = healthy_node();
   facts.users[0].deleted = true;
-  expect_wrong(check_library_users(facts), "which is gone", "kill 42");
+  expect_wrong(check_library_users(facts), "which no longer exists", "kill 42");
   facts.module_version.reset();
   EXPECT_EQ(check_library_users(facts).verdict, Verdict::skipped);
 }

@@ -209,7 +209,7 @@ Result<void> Checkpoint::read() {
     set_aside(*files_, path_ + ".set-aside", reading.bad_lines, *log_);
   }
   if (reading.from_before > 0) {
-    log_->info("the machine was started anew: claims from before are forgotten",
+    log_->info("the machine was restarted: earlier claims are dropped",
                {{"claims", std::to_string(reading.from_before)}});
   }
   if (reading.is_cut_off) {

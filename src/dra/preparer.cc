@@ -105,7 +105,7 @@ tl::expected<std::vector<ClaimPreparer::Wanted>, ClaimFailure> ClaimPreparer::re
     device.share_id = text_at(result, "shareID");
     device.admin_access = as_bool(find(result, "adminAccess"));
     if (!check_device_name(device.device)) {
-      return give_up(FailureClass::bad_config, "a device of it has a name that is none");
+      return give_up(FailureClass::bad_config, "one of its devices has an invalid name");
     }
     auto known = std::find_if(wanted.begin(), wanted.end(), [&](const Wanted& other) {
       return is_same_device(other.device, device);
@@ -194,7 +194,7 @@ std::vector<ClaimPreparer::Prepared> ClaimPreparer::prepare(const std::vector<Cl
   for (const ClaimName& claim : claims) {
     if (!check_claim_uid(claim.uid)) {
       answers.push_back(
-          tl::make_unexpected(failure(claim, FailureClass::bad_config, "its uid is none")));
+          tl::make_unexpected(failure(claim, FailureClass::bad_config, "its uid is invalid")));
       continue;
     }
     const CheckpointEntry* known = checkpoint_.find(claim.uid);

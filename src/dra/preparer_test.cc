@@ -234,7 +234,7 @@ TEST_F(PreparerTest, EachFailureIsOfItsKindAndLeavesNothing) {
   claims["foreign"].replace(claims["foreign"].find("[,"), 2, "[");
   expect_failure("foreign", FailureClass::transient, "no device of this driver is in it");
   claims["escapes"] = claim_json("uid-escapes", {"../../../etc/passwd"});
-  expect_failure("escapes", FailureClass::bad_config, "a device of it has a name that is none");
+  expect_failure("escapes", FailureClass::bad_config, "one of its devices has an invalid name");
   claims["odd"] = claim_json("uid-odd", {"gpu-0"}, "[" + opaque(R"({"strategy":"Odd"})") + "]");
   expect_failure(
       "odd", FailureClass::bad_config,

@@ -72,7 +72,7 @@ struct Settings {
 Result<Duration> duration_of(const std::string& text, const char* flag) {
   auto duration = parse_duration(text);
   if (!duration) return fail(duration.error().at(flag));
-  if (*duration <= Duration(0)) return fail(ErrorKind::invalid, "must be more than nothing", flag);
+  if (*duration <= Duration(0)) return fail(ErrorKind::invalid, "must be greater than zero", flag);
   return duration;
 }
 

@@ -107,7 +107,7 @@ Result<std::string> Clone::standing_branch() {
   constexpr std::string_view before = "ref: refs/heads/";
   if (answer.empty()) return fail(ErrorKind::not_found, "there is no commit yet");
   if (!answer.starts_with(before)) {
-    return fail(ErrorKind::not_found, "it stands on no branch: name one by --branch");
+    return fail(ErrorKind::not_found, "it has no branch checked out: name one with --branch");
   }
   return answer.substr(before.size(), answer.find('\t') - before.size());
 }
@@ -251,7 +251,7 @@ Result<void> Clone::stage_revert(const std::string& commit) {
   }
   if (files.empty()) return fail(explain("revert", result).at("commit " + target.id));
   return fail(ErrorKind::conflict,
-              fmt::format("it cannot be taken back by itself: later commits changed the same lines "
+              fmt::format("it cannot be reverted alone: later commits changed the same lines "
                           "of {}; nothing was pushed. Revert those first, or set the versions",
                           join(files, ", ")),
               fmt::format("commit {}", target.id));

@@ -101,7 +101,7 @@ Result<void> check_branch(std::string_view branch) {
     return failf(ErrorKind::invalid, "\"{}\" is no name of a branch: {}", branch, why);
   };
   if (branch.starts_with("refs/")) return refuse("give its short name, without refs/heads/");
-  if (branch == "HEAD" || branch == "@") return refuse("that is where a repository stands");
+  if (branch == "HEAD" || branch == "@") return refuse("that path is inside a repository");
   if (branch.find_first_of(" ~^:?*[\\") != std::string_view::npos) {
     return refuse("it has a blank or one of ~ ^ : ? * [ \\ in it");
   }

@@ -21,7 +21,7 @@ Result<Published> publish(Clone& clone, const Stage& stage, const PublishOptions
     return published;
   }
   return fail(ErrorKind::conflict,
-              fmt::format("somebody else pushed to {} every time, {} times; nothing of ours was "
+              fmt::format("another user pushed to {} each time, {} times; nothing of ours was "
                           "pushed: try again",
                           clone.branch(), options.tries));
 }

@@ -27,10 +27,11 @@ Result<Json> read_baseline(std::string_view text, std::string_view name) {
     return fail(ErrorKind::invalid, "not a baseline of lockstep gate --save-baseline",
                 std::string(name));
   if (int64_t of = as_integer(find(*document, "version")); of != version)
-    return fail(ErrorKind::invalid,
-                fmt::format("a baseline of version {}; this program reads version {}: save it anew",
-                            of, version),
-                std::string(name));
+    return fail(
+        ErrorKind::invalid,
+        fmt::format("a baseline of version {}; this program reads version {}: save it again", of,
+                    version),
+        std::string(name));
   const Json* facts = find(*document, "facts");
   const Json* gpus = facts == nullptr ? nullptr : find(*facts, "gpus");
   if (gpus == nullptr || !gpus->is_object())

@@ -40,7 +40,7 @@ void Asker::ask(const Destination& destination, Exchange exchange,
       client_.start(destination.route, std::move(exchange), {nullptr, scope_.bind(finish)});
   pending->timer = loop_.after(limit_, scope_.bind([this, finish, id]() mutable {
     client_.cancel(id);
-    finish(failf(ErrorKind::timed_out, "there was no answer in {}", format_duration(limit_)));
+    finish(failf(ErrorKind::timed_out, "no answer within {}", format_duration(limit_)));
   }));
 }
 

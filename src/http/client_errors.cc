@@ -25,7 +25,7 @@ std::string connect_reason(const CurlFailure& failure) {
     case EHOSTUNREACH:
       return "no route to it: is a VPN or tunnel needed?";
     case ETIMEDOUT:
-      return "nobody answers there: is a firewall or a VPN in the way?";
+      return "no answer from there: does a firewall or a VPN block it?";
     case 0:
       return failure.detail;
     default:
@@ -59,7 +59,7 @@ std::string certificate_reason(const CurlFailure& failure) {
               ? "the kubeconfig's certificate-authority belongs to another cluster"
               : "this machine does not trust that authority");
     default:
-      return fmt::format("its certificate is not good: {} ({})",
+      return fmt::format("its certificate is invalid: {} ({})",
                          X509_verify_cert_error_string(failure.verify_result), failure.detail);
   }
 }
@@ -84,7 +84,7 @@ std::string reason_for(const CurlFailure& failure) {
     case CURLE_COULDNT_CONNECT:
       return connect_reason(failure);
     case CURLE_OPERATION_TIMEDOUT:
-      return "no connection in time: is a firewall or a VPN in the way?";
+      return "no connection in time: does a firewall or a VPN block it?";
     case CURLE_PEER_FAILED_VERIFICATION:
       return certificate_reason(failure);
     case CURLE_SSL_CONNECT_ERROR:

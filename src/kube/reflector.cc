@@ -169,7 +169,7 @@ bool Reflector::turn_down_older(const std::string& version) {
   if (asked_ == Freshness::consistent && older_in_a_row_ > options_.older_lists_turned_down &&
       loop_.uptime() - older_since_ >= options_.older_lists_turned_down_for) {
     log_.warning(
-        "the cluster's history has gone back; was etcd restored?",
+        "the cluster's history moved backwards; was etcd restored?",
         {{"resource", options_.type.full_name()}, {"seen", status_.version}, {"listed", version}});
     history_restarted_ = true;
     return false;

@@ -177,7 +177,7 @@ void DriverManager::carry_out(const ManagerDecision& decision) {
   // Ending well would start the driver container.
   finish({ManagerOutcome::Kind::pre_installed, decision.says,
           Error{ErrorKind::conflict,
-                fmt::format("{}, and this driver pod was not taken away within {}", decision.says,
+                fmt::format("{}, and this driver pod was not deleted within {}", decision.says,
                             format_duration(settings_.installed_wait)),
                 ""}});
 }
@@ -277,7 +277,7 @@ void DriverManager::on_trouble(const Error& error) {
   bool is_hopeless = is_refusal(error.kind) || error.kind == ErrorKind::not_found ||
                      error.kind == ErrorKind::invalid;
   if (is_hopeless || loop_.uptime() - last_read_ >= settings_.wait_limit) return give_up(error);
-  log_.warning("the cluster did not answer as it should, tries again",
+  log_.warning("unexpected answer of the cluster; retries",
                {{"node", settings_.node}, {"error", error.text()}});
   look_within(backoff_.next());
 }
@@ -286,10 +286,9 @@ void DriverManager::stop() {
   if (outcome_ || closing_) return;
   if (step_ == ManagerStep::host_driver && !busy_) {
     return finish({ManagerOutcome::Kind::pre_installed,
-                   "this driver pod is taken away: the host has a driver of its own",
-                   std::nullopt});
+                   "this driver pod was deleted: the host has its own driver", std::nullopt});
   }
-  give_up({ErrorKind::cancelled, "was told to stop", ""});
+  give_up({ErrorKind::cancelled, "was asked to stop", ""});
 }
 
 void DriverManager::give_up(Error error) {
@@ -342,9 +341,8 @@ void DriverManager::retry_closing(const Error& error) {
   Error last = *closing_;
   // A node that is gone needs nothing back.
   if (error.kind != ErrorKind::not_found) {
-    last.message += fmt::format(
-        "; and the node could not be put back as it was, which the next run will do: {}",
-        error.text());
+    last.message +=
+        fmt::format("; the node could not be restored, which the next run does: {}", error.text());
   }
   finish({ManagerOutcome::Kind::failed, last.text(), last});
 }

@@ -55,7 +55,7 @@ TEST_F(DriverManagerTest, AWholeReloadFromPausedOperandsToANodePutBack) {
         "waits for 1 operand pod to end: gpu-operator/device-plugin-1", "cordons the node",
         "evicts 1 pod: default/train", "waits for 1 pod to end: default/train",
         "unloads nvidia_drm, nvidia_uvm, nvidia", "removes what the old driver left behind",
-        "puts the node back", "the driver container may start"}) {
+        "restores the node", "the driver container may start"}) {
     EXPECT_TRUE(scene.said(line)) << line;
   }
   // Once more: nothing is to be done, and nothing is.
@@ -404,7 +404,7 @@ TEST_F(DriverManagerTest, AClusterThatIsAwayIsWaitedForAndThenLeftForTheNextRun)
   ASSERT_TRUE(scene.loop.run_until([&] { return scene.manager->outcome().has_value(); }, hours(1)));
   const auto outcome = *scene.manager->outcome();
   EXPECT_EQ(outcome.error->kind, ErrorKind::unreachable) << outcome.text;
-  EXPECT_NE(outcome.text.find("the next run will do"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find("the next run does"), std::string::npos) << outcome.text;
   scene.fault_api.end_outage();
   EXPECT_TRUE(ends_well(scene.run()));
   EXPECT_TRUE(scene.is_put_back());

@@ -67,7 +67,7 @@ Maybe decide_host_driver(const Situation& situation) {
   Duration left = situation.settings.installed_wait - situation.view.at(ManagerStep::host_driver);
   if (left <= Duration::zero()) return act(ManagerStep::finish, Finish{true}, found);
   return ManagerDecision{ManagerStep::host_driver, std::monostate(),
-                         found + ": waits for this driver pod to be taken away", left};
+                         found + ": waits until this driver pod is deleted", left};
 }
 
 // There is nothing to unload, or nothing any more: what is left behind goes, and the node is put
@@ -85,7 +85,7 @@ ManagerDecision settle(const Situation& situation, const std::string& why, bool 
                            name_some(names, names.size())));
   }
   if (auto patch = restore_node(situation.node(), situation.labels)) {
-    std::string says = why + ": puts the node back";
+    std::string says = why + ": restores the node";
     if (!patch->labels.empty()) says += ", sets to true " + list_labels(*patch);
     if (patch->unschedulable) says += ", uncordons it";
     return act(ManagerStep::restore, std::move(*patch), std::move(says));
@@ -137,7 +137,7 @@ std::optional<Error> failure_of(const Situation& situation, const Moving& moving
   if (!moving.protected_pods.empty()) {
     return Error{
         ErrorKind::conflict,
-        fmt::format("{} may not be evicted: {}", counted(moving.protected_pods.size(), "pod"),
+        fmt::format("{} must not be evicted: {}", counted(moving.protected_pods.size(), "pod"),
                     name_some(moving.protected_pods, 20)),
         ""};
   }
@@ -191,7 +191,7 @@ Maybe decide_moving(const Situation& situation) {
   }
   Moving moving = move_gpu_pods(situation.view, settings);
   if (moving.empty()) return std::nullopt;
-  std::string why = "GPU pods are on the node and their eviction is switched off";
+  std::string why = "GPU pods run on the node and their eviction is disabled";
   if (settings.evict_gpu_pods) {
     auto failure = failure_of(situation, moving, ManagerStep::evict);
     if (!failure) return evict(situation, moving, ManagerStep::evict);
@@ -256,7 +256,7 @@ Maybe decide_plugin(const Situation& situation) {
   }
   if (!removals.empty()) {
     std::string says =
-        fmt::format("deletes {}, which holds the driver open: its DaemonSet makes it anew",
+        fmt::format("deletes {}, which holds the driver open: its DaemonSet creates it again",
                     upgrade::name_pod(*removals.front().pod));
     return act(ManagerStep::stop_plugin, std::move(removals), std::move(says));
   }
@@ -269,7 +269,7 @@ Maybe decide_plugin(const Situation& situation) {
 std::string describe_use(const HostView& host) {
   std::string text =
       "the driver is in use: " + name_some(busy_modules(host.modules), host.modules.size());
-  if (host.holders.empty()) return text + ", by nobody that can be seen from here";
+  if (host.holders.empty()) return text + ", by no process that is visible from here";
   std::vector<std::string> names;
   for (const auto& holder : host.holders) {
     names.push_back(fmt::format("process {} ({})", holder.process, holder.program));

@@ -56,7 +56,7 @@ TEST(DecideManager, AHostsDriverIsLeftAloneAndTheNodeLabelled) {
   situation.node.meta.labels.set(Text(driver_label), Text(pre_installed_value));
   decision = situation.decide();
   EXPECT_TRUE(waits(decision));
-  EXPECT_TRUE(says(decision, "570.1 is installed on the host: waits for this driver pod"));
+  EXPECT_TRUE(says(decision, "570.1 is installed on the host: waits until this driver pod"));
   situation.let_pass(Step::host_driver, minutes(1));
   EXPECT_EQ(std::get<Finish>(situation.decide().action), (Finish{true}));
 }
@@ -290,7 +290,7 @@ TEST(DecideManager, DevicesThatAreOpenAreWaitedForByName) {
   EXPECT_TRUE(says(decision, "the driver is in use: nvidia (1), by process 4711 (python3)"));
   EXPECT_EQ(decision.look_again, seconds(1));
   situation.view.host.holders.clear();
-  EXPECT_TRUE(says(situation.decide(), "by nobody that can be seen from here"));
+  EXPECT_TRUE(says(situation.decide(), "by no process that is visible from here"));
   situation.let_pass(Step::devices, minutes(5));
   decision = situation.decide();
   ASSERT_TRUE(error_of(decision));

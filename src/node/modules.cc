@@ -46,12 +46,12 @@ Result<std::vector<KernelModule>> parse_modules(std::string_view text) {
     // name, size, references, users, state, address. A kernel that cannot unload has "-" for both.
     constexpr size_t needed = 4;
     std::string place = fmt::format("line {}", number);
-    if (words.size() < needed) return fail(ErrorKind::invalid, "this is no kernel module", place);
+    if (words.size() < needed) return fail(ErrorKind::invalid, "not a kernel module", place);
     KernelModule module;
     module.name = words[0];
     auto references = parse_integer(words[2]);
     if (!references && words[2] != "-") {
-      return fail(ErrorKind::invalid, fmt::format("{} is no count of references", words[2]), place);
+      return fail(ErrorKind::invalid, fmt::format("{} is not a reference count", words[2]), place);
     }
     module.references = references.value_or(0);
     for (std::string_view user : split(words[3], ',')) {

@@ -42,7 +42,7 @@ Result<std::vector<std::string>> parse_mount_targets(std::string_view mountinfo)
     constexpr size_t target_at = 4;
     auto words = split(line, ' ');
     if (words.size() <= target_at || words[target_at].empty() || words[target_at][0] != '/') {
-      return fail(ErrorKind::invalid, "this is no mount", fmt::format("line {}", number));
+      return fail(ErrorKind::invalid, "not a mount", fmt::format("line {}", number));
     }
     targets.push_back(unescape(words[target_at]));
   }

@@ -25,7 +25,8 @@ upgrade::EvictionPolicy policy_of(const ManagerSettings& settings) {
 std::string describe_protection(const Pod& pod, const ManagerSettings& settings) {
   std::vector<std::string> objections;
   if (pod.meta.controller() == nullptr && !settings.force) {
-    objections.push_back("has no controller that would make it again (allow with DRAIN_USE_FORCE)");
+    objections.push_back(
+        "has no controller that would create it again (allow with DRAIN_USE_FORCE)");
   }
   if (pod.spec.has_empty_dir && !settings.delete_empty_dir) {
     objections.push_back("keeps data in an emptyDir (allow with DRAIN_DELETE_EMPTYDIR_DATA)");

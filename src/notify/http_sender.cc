@@ -25,7 +25,7 @@ Result<std::unique_ptr<HttpSender>> HttpSender::create(const std::string& addres
   if (!is_http) return fail(ErrorKind::invalid, "must begin with https:// or http://");
   auto destination =
       http::destination_of(address, environment, std::make_shared<const http::AddressGuard>(guard));
-  if (!destination) return fail(ErrorKind::invalid, "is no address of a webhook");
+  if (!destination) return fail(ErrorKind::invalid, "is not a valid webhook address");
   if (std::string why = guard.refusal(destination->route.endpoint.host); !why.empty()) {
     return fail(ErrorKind::invalid, std::move(why));
   }
@@ -38,16 +38,16 @@ void HttpSender::send(std::string body, std::function<void(Result<void>)> done) 
   exchange.headers = {"Content-Type: application/json", "User-Agent: lockstep"};
   exchange.body = std::move(body);
   exchange.answer_limit = 64 << 10;
-  asker_.ask(destination_, std::move(exchange),
-             [host = destination_.route.endpoint.host,
-              done = std::move(done)](Result<http::Response> answer) {
-               if (answer) return done(judge_answer(answer->code, host));
-               const ErrorKind kind = answer.error().kind;
-               // Curl's own words could have the address in them.
-               const bool is_ours = kind == ErrorKind::forbidden || kind == ErrorKind::timed_out;
-               done(is_ours ? fail(answer.error())
-                            : fail(ErrorKind::unreachable, "there was no answer", host));
-             });
+  asker_.ask(
+      destination_, std::move(exchange),
+      [host = destination_.route.endpoint.host,
+       done = std::move(done)](Result<http::Response> answer) {
+        if (answer) return done(judge_answer(answer->code, host));
+        const ErrorKind kind = answer.error().kind;
+        // Curl's own words could have the address in them.
+        const bool is_ours = kind == ErrorKind::forbidden || kind == ErrorKind::timed_out;
+        done(is_ours ? fail(answer.error()) : fail(ErrorKind::unreachable, "no answer", host));
+      });
 }
 
 }  // namespace lockstep::notify

@@ -63,7 +63,7 @@ Json slack_message(const Notice& notice, const std::string& cluster) {
                                                               : "#e01e5a";
   std::string text = verbatim_for_slack(notice.text, "```");
   if (!notice.remedy.empty()) {
-    text += "\nto change that: " + verbatim_for_slack(notice.remedy, "`");
+    text += "\nto resolve: " + verbatim_for_slack(notice.remedy, "`");
   }
   JsonObject attachment{{"color", colour},
                         {"text", std::move(text)},
@@ -79,7 +79,7 @@ Json teams_message(const Notice& notice, const std::string& cluster) {
                                                               : "Attention";
   JsonArray body{teams_text(title_of(notice, cluster), {{"weight", "Bolder"}, {"color", colour}}),
                  teams_text(notice.text)};
-  if (!notice.remedy.empty()) body.push_back(teams_text("to change that: " + notice.remedy));
+  if (!notice.remedy.empty()) body.push_back(teams_text("to resolve: " + notice.remedy));
   JsonObject card{{"type", "AdaptiveCard"}, {"version", "1.4"}, {"body", std::move(body)}};
   JsonObject attachment{{"contentType", "application/vnd.microsoft.card.adaptive"},
                         {"content", std::move(card)}};

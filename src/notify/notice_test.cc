@@ -28,9 +28,8 @@ TEST(Notice, AsSlackTakesIt) {
   Json message = message_of(make_notice(), Form::slack, "prod");
   EXPECT_EQ(text_at(message, "text"), "`prod: Node gpu-7 is upgrade-failed: DriverCrashLoop`");
   const Json& attachment = find(message, "attachments")->as_array()[0];
-  EXPECT_EQ(
-      text_at(attachment, "text"),
-      "```restarted 11 times &lt;oom&gt; &amp; co```\nto change that: `lockstep retry gpu-7`");
+  EXPECT_EQ(text_at(attachment, "text"),
+            "```restarted 11 times &lt;oom&gt; &amp; co```\nto resolve: `lockstep retry gpu-7`");
   EXPECT_EQ(text_at(attachment, "color"), "#e01e5a");
   EXPECT_EQ(as_integer(find(attachment, "ts")), 1'800'000'000);
 }
@@ -72,7 +71,7 @@ TEST(Notice, TextOfTheClusterMakesNoLinksMentionsOrFormattingInSlack) {
   EXPECT_EQ(text_at(attachment, "text"),
             "```'''\n&lt;https://evil.example.com|docs&gt; &lt;@U1&gt; "
             "[docs](https://evil.example.com) 'y'```\n"
-            "to change that: `run 'z' @channel &lt;https://evil.example.com&gt;`");
+            "to resolve: `run 'z' @channel &lt;https://evil.example.com&gt;`");
 }
 
 // What a TextBlock shows is Markdown; a TextRun shows its text.

@@ -44,7 +44,7 @@ void Notifier::on_sent(Result<void> sent) {
   bool hopeless = !sent && sent.error().kind == ErrorKind::invalid;
   if (!sent && !hopeless && backoff_.failures() + 1 < options_.tries) {
     ++counts_.retries;
-    log_.info("a notification is tried again",
+    log_.info("a notification is retried",
               {{"subject", waiting_.front().subject}, {"error", sent.error().text()}});
     loop_.after(backoff_.next(), scope_.bind([this] { send_next(); }));
     return;
@@ -69,7 +69,7 @@ void Notifier::on_sent(Result<void> sent) {
 
 std::string metrics_of(const NotifierCounts& counts) {
   http::PrometheusText out;
-  out.counter("lockstep_notifications_total", "Notifications, by what became of them.")
+  out.counter("lockstep_notifications_total", "Notifications, by result.")
       .sample(counts.sent, {{"outcome", "sent"}})
       .sample(counts.repeated, {{"outcome", "repeated"}})
       .sample(counts.overflow, {{"outcome", "overflow"}})

@@ -141,7 +141,7 @@ Result<std::vector<kube::Request>> requests_of(const Action& action, const kube:
   } else {
     if (policies.empty()) {
       return fail(ErrorKind::not_found,
-                  "no ClusterPolicy and no NVIDIADriver has this pool's rules");
+                  "no ClusterPolicy or NVIDIADriver has the policy of this pool");
     }
     Json value = nullptr;
     if (action.verb == "pause") {

@@ -226,7 +226,7 @@ Result<void> RegistrySession::log_in(const http::Response& refused) {
   }
   LOCKSTEP_TRY(const Login* known, login());
   if (known->username.empty()) {
-    return failf(ErrorKind::unauthorized, "{0} wants a login, and there is none: docker login {0}",
+    return failf(ErrorKind::unauthorized, "{0} requires a login: docker login {0}",
                  reference_.host);
   }
   authorization_ = basic(*known);
@@ -266,8 +266,7 @@ Result<void> RegistrySession::fetch_token(const Challenge& challenge) {
   if (!answer) return fail(answer.error().at("the token server"));
   if (answer->code != 200) {
     const std::string hint =
-        known->empty() ? fmt::format(" (nobody is logged in: docker login {})", reference_.host)
-                       : "";
+        known->empty() ? fmt::format(" (not logged in: docker login {})", reference_.host) : "";
     return failf(http::kind_of_code(answer->code), "{} refused us a token for {}/{}: {}{}",
                  realm->endpoint.authority(), reference_.host, reference_.repository,
                  with_reason(answer->code, answer->body), hint);
@@ -289,7 +288,7 @@ Error RegistrySession::refusal(const std::string& what, const http::Response& an
     message += login_ && !login_->empty()
                    ? fmt::format(" (as {})", login_->username.empty() ? "the owner of a token"
                                                                       : login_->username)
-                   : fmt::format(" (nobody is logged in: docker login {})", reference_.host);
+                   : fmt::format(" (not logged in: docker login {})", reference_.host);
   } else if (answer.code >= 300 && answer.code < 400) {
     message +=
         ": it sends us elsewhere; is the address right, and --plain-http needed or too much?";

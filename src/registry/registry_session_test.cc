@@ -57,7 +57,7 @@ TEST(RegistryLogin, WithoutALoginItSaysHowToGetOne) {
   FakeRegistry registry(guard("Basic other", "Basic realm=\"x\""));
   Pusher pusher;
   expect_failure(pusher.push(registry.host()), ErrorKind::unauthorized,
-                 "wants a login, and there is none: docker login " + registry.host());
+                 "requires a login: docker login " + registry.host());
   FakeRegistry strange(guard("x", "Negotiate"));
   expect_failure(pusher.push(strange.host()), ErrorKind::unauthorized,
                  "a kind that we do not know");
@@ -132,7 +132,7 @@ TEST(RegistryLogin, ATokenServersRefusalIsTold) {
   FakeRegistry registry(guard("Bearer t-1", tokens.challenge("")));
   Pusher pusher;
   expect_failure(pusher.push(registry.host()), ErrorKind::unauthorized,
-                 "401 incorrect username or password (nobody is logged in: docker login");
+                 "401 incorrect username or password (not logged in: docker login");
   for (const char* body : {"{}", "nonsense", R"({"token":"a\nb"})"}) {
     const TokenServer strange(body);
     FakeRegistry other(guard("Bearer t-1", strange.challenge("")));

@@ -251,8 +251,8 @@ void BakeJudge::judge_breaches(const BakeStep& step) {
         });
     if (alike != control_breaches_.end()) {
       decide(BakeOutcome::held, Reason::control_fails_too,
-             fmt::format("{}; and within {} on a node that was not upgraded: {}. It is not the "
-                         "driver alone",
+             fmt::format("{}; within {} also on a node that was not upgraded: {}. The driver is "
+                         "not the only cause",
                          name_breach(breach.breach), format_duration(rules_.together),
                          name_breach(alike->breach)));
     } else {
@@ -324,7 +324,7 @@ void BakeJudge::judge_rates(Duration at) {
   if (decided_) return;
   if (auto burst = control_burst(at)) {
     return decide(BakeOutcome::held, Reason::control_fails_too,
-                  *burst + ": it is not the driver alone");
+                  *burst + ": the driver is not the only cause");
   }
   double limit = 1 / rules_.alpha;
   if (evidence_of_all() < limit) return;
@@ -348,12 +348,11 @@ std::optional<std::string> BakeJudge::unexplained_incidents() const {
   if (upgraded_incidents_.count() == 0) return std::nullopt;
   const std::string what = incidents_text();
   if (upgraded_incidents_.nodes() >= fewest_upgraded_nodes_.value_or(0)) {
-    return what + ": no upgraded node was without one";
+    return what + ": every upgraded node had one";
   }
   for (const auto& [name, model] : models_) {
     if (model.own_incidents == 0) continue;
-    if (model.control_hours <= 0)
-      return what + ": no busy node without the upgrade to compare with";
+    if (model.control_hours <= 0) return what + ": no busy node without the upgrade for comparison";
     // Either by what happens on them, or by what is known of GPUs.
     const double share = model.own_hours / (model.own_hours + model.control_hours);
     const bool is_usual =
@@ -462,9 +461,9 @@ void BakeJudge::decide_at_the_end(BakeVerdict& verdict) const {
     return end(BakeOutcome::going_on, Reason::baking, std::move(text));
   }
   if (silent_nodes_ > 0) {
-    return end(BakeOutcome::inconclusive, Reason::no_data,
-               fmt::format("NoData: {} of {} report nothing about the health of their GPUs",
-                           silent_nodes_, upgraded_nodes_text()));
+    return end(
+        BakeOutcome::inconclusive, Reason::no_data,
+        fmt::format("NoData: {} of {} report no GPU health", silent_nodes_, upgraded_nodes_text()));
   }
   const auto incidents = unexplained_incidents();
   if (!is_enough) {

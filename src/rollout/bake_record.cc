@@ -246,11 +246,11 @@ Result<BakeRecord> BakeRecord::parse(std::string_view text) {
   BakeRecord record;
   auto read_header = [&](const Json& json) -> Result<void> {
     auto began = parse_rfc3339(text_at(json, "began"));
-    if (!began) return fail(ErrorKind::invalid, "a recorded bake begins with its rules");
+    if (!began) return fail(ErrorKind::invalid, "a recorded bake must begin with its rules");
     if (as_integer(find(json, "format"), 1) != record_format) {
       return fail(ErrorKind::invalid,
-                  "recorded by another version of Lockstep, in a format that this one does not "
-                  "read: replay it with the version that recorded it");
+                  "recorded by another version of Lockstep in another format: replay it with the "
+                  "version that recorded it");
     }
     record.began = *began;
     if (const Json* rules = find(json, "rules")) record.rules = rules_from_json(*rules);

@@ -29,7 +29,7 @@ TEST(BakeRecord, IsJudgedAgainTheSame) {
 TEST(BakeRecord, WhatIsNoRecordIsNamedByItsLine) {
   EXPECT_EQ(BakeRecord::parse("").error().text(), "is empty");
   EXPECT_EQ(BakeRecord::parse("{}\n").error().text(),
-            "line 1: a recorded bake begins with its rules");
+            "line 1: a recorded bake must begin with its rules");
   std::string first = R"({"format":2,"began":"2026-11-15T00:00:00Z"})";
   EXPECT_NE(BakeRecord::parse(first + "\n{}\n").error().text().find("line 2"), std::string::npos);
   EXPECT_FALSE(BakeRecord::parse(
@@ -40,8 +40,8 @@ TEST(BakeRecord, OneOfAnEarlierVersionIsRefusedAndSaysSo) {
   auto read = BakeRecord::parse(R"({"began":"2026-11-15T00:00:00Z","rules":{"duration":"48h"}})");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().text(),
-            "line 1: recorded by another version of Lockstep, in a format that this one does not "
-            "read: replay it with the version that recorded it");
+            "line 1: recorded by another version of Lockstep in another format: replay it with the "
+            "version that recorded it");
 }
 
 }  // namespace

@@ -60,8 +60,7 @@ TEST(BakeJudge, SilentNodesAreNeverAPass) {
   step.silent_nodes = 1;
   judge.add(step);
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::inconclusive);
-  EXPECT_EQ(judge.verdict().text,
-            "NoData: 1 of 8 upgraded nodes report nothing about the health of their GPUs");
+  EXPECT_EQ(judge.verdict().text, "NoData: 1 of 8 upgraded nodes report no GPU health");
 }
 
 // Each wave by itself shows nothing; together they do.
@@ -245,8 +244,7 @@ TEST(BakeJudge, IncidentsOfTheOnlyCanaryAreNeverAPass) {
   judge.add(last);
   BakeVerdict verdict = judge.verdict();
   EXPECT_EQ(verdict.outcome, BakeOutcome::inconclusive);
-  EXPECT_NE(verdict.text.find("no upgraded node was without one"), std::string::npos)
-      << verdict.text;
+  EXPECT_NE(verdict.text.find("every upgraded node had one"), std::string::npos) << verdict.text;
 }
 
 // Four nodes that got the driver outside the wave, near the end, do not excuse the canary.
@@ -270,7 +268,7 @@ TEST(BakeJudge, WithoutAControlSideIncidentsAreNotAPass) {
   judge.add(step_at(hours(1), with_events(hours_of(8000, 0), {{"gpu-1", {{"FatalXid", 1}}}})));
   judge.add(step_at(hours(48), hours_of(400'000, 0)));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::inconclusive);
-  EXPECT_NE(judge.verdict().text.find("no busy node without the upgrade to compare with"),
+  EXPECT_NE(judge.verdict().text.find("no busy node without the upgrade for comparison"),
             std::string::npos)
       << judge.verdict().text;
 }
@@ -291,8 +289,9 @@ TEST(BakeJudge, TheSameIncidentsOnBothSidesHold) {
   for (int i = 10; i < 15; ++i) control[node_name(i)]["FatalXid"] = 1;
   judge.add(step_at(hours(10) + minutes(5), with_events(hours_of(5, 13), upgraded, control)));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::held);
-  EXPECT_EQ(judge.verdict().text,
-            "FatalXid on 5 nodes that were not upgraded, within 15m: it is not the driver alone");
+  EXPECT_EQ(
+      judge.verdict().text,
+      "FatalXid on 5 nodes that were not upgraded, within 15m: the driver is not the only cause");
 }
 
 TEST(BakeJudge, SlowerInTheMedianFails) {

@@ -105,7 +105,7 @@ GateWord compare_numbers(const GateNumbers& before, const GateNumbers& after, bo
                                    is->second, limit, share);
     // Two at once on a GPU are slower, whatever the driver.
     if (in_use_now && share < 1) {
-      return inconclusive(text + "; pods use its GPUs now, and did not before");
+      return inconclusive(text + "; pods use its GPUs now, and did not before the upgrade");
     }
     return {Outcome::failed, std::move(text)};
   }
@@ -190,7 +190,7 @@ Result<WaveBaseline> WaveBaseline::parse(std::string_view text) {
   WaveBaseline baseline;
   auto read_header = [&](const Json& json) -> Result<void> {
     auto taken = parse_rfc3339(text_at(json, "taken"));
-    if (!taken) return fail(ErrorKind::invalid, "a baseline begins with when it was taken");
+    if (!taken) return fail(ErrorKind::invalid, "a baseline must begin with its time");
     baseline.taken = *taken;
     baseline.id = std::string(text_at(json, "id"));
     baseline.revision = std::string(text_at(json, "revision"));
@@ -199,7 +199,7 @@ Result<WaveBaseline> WaveBaseline::parse(std::string_view text) {
   };
   LOCKSTEP_CHECK(read_json_lines(text, read_header, [&](const Json& json) -> Result<void> {
     std::string name(text_at(json, "node"));
-    if (name.empty()) return fail(ErrorKind::invalid, "does not say which node");
+    if (name.empty()) return fail(ErrorKind::invalid, "names no node");
     NodeBaseline& node = baseline.nodes[name];
     node.in_use = as_bool(find(json, "inUse"));
     const Json* gates = find(json, "gates");
@@ -224,7 +224,7 @@ GateWord compare(const std::string& gate, const std::string& node, const WaveBas
     if (was == nullptr && before->left_out > 0) return own;
   }
   if (was == nullptr) {
-    return after.empty() ? own : inconclusive("no baseline from before the upgrade was kept");
+    return after.empty() ? own : inconclusive("no baseline from before the upgrade was recorded");
   }
   auto at = was->gates.find(gate);
   if (at == was->gates.end()) return own;

@@ -26,7 +26,7 @@ std::string not_in_progress(const RolloutStatus& status) {
     case Phase::complete:
       return fmt::format("the rollout to {} is Complete", status.to.version);
     case Phase::rolled_back:
-      return fmt::format("the rollout was rolled back to {} already", status.from.version);
+      return fmt::format("the rollout is already rolled back to {}", status.from.version);
     case Phase::pending:
       return "no rollout is in progress";
     default:
@@ -88,18 +88,18 @@ std::string refuse_approver(const Command& command, const RolloutSpec& spec,
                command.groups.end();
       });
   if (!is_member) {
-    return fmt::format("wave {} needs a member of {}, and {} is not one", wave->name,
+    return fmt::format("wave {} needs an approver from {}, and {} is not a member", wave->name,
                        join(approvers.groups, " or "), command.by);
   }
   if (!approvers.not_author) return {};
   if (spec.author.empty()) {
     return fmt::format(
-        "wave {} may not be approved by the author of the spec, and the author is not recorded "
+        "the author of the spec must not approve wave {}, and the author is not recorded "
         "(annotation {})",
         wave->name, spec_by_annotation);
   }
   if (spec.author != command.by) return {};
-  return fmt::format("wave {} may not be approved by the author of the spec, {}", wave->name,
+  return fmt::format("the author of the spec, {1}, must not approve wave {0}", wave->name,
                      spec.author);
 }
 
@@ -108,7 +108,7 @@ std::string refuse_rollback(const RolloutSpec& spec, const RolloutStatus& status
     return not_in_progress(status);
   }
   if (status.phase == Phase::rolling_back) {
-    return spec.paused ? "" : "a rollback is in progress already";
+    return spec.paused ? "" : "a rollback is already in progress";
   }
   if (!status.from.is_set()) return "the previous version is not recorded";
   // Its owner's next change would set the rejected version again.
@@ -124,7 +124,7 @@ std::string refuse_rollback(const RolloutSpec& spec, const RolloutStatus& status
 
 std::string refusal_of(const Command& command, const RolloutSpec& spec,
                        const RolloutStatus& status) {
-  if (command.verb == "pause") return spec.paused ? "the rollout is paused already" : "";
+  if (command.verb == "pause") return spec.paused ? "the rollout is already paused" : "";
   if (command.verb == "resume") return spec.paused ? "" : "the rollout is not paused";
   if ((command.verb == "promote" || command.verb == "retry") && !has_opened_waves(spec, status)) {
     return fmt::format("spec.waves must begin with the waves that have opened ({}) first",
@@ -140,17 +140,17 @@ std::string refusal_of(const Command& command, const RolloutSpec& spec,
     // Held for want of nodes, for nodes that users retry, or for its spec, it continues by itself.
     const bool continues = is_short_of_nodes(status.reason) ||
                            status.reason == Reason::nodes_blocked || status.held_from;
-    return is_held && !continues ? "the rollout is Held: its waves are closed already"
+    return is_held && !continues ? "the rollout is Held: its waves are already closed"
                                  : not_in_progress(status);
   }
   if (command.verb == "retry") {
     if (is_held) return {};
     const std::string idle = not_in_progress(status);
-    return idle.empty() ? fmt::format("the rollout is {}, and only a Held one is retried",
+    return idle.empty() ? fmt::format("the rollout is {}; only a Held rollout can be retried",
                                       to_string(status.phase))
                         : idle;
   }
-  return fmt::format("there is no command \"{}\"", command.verb);
+  return fmt::format("unknown command \"{}\"", command.verb);
 }
 
 Result<void> check_command(std::string_view rollout, const Command& command,
@@ -181,11 +181,11 @@ std::string node_refusal_of(std::string_view verb, const Node& node, const fleet
   if (verb == "retry") {
     const fleet::State state = fleet::state_of(node, keys);
     if (state == fleet::State::failed) return {};
-    return fmt::format("is {}, and only {} is retried", fleet::display_name(state),
+    return fmt::format("is {}; only {} can be retried", fleet::display_name(state),
                        to_string(fleet::State::failed));
   }
   const bool is_skipped = is_skipped_by_person(node, keys);
-  if (verb == "skip") return is_skipped ? "is skipped already" : "";
+  if (verb == "skip") return is_skipped ? "is already skipped" : "";
   if (is_skipped) return {};
   return is_kept_back(node) ? "is held by a rollout until its wave opens" : "is not skipped";
 }

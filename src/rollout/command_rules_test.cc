@@ -85,7 +85,7 @@ TEST(CommandRules, OnlyAMemberOfTheGroupsPromotes) {
   for (Phase phase : {Phase::awaiting_approval, Phase::held, Phase::baking}) {
     const bool force = phase == Phase::baking;
     EXPECT_EQ(refusal_to("bob", {"dev"}, phase, "ann", force),
-              "wave canary needs a member of sre or CN=gpu,OU=ops, and bob is not one");
+              "wave canary needs an approver from sre or CN=gpu,OU=ops, and bob is not a member");
     EXPECT_NE(refusal_to("bob", {}, phase, "ann", force), "");
     EXPECT_EQ(refusal_to("bob", {"dev", "CN=gpu,OU=ops"}, phase, "ann", force), "");
   }
@@ -94,12 +94,12 @@ TEST(CommandRules, OnlyAMemberOfTheGroupsPromotes) {
 
 TEST(CommandRules, TheAuthorOfTheSpecDoesNotPromote) {
   EXPECT_EQ(refusal_to("ann", {"sre"}, Phase::awaiting_approval, "ann"),
-            "wave canary may not be approved by the author of the spec, ann");
+            "the author of the spec, ann, must not approve wave canary");
   EXPECT_EQ(refusal_to("ann", {"sre"}, Phase::baking, "ann", true),
-            "wave canary may not be approved by the author of the spec, ann");
+            "the author of the spec, ann, must not approve wave canary");
   EXPECT_EQ(refusal_to("bob", {"sre"}, Phase::awaiting_approval, ""),
-            "wave canary may not be approved by the author of the spec, and the author is not "
-            "recorded (annotation lockstep.dev/spec-by)");
+            "the author of the spec must not approve wave canary, and the author is not recorded "
+            "(annotation lockstep.dev/spec-by)");
 }
 
 TEST(CommandRules, OtherCommandsAndWavesAskForNoGroup) {
@@ -144,10 +144,10 @@ TEST(CommandRules, ARefusalNamesWhatWorksInstead) {
             "rollout driver: promote changes nothing: the bake of wave canary is in progress. "
             "Next: lockstep rollout promote --force | rollback | abort | pause driver");
   EXPECT_EQ(refused("rollback", Phase::rolled_back),
-            "rollout driver: rollback changes nothing: the rollout was rolled back to 570 already. "
+            "rollout driver: rollback changes nothing: the rollout is already rolled back to 570. "
             "Next: lockstep rollout pause driver");
   EXPECT_EQ(refused("sing", Phase::held),
-            "rollout driver: sing changes nothing: there is no command \"sing\". Next: lockstep "
+            "rollout driver: sing changes nothing: unknown command \"sing\". Next: lockstep "
             "rollout promote | retry | rollback | pause driver");
 }
 

@@ -34,7 +34,7 @@ class Check {
     driver_ = read("driver", tuple_.driver);
     cuda_ = read("cuda", tuple_.cuda);
     operator_ = read("gpu_operator", tuple_.gpu_operator);
-    if (tuple_.driver.empty()) unknown("driver", "no driver version is given");
+    if (tuple_.driver.empty()) unknown("driver", "the driver version is missing");
     check_cuda();
     check_operator();
     check_drivers();
@@ -47,7 +47,7 @@ class Check {
     auto version = parse_version(text);
     if (!version) {
       findings_.push_back({RuleOutcome::broken, "version",
-                           fmt::format("\"{}\" of {} is no version", text, key), ""});
+                           fmt::format("invalid version \"{}\" of {}", text, key), ""});
     }
     return version;
   }
@@ -75,9 +75,8 @@ class Check {
     if (!cuda_ || !driver_) return;
     const CudaRule* made_for = toolkit();
     if (made_for == nullptr) {
-      return unknown(
-          "cuda-driver",
-          fmt::format("nothing is known of CUDA {}: compare its release notes", tuple_.cuda));
+      return unknown("cuda-driver",
+                     fmt::format("CUDA {} is unknown: check its release notes", tuple_.cuda));
     }
     if (compare_versions(*driver_, made_for->driver.version) >= 0) return;
     const auto major =
@@ -88,10 +87,10 @@ class Check {
         major != rules_.majors.end() && compare_versions(*driver_, major->driver.version) >= 0;
     if (runs && tuple_.minor_compatibility) return;
     broken("cuda-driver",
-           fmt::format("CUDA {} needs driver {} or newer, and this is {}{}", tuple_.cuda,
+           fmt::format("CUDA {} needs driver {} or newer; this is {}{}", tuple_.cuda,
                        made_for->driver.text, tuple_.driver,
-                       runs ? fmt::format("; CUDA {} applications run from {} on, without what is "
-                                          "new (--minor-version-compatibility allows it)",
+                       runs ? fmt::format("; CUDA {} applications run with {} or newer, without "
+                                          "new features (--minor-version-compatibility allows it)",
                                           major->cuda.text, major->driver.text)
                             : std::string()),
            made_for->source);
@@ -106,8 +105,7 @@ class Check {
         });
     if (rule == rules_.operators.end()) {
       return unknown("operator-kubernetes",
-                     fmt::format("nothing is known of GPU operator {}: compare its platform "
-                                 "support page",
+                     fmt::format("GPU operator {} is unknown: check its platform support page",
                                  tuple_.gpu_operator));
     }
     check_range("operator-kubernetes", "Kubernetes", tuple_.kubernetes, rule->kubernetes_from,
@@ -116,7 +114,7 @@ class Check {
                 rule->openshift_to, *rule);
     if (tuple_.kubernetes.empty() && tuple_.openshift.empty()) {
       unknown("operator-kubernetes",
-              "neither openshift nor kubernetes is given: --kubernetes says the version");
+              "openshift and kubernetes are both missing: pass --kubernetes VERSION");
     }
   }
 
@@ -130,8 +128,8 @@ class Check {
       return;
     }
     broken(name,
-           fmt::format("GPU operator {} supports {} {} to {}, and this is {}", rule.release.text,
-                       what, from.text, to.text, text),
+           fmt::format("GPU operator {} supports {} {} to {}; this is {}", rule.release.text, what,
+                       from.text, to.text, text),
            rule.source);
   }
 
@@ -148,8 +146,8 @@ class Check {
     }
     if (tuple_.gpus.empty()) {
       unknown("gpu-models",
-              "no GPU model is given, so that floors of models were not looked at: --gpu names "
-              "them, or gpus: [H100] in the file");
+              "no GPU model is named, so minimum drivers of models were not checked: pass --gpu, "
+              "or set gpus: [H100] in the file");
     }
   }
 
@@ -176,7 +174,7 @@ class Check {
     }
     for (const Bound& hole : rule.not_versions) {
       if (compare_versions(*driver_, hole.version) == std::strong_ordering::equal) {
-        return "is one to avoid";
+        return "is a known bad version";
       }
     }
     if (rule.hole_from && compare_versions(*driver_, rule.hole_from->version) >= 0 &&

@@ -38,7 +38,7 @@ std::optional<RolloutDecision> Look::obey() {
     next_.last_command = command.text;
     return enter_held(
         {Reason::aborted,
-         fmt::format("aborted by {}: the waves are closed, nodes stay as they are", command.by),
+         fmt::format("aborted by {}: the waves are closed, and nodes do not change", command.by),
          "lockstep rollout retry or rollback"},
         command.by);
   }
@@ -76,16 +76,15 @@ RolloutDecision Look::roll_back(const Command& command) {
                   minutes(1));
     }
     if (view_.restore) {
-      Reason refused{
-          Reason::revert_refused,
-          fmt::format("the driver's object could not be set to {}; it is tried again: {}",
-                      next_.from.version, view_.restore->error),
-          "or set the version by hand"};
+      Reason refused{Reason::revert_refused,
+                     fmt::format("setting the driver's object to {} failed and is retried: {}",
+                                 next_.from.version, view_.restore->error),
+                     "or set the version manually"};
       return rest(std::move(refused), minutes(1));
     }
     return {
         Revert{view_.target, next_.from},
-        {Reason::reverting, fmt::format("the driver is set back to {}", next_.from.version), ""},
+        {Reason::reverting, fmt::format("the driver is set to {} again", next_.from.version), ""},
         minutes(1)};
   }
   next_.last_command = command.text;
@@ -96,9 +95,8 @@ RolloutDecision Look::roll_back(const Command& command) {
 RolloutDecision Look::retry(const Command& command) {
   if (is_held_as_rejected()) return allow_rejected(command);
   if (!progress_.failed_names.empty()) {
-    return {RetryNodes{progress_.failed_names},
-            {Reason::retry, "failed nodes are sent back into the line", ""},
-            {}};
+    return {
+        RetryNodes{progress_.failed_names}, {Reason::retry, "failed nodes are retried", ""}, {}};
   }
   const bool has_begun = next_.waves.front().opened.is_set() || next_.waves_to_return > 0;
   if (!has_begun || is_short_of_nodes(view_.status.reason)) return choose_again(command);
@@ -110,7 +108,7 @@ RolloutDecision Look::retry(const Command& command) {
   wave().gates.clear();
   ++wave().gate_round;
   return enter(backwards ? Phase::rolling_back : Phase::upgrading,
-               {Reason::retry, fmt::format("{} tries again", command.by), ""}, command.by);
+               {Reason::retry, fmt::format("{} retried", command.by), ""}, command.by);
 }
 
 // The wave that is short of nodes is chosen again, as if it had not opened.
@@ -133,12 +131,12 @@ RolloutDecision Look::allow_rejected(const Command& command) {
   if (const RejectedDriver* rejected = rejection_of_target(view_, next_)) {
     allow(next_, DriverRevision(rejected->driver));
   }
-  return enter(
-      Phase::pending,
-      {Reason::retry,
-       fmt::format("{} allows {} again, which was rolled back", command.by, view_.target.version),
-       ""},
-      command.by);
+  return enter(Phase::pending,
+               {Reason::retry,
+                fmt::format("{} allows {} again, which had been rolled back", command.by,
+                            view_.target.version),
+                ""},
+               command.by);
 }
 
 RolloutDecision Look::promote(const Command& command) {

@@ -21,7 +21,7 @@ RolloutDecision Look::decide_held() {
       return open(static_cast<size_t>(unopened - next_.waves.begin()));
     }
     // The wave that did not open is no longer in the spec.
-    return enter(Phase::promoting, {Reason::wave_passed, "no other wave has to open", ""});
+    return enter(Phase::promoting, {Reason::wave_passed, "no other wave needs to open", ""});
   }
   if (wave_progress().pending == 0) {
     if (auto missing = missing_evidence(view_, current(), progress_)) return rest(*missing);
@@ -71,7 +71,7 @@ RolloutDecision Look::decide_failed() {
          fmt::format("{} failed ({}), {}", failed.size(), upgrade_names(failed), limit), ""});
   }
   const std::string remedy = fmt::format(
-      "make room for the upgrade, then: lockstep rollout retry {} (or lockstep retry NODE)",
+      "remove what blocks the upgrade, then: lockstep rollout retry {} (or lockstep retry NODE)",
       view_.name);
   // Long texts are cut: what to do comes before what each node says.
   std::string text = fmt::format(

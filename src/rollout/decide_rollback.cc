@@ -74,7 +74,7 @@ RolloutDecision Look::go_back_to_previous() {
 RolloutDecision Look::take_back_in_git() {
   if (!next_.revert_commit.empty()) {
     return rest({Reason::awaiting_sync,
-                 fmt::format("commit {} takes {} back: waits until it reaches the cluster",
+                 fmt::format("commit {} reverts {}: waits until it reaches the cluster",
                              next_.revert_commit, next_.to.version),
                  ""},
                 minutes(1));
@@ -83,18 +83,17 @@ RolloutDecision Look::take_back_in_git() {
   if (outcome == nullptr) {
     Evidence evidence = evidence_of(view_.name, next_);
     evidence.reason = next_.message;
-    return {
-        GitCommit{GitStep::take_back, next_.to.version, std::move(evidence)},
-        {Reason::reverting, fmt::format("{} is taken back in the matrix", next_.to.version), ""},
-        {}};
+    return {GitCommit{GitStep::take_back, next_.to.version, std::move(evidence)},
+            {Reason::reverting, fmt::format("{} is reverted in the matrix", next_.to.version), ""},
+            {}};
   }
   // The reason for going back stays: it belongs into the commit.
   if (outcome->again) return hold({Reason::reverting, outcome->error, ""}, minutes(1));
   if (!outcome->error.empty()) {
-    return enter_held({Reason::revert_failed,
-                       fmt::format("{} could not be taken back in the matrix: {}", next_.to.version,
-                                   outcome->error),
-                       "take it back by hand, or lockstep rollout retry"});
+    return enter_held(
+        {Reason::revert_failed,
+         fmt::format("reverting {} in the matrix failed: {}", next_.to.version, outcome->error),
+         "revert it manually, or lockstep rollout retry"});
   }
   return note_revert(*outcome);
 }
@@ -103,7 +102,7 @@ RolloutDecision Look::note_revert(const GitOutcome& outcome) {
   next_.revert_commit = outcome.commit;
   return enter(Phase::rolling_back,
                {Reason::reverted,
-                fmt::format("commit {} takes {} back", outcome.commit, next_.to.version), ""});
+                fmt::format("commit {} reverts {}", outcome.commit, next_.to.version), ""});
 }
 
 RolloutDecision Look::restore_object() {
@@ -143,7 +142,7 @@ RolloutDecision Look::decide_rolling_back() {
     next_.closed = false;
     return enter(
         Phase::rolling_back,
-        {Reason::return_open, fmt::format("nodes go back to {}", view_.target.version), ""});
+        {Reason::return_open, fmt::format("nodes roll back to {}", view_.target.version), ""});
   }
   // Nodes outside the opened waves go back too: where they use up the failure budget, no other node
   // starts.
@@ -160,7 +159,7 @@ RolloutDecision Look::decide_rolling_back() {
   if (next_.open_waves < next_.waves_to_return) {
     ++next_.open_waves;
     return enter(Phase::rolling_back,
-                 {Reason::return_open, fmt::format("wave {} goes back", wave().name), ""});
+                 {Reason::return_open, fmt::format("wave {} rolls back", wave().name), ""});
   }
   if (progress_.to_upgrade > 0) return return_others();
   return returned();
@@ -170,7 +169,7 @@ RolloutDecision Look::decide_rolling_back() {
 std::optional<RolloutDecision> Look::return_wave() {
   const WaveProgress& progress = wave_progress();
   if (progress.pending > 0) {
-    return rest_returning(fmt::format("wave {}: {} of {} nodes are back", wave().name,
+    return rest_returning(fmt::format("wave {}: {} of {} nodes rolled back", wave().name,
                                       progress.done, progress.nodes));
   }
   GateSummary gates = summarize_gates(wave_spec(), view_.gates);
@@ -189,12 +188,12 @@ RolloutDecision Look::return_others() {
                   upgrade::counted(static_cast<size_t>(progress_.to_upgrade), "node"));
   if (next_.open_waves == all)
     return rest_returning(
-        fmt::format("{}: not back yet: {}", text, upgrade_names(progress_.returning)));
+        fmt::format("{}: not rolled back yet: {}", text, upgrade_names(progress_.returning)));
   next_.open_waves = all;
   next_.waves_to_return = all;
   return enter(
       Phase::rolling_back,
-      {Reason::return_open, fmt::format("{} go back to {}", text, view_.target.version), ""});
+      {Reason::return_open, fmt::format("{} roll back to {}", text, view_.target.version), ""});
 }
 
 RolloutDecision Look::rest_returning(const std::string& text) {
@@ -208,7 +207,7 @@ RolloutDecision Look::returned() {
   if (next_.from.fields) next_.stable.fields = next_.from.fields;
   next_.waves_to_return = 0;
   next_.open_waves = 0;
-  std::string text = fmt::format("every node runs {} again", view_.target.version);
+  std::string text = fmt::format("all nodes run {} again", view_.target.version);
   if (progress_.left_out > 0) {
     text += fmt::format(", except {} that a user skips",
                         upgrade::counted(static_cast<size_t>(progress_.left_out), "node"));

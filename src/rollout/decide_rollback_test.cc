@@ -93,7 +93,7 @@ TEST(DecideRollback, AfterCompleteTheCanaryReturnsFirstAndItsGatesRunAgain) {
   rollout.command("rollback");
   rollout.settle();
   EXPECT_TRUE(rollout.is_open(0));
-  EXPECT_FALSE(rollout.is_open(1)) << "the canary is not back yet";
+  EXPECT_FALSE(rollout.is_open(1)) << "the canary is not rolled back yet";
   EXPECT_TRUE(rollout.view.gates.empty());
   rollout.finish(1);
   rollout.settle();
@@ -229,7 +229,7 @@ TEST(DecideRollback, NoNodeRunsTheRejectedVersionAfterIt) {
   rollout.finish(4);
   EXPECT_EQ(rollout.settle(), "RolledBack");
   EXPECT_EQ(rollout.view.status.message,
-            "every node runs 570 again, except 1 node that a user skips");
+            "all nodes run 570 again, except 1 node that a user skips");
 }
 
 // Records of 580's waves must not send nodes back by the waves of 590.
@@ -265,7 +265,7 @@ TEST(DecideRollback, APausedOneSaysSo) {
   rollout.settle();
   EXPECT_EQ(rollout.view.status.reason, "RolloutPaused");
   EXPECT_EQ(rollout.view.status.message,
-            "the rollback is paused; wave canary: 0 of 1 nodes are back");
+            "the rollback is paused; wave canary: 0 of 1 nodes rolled back");
   // The user asks again, and the client's patch ends the pause.
   rollout.view.spec.paused = false;
   rollout.command("rollback");

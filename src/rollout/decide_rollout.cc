@@ -41,8 +41,7 @@ RolloutDecision Look::decide() {
   if (auto commanded = obey()) return std::move(*commanded);
   if (auto changed = check_spec()) return std::move(*changed);
   if (!view_.target.is_set()) {
-    Reason unknown{Reason::revision_unknown,
-                   "the driver's newest revision is not known at this moment", ""};
+    Reason unknown{Reason::revision_unknown, "the driver's newest revision is not known now", ""};
     // In the middle of a rollout it passes: nothing is said of it.
     return phase() == Phase::pending ? rest(std::move(unknown)) : hold(std::move(unknown));
   }
@@ -68,7 +67,7 @@ RolloutDecision Look::decide() {
       return decide_baking();
     case Phase::awaiting_approval:
       return rest({Reason::awaiting_approval,
-                   fmt::format("wave {} has passed, and its approval is required", wave().name),
+                   fmt::format("wave {} has passed and needs an approval", wave().name),
                    fmt::format("lockstep rollout promote {}", view_.name)});
     case Phase::promoting:
       return decide_promoting();
@@ -172,7 +171,7 @@ std::optional<RolloutDecision> Look::check_spec() {
     Reason reason{Reason::spec_changed,
                   fmt::format("spec.waves no longer begins with the waves that have opened ({})",
                               name_opened_waves(view_.status)),
-                  "restore these waves in spec.waves; the rollout then continues by itself"};
+                  "restore these waves in spec.waves; the rollout then continues automatically"};
     if (is_held) return rest(std::move(reason));
     next_.held_from = phase();
     return enter_held(std::move(reason));
@@ -186,7 +185,7 @@ std::optional<RolloutDecision> Look::check_spec() {
 RolloutDecision Look::decide_idle() {
   if (!view_.other.empty()) {
     return rest({Reason::another_rollout,
-                 fmt::format("rollout {} is under way for the same driver", view_.other), ""});
+                 fmt::format("rollout {} of the same driver is in progress", view_.other), ""});
   }
   if (!next_.stable.is_set()) {
     if (progress_.out_of_sync == 0) {
@@ -201,10 +200,9 @@ RolloutDecision Look::decide_idle() {
     if (phase() != Phase::pending && !was_about_to_begin) {
       return rest({next_.reason, next_.message, ""});
     }
-    return rest(
-        {Reason::nothing_to_do,
-         fmt::format("every node is to run {}: waits for another version", view_.target.version),
-         ""});
+    return rest({Reason::nothing_to_do,
+                 fmt::format("all nodes run {}; no new version requested", view_.target.version),
+                 ""});
   }
   // No bake for what the whole fleet ran until this rollout.
   if (phase() == Phase::complete && is_previous()) return go_back_to_previous();
@@ -230,20 +228,20 @@ std::optional<RolloutDecision> Look::check_matrix() {
   const GitOutcome* outcome = outcome_of_git(GitStep::check);
   if (outcome == nullptr || outcome->version != view_.target.version) {
     return RolloutDecision{GitCommit{GitStep::check, view_.target.version, {}},
-                           {Reason::starting, "the version matrix is looked at", ""},
+                           {Reason::starting, "the version matrix is being checked", ""},
                            {}};
   }
   if (outcome->error.empty()) return std::nullopt;
-  return rest(
-      {Reason::rollback_unavailable, outcome->error, "set onFailure: Hold to go without it"},
-      minutes(1));
+  return rest({Reason::rollback_unavailable, outcome->error,
+               "set onFailure: Hold to start without a rollback"},
+              minutes(1));
 }
 
 // `changed`: another version than the one that was in progress.
 RolloutDecision Look::start(std::optional<HistoryEntry> changed) {
   if (progress_.unaware > 0) {
     Reason starting{Reason::starting,
-                    fmt::format("waits until {} nodes know of the new revision", progress_.unaware),
+                    fmt::format("waits until {} nodes have the new revision", progress_.unaware),
                     ""};
     // Why it was held stays: it is held until then.
     return phase() == Phase::held ? hold(std::move(starting)) : rest(std::move(starting));
@@ -277,10 +275,9 @@ RolloutDecision Look::open(size_t index) {
     if (auto few = too_few_to_open(view_, index, choice, free)) return hold_unopened(*few);
     RecordedWave record{revision, std::move(choice.nodes)};
     if (!recorded || *recorded != record) {
-      return {
-          WaveWrite{index, std::move(record)},
-          {Reason::opening, fmt::format("the nodes of wave {} are written down", spec.name), ""},
-          {}};
+      return {WaveWrite{index, std::move(record)},
+              {Reason::opening, fmt::format("the nodes of wave {} are recorded", spec.name), ""},
+              {}};
     }
   }
   if (auto waits = take_baseline(index)) return std::move(*waits);
@@ -337,7 +334,7 @@ RolloutDecision Look::on_new_target() {
     return enter_held(rejection_reason(*rejected, next_, view_.name));
   }
   return start(HistoryEntry{now_, phase(), "", Reason::version_changed,
-                            fmt::format("{} instead of {}: starts at the first wave",
+                            fmt::format("{} instead of {}: starts with the first wave",
                                         view_.target.version, next_.to.version),
                             ""});
 }
@@ -353,9 +350,9 @@ RolloutDecision Look::decide_upgrading() {
   }
   if (is_left_empty(view_, current())) {
     wave().verdict = Outcome::passed;
-    wave().verdict_text = "no node was left for this wave";
+    wave().verdict_text = "no node remained for this wave";
     return enter(Phase::promoting, {Reason::no_node_left,
-                                    fmt::format("no node is left for wave {}", wave().name), ""});
+                                    fmt::format("no node remains for wave {}", wave().name), ""});
   }
   if (!wave_spec().gates.empty()) {
     return enter(Phase::gating,
@@ -375,18 +372,19 @@ RolloutDecision Look::after_gates() {
 
 RolloutDecision Look::after_bake(const std::string& text) {
   if (wave_progress().pending > 0) {
-    return rest({Reason::nodes_not_ready,
-                 fmt::format("wave {} has passed its checks and waits until all its drivers are "
-                             "ready: {} of {}",
-                             wave().name, wave_progress().done, wave_progress().nodes),
-                 ""});
+    return rest(
+        {Reason::nodes_not_ready,
+         fmt::format(
+             "wave {} passed its checks and waits until all its drivers are ready: {} of {}",
+             wave().name, wave_progress().done, wave_progress().nodes),
+         ""});
   }
   wave().verdict = Outcome::passed;
   wave().verdict_text = text.empty() ? name_finished() : text;
   if (wave_spec().needs_approval && wave().approved_by.empty()) {
     return enter(Phase::awaiting_approval,
                  {Reason::awaiting_approval,
-                  fmt::format("wave {} has passed, and its approval is required", wave().name),
+                  fmt::format("wave {} has passed and needs an approval", wave().name),
                   fmt::format("lockstep rollout promote {}", view_.name)});
   }
   return enter(Phase::promoting,
@@ -396,10 +394,11 @@ RolloutDecision Look::after_bake(const std::string& text) {
 // That it is refused is said before it is tried again.
 RolloutDecision Look::start_gates(std::vector<std::string> missing, fleet::KnownReason reason) {
   if (!view_.gate_refusal.empty()) {
-    Reason refused{Reason::gate_refused,
-                   fmt::format("the gates of wave {} cannot start: {}; the controller tries again",
-                               wave().name, view_.gate_refusal),
-                   "allow the Job: rights, quota or an admission webhook of the gates' namespace"};
+    Reason refused{
+        Reason::gate_refused,
+        fmt::format("the gates of wave {} cannot start: {}; the controller retries", wave().name,
+                    view_.gate_refusal),
+        "allow the Job: check rights, quota and admission webhooks of the gates' namespace"};
     RolloutDecision said = rest(std::move(refused));
     if (said.as<StatusWrite>() != nullptr) return said;
   }
@@ -436,7 +435,7 @@ RolloutDecision Look::decide_baking() {
                       fmt::format("the bake of wave {} was removed from spec.waves", wave().name),
                       "restore it and retry, or lockstep rollout promote"});
   }
-  if (!view_.bake) return rest({Reason::baking, "the bake has not been looked at yet", ""});
+  if (!view_.bake) return rest({Reason::baking, "the bake has no result yet", ""});
   wave().bake = view_.bake->text;
   wave().detectable = view_.bake->detectable;
   switch (view_.bake->outcome) {
@@ -483,18 +482,18 @@ RolloutDecision Look::promote_in_git() {
   if (outcome == nullptr) {
     return {GitCommit{GitStep::promote, next_.to.version, evidence_of(view_.name, next_)},
             {Reason::promoting,
-             fmt::format("{} becomes everybody's version in the matrix", next_.to.version), ""},
+             fmt::format("{} becomes the current version in the matrix", next_.to.version), ""},
             {}};
   }
   if (outcome->again) return rest({Reason::promoting, outcome->error, ""}, minutes(1));
   if (!outcome->error.empty()) {
     return enter_held({Reason::promotion_failed,
                        fmt::format("the commit to the matrix failed: {}", outcome->error),
-                       "lockstep rollout promote tries it again"});
+                       "lockstep rollout promote retries it"});
   }
   next_.promote_commit = outcome->commit;
   return enter(Phase::promoting, {Reason::promoted,
-                                  fmt::format("commit {} makes {} everybody's version",
+                                  fmt::format("commit {} makes {} the current version",
                                               outcome->commit, next_.to.version),
                                   ""});
 }

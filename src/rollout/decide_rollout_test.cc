@@ -100,7 +100,7 @@ TEST(DecideRollout, TheCanaryGoesBackFirst) {
   rollout.fail_node(number);
   EXPECT_EQ(rollout.settle(), "RollingBack");
   EXPECT_TRUE(rollout.is_open(0));
-  EXPECT_FALSE(rollout.is_open(1)) << "the canary is not back yet";
+  EXPECT_FALSE(rollout.is_open(1)) << "the canary is not rolled back yet";
   rollout.finish(1);
   EXPECT_EQ(rollout.settle(), "RollingBack");
   EXPECT_TRUE(rollout.is_open(1));
@@ -534,7 +534,7 @@ TEST(DecideRollout, AnApprovalByAUserOutsideTheGroupsIsIgnoredAndSaid) {
   EXPECT_EQ(rollout.settle(), "AwaitingApproval");
   EXPECT_EQ(rollout.view.status.history.back().reason, "CommandIgnored");
   EXPECT_EQ(rollout.view.status.history.back().text,
-            "promote: wave canary needs a member of sre, and alice is not one");
+            "promote: wave canary needs an approver from sre, and alice is not a member");
   rollout.command("promote");
   rollout.view.command->groups = {"sre"};
   EXPECT_EQ(rollout.settle(), "Upgrading");

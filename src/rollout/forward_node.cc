@@ -264,8 +264,8 @@ void ForwardNodeRun::remove(const upgrade::PodRemovals& removals, Time now,
       if (again) continue;
       for (const std::string& budget : entry->blocking_budgets) {
         note_blocked(
-            fmt::format("{} may not be disrupted now (PodDisruptionBudget {}): allow more "
-                        "disruption in it, or scale the application up",
+            fmt::format("{} is blocked by PodDisruptionBudget {}: allow more disruptions in it, or "
+                        "scale the application up",
                         upgrade::name_pod(*pod), budget));
       }
       continue;

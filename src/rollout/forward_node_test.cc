@@ -52,7 +52,8 @@ TEST(PlanOfBudgets, APodThatIsNeverAllowedToGoFailsItsNodeAndNamesTheBudget) {
   EXPECT_EQ(plan.nodes[0].reason.name, "BlockedByDisruptionBudget");
   EXPECT_EQ(plan.nodes[0].end, seconds(300)) << "podDeletion.timeoutSeconds";
   ASSERT_EQ(plan.nodes[0].blocked.size(), 1u);
-  EXPECT_NE(plan.nodes[0].blocked[0].find("ml/web may not be disrupted now"), std::string::npos);
+  EXPECT_NE(plan.nodes[0].blocked[0].find("ml/web is blocked by PodDisruptionBudget"),
+            std::string::npos);
   // Without a time limit the node never ends, but the plan does.
   fleet.policy().pod_deletion.timeout = Duration::zero();
   plan = fleet.plan();

@@ -30,7 +30,7 @@ std::string rollback_of(const ForwardRollout& rollout) {
   if (spec.driver.kind == DriverKind::daemon_set && !spec.matrix) {
     return "none: a DaemonSet's version is not set by Lockstep";
   }
-  if (!spec.matrix) return "the version is set back in the driver's object";
+  if (!spec.matrix) return "the previous version is set in the driver's object";
   std::string text = "the commit in " + spec.matrix->repository + " is reverted";
   if (rollout.matrix_unread.empty()) return text;
   return fmt::format("{}; not checked from here: {}", text, rollout.matrix_unread);
@@ -102,8 +102,7 @@ bool ForwardRolloutRun::look(const ForwardFleet& fleet, Time now) {
   }
   bool changed = gate.window.open != was_open;
   if (changed && view().status.phase == Phase::upgrading && left_ > 0) {
-    note(now,
-         gate.window.open ? "a window opens" : "the window closes: what has begun is finished");
+    note(now, gate.window.open ? "a window opens" : "the window closes: nodes in flight finish");
   }
   if (auto next = this->next(); next && *next <= now) is_due_ = true;
   if (!is_due_ || has_ended_) return changed;
@@ -136,7 +135,7 @@ void ForwardRolloutRun::decide_all(const ForwardFleet& fleet, Time now) {
     if (!std::holds_alternative<std::monostate>(decision.write)) {
       carry_out(fleet, decision, now);
     } else if (view.status.phase == Phase::awaiting_approval) {
-      note(now, "an approval is needed; assumed to be given at once");
+      note(now, "an approval is needed; assumed to be immediate");
       command("promote", now);
     } else if (!solve(decision.reason)) {
       return;

@@ -60,7 +60,7 @@ waves:
   EXPECT_EQ(rollout.waves[1].nodes.size(), 5u);
   EXPECT_EQ(rollout.waves[1].opens, minutes(130));
   EXPECT_EQ(plan.duration, minutes(135));
-  EXPECT_TRUE(ForwardFleetTest::says(plan, "an approval is needed; assumed to be given at once"));
+  EXPECT_TRUE(ForwardFleetTest::says(plan, "an approval is needed; assumed to be immediate"));
   EXPECT_TRUE(ForwardFleetTest::says(plan, "bake for 2h"));
   EXPECT_NEAR(rollout.waves[1].gpu_hours_lost, 5 * 8 * 5 / 60.0, 0.01);
 }

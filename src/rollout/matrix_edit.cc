@@ -139,11 +139,12 @@ class Editor {
   }
 
   Unexpected refuse(Slot slot, const std::string& key) const {
-    return fail(ErrorKind::unsupported,
-                fmt::format("versions.{} has no \"{}\", and there is no line to put it behind: add "
-                            "it to the file by hand",
-                            to_string(slot), key),
-                std::string(name_));
+    return fail(
+        ErrorKind::unsupported,
+        fmt::format(
+            "versions.{} has no \"{}\" and no line to add it after: add it to the file manually",
+            to_string(slot), key),
+        std::string(name_));
   }
 
   std::string text_;
@@ -178,7 +179,7 @@ Result<void> check_value(const std::string& key, const std::string& value) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '+' || c == '_';
   });
   if (is_version && !looks_so) {
-    return failf(ErrorKind::invalid, "\"{}\" is no version for {}", value, key);
+    return failf(ErrorKind::invalid, "\"{}\" is not a valid version for {}", value, key);
   }
   return {};
 }
@@ -204,7 +205,7 @@ Result<MatrixEdit> set_versions(std::string_view text, std::string_view name, Sl
     LOCKSTEP_CHECK(check_key(before, slot, key));
     LOCKSTEP_CHECK(check_value(key, value));
     if (slot == Slot::current && key == "driver" && value.empty()) {
-      return fail(ErrorKind::invalid, "the fleet cannot be without a driver: versions.current");
+      return fail(ErrorKind::invalid, "the fleet needs a driver: versions.current");
     }
     names_status = names_status || key == status_key;
     has_version = has_version || (key != status_key && !value.empty());
@@ -233,7 +234,7 @@ Result<MatrixEdit> promote_canary(std::string_view text, std::string_view name) 
   const bool has_version = std::any_of(
       before.canary.begin(), before.canary.end(),
       [](const auto& entry) { return entry.first != status_key && !entry.second.empty(); });
-  if (!has_version) return refuse("it is empty: there is nothing to promote");
+  if (!has_version) return refuse("it is empty: nothing to promote");
   const std::string status = lower(before.value(Slot::canary, status_key));
   for (const char* bad : {"failed", "rejected", "reverted"}) {
     if (status == bad) return refuse(fmt::format("its status is \"{}\"", status));

@@ -31,12 +31,12 @@ class Reader {
     LOCKSTEP_TRY(const YamlNode* versions, child(tree_.root(), "versions"));
     if (versions == nullptr || versions->kind != NodeKind::mapping) {
       return refuse(versions == nullptr ? tree_.root() : *versions,
-                    fmt::format("there is no map \"versions\": {}", format_hint));
+                    fmt::format("the map \"versions\" is missing: {}", format_hint));
     }
     LOCKSTEP_TRY(const YamlNode* current, child(*versions, "current"));
     if (current == nullptr || current->kind != NodeKind::mapping) {
       return refuse(current == nullptr ? *versions : *current,
-                    fmt::format("there is no map \"current\" under versions: {}", format_hint));
+                    fmt::format("the map \"versions.current\" is missing: {}", format_hint));
     }
     LOCKSTEP_TRY(matrix.current, entries(*current));
     LOCKSTEP_TRY(const YamlNode* canary, child(*versions, "canary"));
@@ -76,7 +76,7 @@ class Reader {
 
   Result<void> check_plain(const YamlNode& key) const {
     if (!yaml::is_merge_key(tree_, key)) return {};
-    return refuse(key, "\"<<\" hides which version stands where: write the values out");
+    return refuse(key, "\"<<\" hides where a version is set: write the values out");
   }
 
   Result<MatrixEntries> entries(const YamlNode& map) const {
@@ -171,7 +171,7 @@ Result<Matrix> parse_matrix(std::string_view text, std::string_view name) {
   // Refuses a key that stands twice, a second document, and what else could be read in two ways.
   LOCKSTEP_TRY(const Json value, parse_yaml(text, name, limits));
   if (!value.is_object()) {
-    return fail(ErrorKind::invalid, fmt::format("it is no map: {}", format_hint),
+    return fail(ErrorKind::invalid, fmt::format("must be a map: {}", format_hint),
                 std::string(name));
   }
   LOCKSTEP_TRY(const auto trees, yaml::compose(text, name, limits));

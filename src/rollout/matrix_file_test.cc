@@ -60,11 +60,11 @@ TEST(MatrixFile, WhatIsWrongIsSaidWithItsPlace) {
     const char* said;
   };
   for (const Row& row : std::vector<Row>{
-           {"", "no map"},
-           {"- a\n", "no map"},
-           {"versions: 1\n", "m.yaml:1:11: there is no map \"versions\""},
-           {"other: {}\n", "there is no map \"versions\""},
-           {"versions:\n  canary: {}\n", "there is no map \"current\""},
+           {"", "must be a map"},
+           {"- a\n", "must be a map"},
+           {"versions: 1\n", "m.yaml:1:11: the map \"versions\" is missing"},
+           {"other: {}\n", "the map \"versions\" is missing"},
+           {"versions:\n  canary: {}\n", "the map \"versions.current\" is missing"},
            {"versions:\n  current: {driver: [1]}\n", "driver must be a single value"},
            {"versions:\n  current: {}\n  canary: [1]\n", "versions.canary must be a map"},
            {"versions:\n  current:\n    driver: \"1\"\n    driver: \"2\"\n", "m.yaml:4"},

@@ -42,8 +42,8 @@ Result<BringingCommit> find_bringing_commit(const std::vector<MatrixCommit>& com
     const std::string taken_back = reverted_commit(commit.message);
     if (version.empty() && !taken_back.empty()) {
       return fail(ErrorKind::conflict,
-                  fmt::format("the newest change is a revert already, of {}: nothing is left to "
-                              "revert. To take out another version: --version or --commit",
+                  fmt::format("the newest change is already a revert, of {}: nothing to revert. To "
+                              "remove another version: --version or --commit",
                               taken_back.substr(0, short_id)),
                   fmt::format("commit {}", commit.id.substr(0, short_id)));
     }
@@ -52,7 +52,7 @@ Result<BringingCommit> find_bringing_commit(const std::vector<MatrixCommit>& com
   if (version.empty()) {
     return fail(ErrorKind::not_found, "no commit of the branch changed a version");
   }
-  return failf(ErrorKind::not_found, "no commit of the branch brought the version {}", version);
+  return failf(ErrorKind::not_found, "no commit of the branch introduced the version {}", version);
 }
 
 std::optional<KeyVersion> find_version(const Matrix& matrix, std::string_view version) {
@@ -94,7 +94,7 @@ Result<BringingCommit> find_commit_to_revert(const Matrix& matrix,
     if (found) return BringingCommit{commit, std::move(changes)};
   }
   return failf(ErrorKind::not_found,
-               "{} is {} {}, and no commit of the branch brought it there: edit the file by hand",
+               "{} is {} {}, and no commit of the branch introduced it: edit the file manually",
                rejected.version, to_string(slot), rejected.key);
 }
 
@@ -103,7 +103,7 @@ Result<std::string> take_out(std::string_view text, std::string_view name,
   LOCKSTEP_TRY(const Matrix matrix, parse_matrix(text, name));
   if (rejected.is_in(matrix, Slot::current)) {
     return fail(ErrorKind::conflict,
-                fmt::format("{} {} would still be current after the revert: edit the file by hand",
+                fmt::format("{} {} would still be current after the revert: edit the file manually",
                             rejected.key, rejected.version),
                 std::string(name));
   }

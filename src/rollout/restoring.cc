@@ -41,37 +41,36 @@ std::optional<Reason> obstacle_to_start(const RolloutView& view, const RolloutSt
     return Reason{Reason::rollback_unavailable, std::move(text), std::move(remedy)};
   };
   if (!status.stable.is_set()) {
-    return unavailable("the driver before this one is not known, and onFailure is RollBack",
+    return unavailable("the previous driver is not known, and onFailure is RollBack",
                        "create the rollout before the version changes, or set onFailure: Hold");
   }
   if (!view.no_rollback.empty()) {
-    return unavailable(view.no_rollback, "set onFailure: Hold to go without it");
+    return unavailable(view.no_rollback, "set onFailure: Hold to start without a rollback");
   }
   if (view.spec.matrix) return std::nullopt;
   if (!status.stable.fields) {
     return unavailable(
-        "what the driver's object said before the change was not recorded, and onFailure is "
+        "the driver's object before the change was not recorded, and onFailure is "
         "RollBack",
-        "set the version before until it is recorded, or set onFailure: Hold");
+        "set the previous version until it is recorded, or set onFailure: Hold");
   }
   if (view.target.fields) return std::nullopt;
-  return Reason{Reason::starting, "waits until the driver's object and its DaemonSet say the same",
-                ""};
+  return Reason{Reason::starting, "waits until the driver's object and its DaemonSet agree", ""};
 }
 
 std::string obstacle_to_rollback(const RolloutView& view, const RolloutStatus& status) {
   const DriverRevision& from = status.from;
-  if (!from.is_set()) return "the driver before is not known";
+  if (!from.is_set()) return "the previous driver is not known";
   if (!view.no_rollback.empty()) return view.no_rollback;
   if (!view.spec.matrix && !from.fields) {
-    return "what the driver's object said before the change was not recorded; set it by hand";
+    return "the driver's object before the change was not recorded; set it manually";
   }
   // The image is all that is restored.
   const bool has_changed = view.spec.matrix
                                ? from.version.empty() || from.version != status.to.version
                                : from.fields != status.to.fields;
   if (has_changed || from.same_as(status.to)) return {};
-  return fmt::format("the version was {} before, too; revert what else was changed", from.version);
+  return fmt::format("the previous version was also {}; revert the other changes", from.version);
 }
 
 const RejectedDriver* rejection_of(const RolloutStatus& status, const DriverRevision& driver) {
@@ -118,7 +117,7 @@ std::string obstacle_to_restore(const RolloutSpec& spec) {
     return "the version comes from Git (spec.matrix), and this controller has no access to it";
   }
   if (spec.driver.kind == DriverKind::daemon_set) {
-    return "the version of a DaemonSet is set by whoever made it";
+    return "Lockstep does not set the version of a DaemonSet";
   }
   return {};
 }
@@ -135,25 +134,24 @@ RestoreStep next_restore_step(const RolloutView& view, const RolloutStatus& stat
       return {Kind::rejected, rejection_reason(*rejected, status, view.name)};
     }
     return wait(Reason::reverting,
-                fmt::format("the driver's object says {}: waits for the operator", version));
+                fmt::format("the driver's object has {}: waits for the operator", version));
   }
   if (object_says(view, status.from) || (view.restore && view.restore->is_done())) {
     return {Kind::restored,
-            {Reason::reverted, fmt::format("the driver's object says {} again", version), ""}};
+            {Reason::reverted, fmt::format("the driver's object has {} again", version), ""}};
   }
   if (std::string obstacle = obstacle_to_rollback(view, status); !obstacle.empty()) {
     return {Kind::unavailable, {Reason::rollback_unavailable, std::move(obstacle), ""}};
   }
   if (view.object && status.to.fields && !object_says(view, status.to)) {
-    return wait(
-        Reason::reverting,
-        fmt::format("a user has set {} meanwhile: waits for the operator", view.object->version()));
+    return wait(Reason::reverting,
+                fmt::format("a user has set {}: waits for the operator", view.object->version()));
   }
   if (view.restore) {
     return wait(Reason::revert_refused,
-                fmt::format("the driver's object could not be set to {}; it is tried again: {}",
-                            version, view.restore->error),
-                "or set the version by hand");
+                fmt::format("setting the driver's object to {} failed and is retried: {}", version,
+                            view.restore->error),
+                "or set the version manually");
   }
   return {Kind::write,
           {Reason::reverting, fmt::format("the driver's object is set to {}", version), ""}};

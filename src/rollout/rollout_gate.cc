@@ -29,7 +29,7 @@ std::optional<Reason> held_by_wave(const RolloutGate& gate, const std::string& n
   if (status.phase == Phase::pending || is_over(status.phase)) {
     // What the fleet runs anyway may be put right at any time.
     if (status.stable.is_of(set, newest)) return std::nullopt;
-    return hold(fmt::format("rollout {} has not begun with this version{}{}", gate.rollout,
+    return hold(fmt::format("rollout {} has not started this version{}{}", gate.rollout,
                             status.message.empty() ? "" : ": ", status.message));
   }
   if (status.closed) {
@@ -92,8 +92,8 @@ std::optional<Reason> containment_of(const RolloutGate& gate, const std::string&
   const std::string version = fleet::version_of_image(driver.image);
   return Reason{
       Reason::upgraded_outside_wave,
-      fmt::format("the driver pod came up with {}, which no open wave of rollout {} allows on this "
-                  "node; it stays cordoned until its wave opens",
+      fmt::format("the driver pod started with {}, which no open wave of rollout {} allows on this "
+                  "node; the node stays cordoned until its wave opens",
                   version.empty() ? "revision " + driver.revision : version, gate.rollout),
       fmt::format("see lockstep rollout status {}; to allow it: spec.outsideWave: accept",
                   gate.rollout)};
@@ -104,8 +104,7 @@ std::optional<Reason> hold_of(const RolloutGate& gate, const std::string& node,
   // Two watches that do not agree for a moment: whether the wave is open for what comes is not
   // known either.
   if (driver.newest.empty()) {
-    return Reason{Reason::revision_unknown,
-                  "the driver's newest revision is not known at this moment", ""};
+    return Reason{Reason::revision_unknown, "the driver's newest revision is not known now", ""};
   }
   if (auto hold = held_by_wave(gate, node, driver)) return hold;
   if (gate.paused) {

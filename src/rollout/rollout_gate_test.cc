@@ -15,7 +15,7 @@ NodeDriver coming(const std::string& newest, const std::string& of = set) {
   return {of, newest, "old", "driver:570.1-ubuntu24.04", Time::from_unix(1'800'000'000)};
 }
 
-// Its pod came up with it.
+// Its pod started with it.
 NodeDriver running(const std::string& newest) {
   return {set, newest, newest, "driver:" + version_of(newest) + "-ubuntu24.04",
           Time::from_unix(1'800'000'000)};
@@ -109,7 +109,7 @@ TEST(Containment, ANewDriverOutsideTheOpenWavesIsContained) {
     auto outside = containment_of(gate, node, running("new"));
     ASSERT_TRUE(outside) << node;
     EXPECT_EQ(outside->name, "UpgradedOutsideWave");
-    EXPECT_NE(outside->text.find("came up with 580.1"), std::string::npos) << outside->text;
+    EXPECT_NE(outside->text.find("started with 580.1"), std::string::npos) << outside->text;
   }
   EXPECT_FALSE(containment_of(gate, "gpu-2", running("old")));
   EXPECT_FALSE(containment_of(gate, "gpu-2", coming("new"))) << "it runs the old one";

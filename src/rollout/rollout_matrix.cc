@@ -23,9 +23,9 @@ std::string one_way_step(const Matrix& matrix, std::string_view version) {
   std::string_view before = matrix.value(Slot::current, "firmware");
   if (firmware.empty() || firmware == before) return {};
   return fmt::format(
-      "firmware {} comes with driver {}, and nothing leads back from it to {} "
+      "driver {1} installs firmware {0}, which is irreversible: no rollback to {2} "
       "(firmware_one_way in the matrix)",
-      firmware, version, before.empty() ? "the one before" : before);
+      firmware, version, before.empty() ? "the previous firmware" : before);
 }
 
 Result<MatrixEdit> promote_driver(std::string_view text, std::string_view name,
@@ -37,11 +37,12 @@ Result<MatrixEdit> promote_driver(std::string_view text, std::string_view name,
     const std::string_view value = matrix.value(slot, driver_key);
     return value.empty() ? std::string_view("none") : value;
   };
-  return fail(ErrorKind::conflict,
-              fmt::format("the fleet runs driver {}, and the matrix says it nowhere: current is "
-                          "{}, canary is {}",
-                          version, shown(Slot::current), shown(Slot::canary)),
-              std::string(name));
+  return fail(
+      ErrorKind::conflict,
+      fmt::format(
+          "the fleet runs driver {}, which is not in the matrix: current is {}, canary is {}",
+          version, shown(Slot::current), shown(Slot::canary)),
+      std::string(name));
 }
 
 KeyVersion driver_version(std::string_view version) {
@@ -76,7 +77,7 @@ Evidence evidence_of(const std::string& rollout, const RolloutStatus& status) {
       evidence.lines.push_back(fmt::format("bake of {}: {}", wave.name, wave.bake));
     }
     if (!wave.detectable.empty()) {
-      evidence.lines.push_back(fmt::format("could have found: {}", wave.detectable));
+      evidence.lines.push_back(fmt::format("detectable effect: {}", wave.detectable));
     }
     if (!wave.approved_by.empty()) approved_by.push_back(wave.approved_by);
   }

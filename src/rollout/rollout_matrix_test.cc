@@ -118,7 +118,7 @@ TEST(RolloutMatrix, TheEvidenceSaysWavesGatesBakesAndWhoApproved) {
       (std::vector<std::string>{
           "wave canary: Passed, 4 of 4 nodes done", "gate training of canary: Passed, 4 nodes",
           "gate new of canary: Failed (dry run), gpu-1", "bake of canary: 48h, 312 GPU-hours",
-          "could have found: a rate 30 times as high"}));
+          "detectable effect: a rate 30 times as high"}));
   EXPECT_EQ(evidence.approved_by, "alice");
   EXPECT_EQ(evidence.rollout, "driver");
 }
@@ -134,7 +134,7 @@ TEST(OneWayStep, IsAFirmwareOfTheCanaryThatSaysSo) {
   const std::string step = "driver: \"580\", firmware: \"28.42\"";
   EXPECT_EQ(why(before, step, "580"), "") << "a step back is possible where nobody says otherwise";
   EXPECT_EQ(why(before, step + ", firmware_one_way: \"true\"", "580"),
-            "firmware 28.42 comes with driver 580, and nothing leads back from it to 28.40 "
+            "driver 580 installs firmware 28.42, which is irreversible: no rollback to 28.40 "
             "(firmware_one_way in the matrix)");
   EXPECT_EQ(why(before, step + ", firmware_one_way: \"false\"", "580"), "");
   // It is there already, or belongs to another driver.

@@ -106,7 +106,7 @@ void read_gate(StrictReader& reader, GateSpec& gate) {
     if (gate.name.empty()) return;
     // It is part of labels and of keys of ConfigMaps.
     if (!check_dns_label(gate.name).empty()) {
-      map.refuse("name", "must be lower-case letters, digits and dashes, 63 at most");
+      map.refuse("name", "must have at most 63 lower-case letters, digits and dashes");
     } else if (gate.kind == GateKind::built_in) {
       check_known("name");
     }
@@ -147,10 +147,10 @@ void check_waves(RolloutSpec& spec, StrictReader& reader) {
     const std::string field = fmt::format("waves[{}]", i);
     if (!wave.name.empty() && !names.insert(wave.name).second) {
       reader.refuse(field + ".name",
-                    fmt::format("\"{}\" is the name of a wave before it", wave.name));
+                    fmt::format("\"{}\" is already the name of another wave", wave.name));
     }
     if (wave.nodes.kind == NodeSelection::Kind::rest && i + 1 < spec.waves.size()) {
-      reader.refuse(field, fmt::format("takes the rest of the nodes, and {} come after it",
+      reader.refuse(field, fmt::format("takes the rest of the nodes, and {} follow it",
                                        spec.waves.size() - i - 1));
     }
   }

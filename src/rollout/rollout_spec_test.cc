@@ -124,7 +124,7 @@ TEST(RolloutSpec, WhatIsWrongIsNamedByItsPath) {
            Case{d + "  waves: [{name: a, nodes: {rest: true}}, {name: b, nodes: {count: 1}}]\n",
                 "spec.waves[0]: takes the rest"},
            Case{d + "  waves: [{name: a, nodes: {count: 1}}, {name: a, nodes: {rest: true}}]\n",
-                "spec.waves[1].name: \"a\" is the name of a wave before it"},
+                "spec.waves[1].name: \"a\" is already the name of another wave"},
            Case{d + "  waves: [{name: a, nodes: {count: 1}, gates: [trianing]}]\n",
                 "spec.waves[0].gates[0]: unknown gate \"trianing\"; did you mean \"training\"?"},
            Case{d + "  waves: [{name: a, nodes: {count: 1}, approval: maybe}]\n",

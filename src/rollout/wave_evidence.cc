@@ -107,12 +107,14 @@ std::optional<Reason> too_few_to_open(const RolloutView& view, size_t index,
   const std::string excluded = name_excluded(meant_by(wave, free));
   const std::string because = excluded.empty() ? "" : "; excluded: " + excluded;
   const std::string remedy =
-      "make the nodes available, or change the wave's nodes; the rollout then continues by itself";
+      "make the nodes available, or change the wave's nodes; the rollout then continues "
+      "automatically";
   if (choice.eligible == 0) {
     if (wave.nodes.kind == NodeSelection::Kind::labels && choice.nodes.empty()) {
-      return Reason{Reason::wave_empty,
-                    fmt::format("wave {} matches no node ({})", wave.name, wave.nodes.text()),
-                    "label the nodes, or correct spec.waves; the rollout then continues by itself"};
+      return Reason{
+          Reason::wave_empty,
+          fmt::format("wave {} matches no node ({})", wave.name, wave.nodes.text()),
+          "label the nodes, or correct spec.waves; the rollout then continues automatically"};
     }
     return Reason{Reason::wave_empty,
                   fmt::format("wave {} has no node that can be upgraded now{}", wave.name, because),
@@ -158,8 +160,8 @@ std::optional<Reason> missing_evidence(const RolloutView& view, size_t index,
   const WaveSpec& wave = view.spec.waves[index];
   const WaveProgress& counts = progress.waves[index];
   const std::string remedy =
-      "lockstep rollout retry chooses the wave's nodes again; rollback returns to the version "
-      "before";
+      "lockstep rollout retry chooses the wave's nodes again; rollback restores the previous "
+      "version";
   if (counts.done == 0) {
     if (is_left_empty(view, index)) return std::nullopt;
     return Reason{

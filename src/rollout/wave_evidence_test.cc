@@ -177,7 +177,7 @@ TEST(WaveTooSmall, AWaveForWhichNoNodeIsLeftIsPassedOver) {
   rollout.finish(1);
   rollout.finish(2);
   EXPECT_EQ(rollout.settle(), "Complete");
-  EXPECT_EQ(rollout.view.status.waves[1].verdict_text, "no node was left for this wave");
+  EXPECT_EQ(rollout.view.status.waves[1].verdict_text, "no node remained for this wave");
 }
 
 TEST(SpecChanged, FewerWavesThanHaveOpenedHoldAndContinue) {

@@ -31,7 +31,7 @@ TEST(RerollHook, IsRunningUntilTheDriverIsThereAndSaysHowItEnded) {
   cluster.loop.run_for(minutes(5));
   EXPECT_TRUE(hook.is_over());
   EXPECT_EQ(hook.end(), "failed");
-  EXPECT_NE(hook.text().find("and 580.126.20 is to come"), std::string::npos) << hook.text();
+  EXPECT_NE(hook.text().find("580.126.20 is expected"), std::string::npos) << hook.text();
 }
 
 }  // namespace

@@ -19,6 +19,17 @@ bool speaks_of(const Json& status, std::string_view which, const std::string& se
 
 namespace {
 
+// Every node that waits asks for the spec of the same object. One object is kept.
+const rollout::RolloutSpec& spec_of(const apiserver::StoredPtr& rollout) {
+  thread_local apiserver::StoredPtr last;
+  thread_local rollout::RolloutSpec spec;
+  if (last != rollout) {
+    spec = rollout::read_rollout_spec(rollout->json());
+    last = rollout;
+  }
+  return spec;
+}
+
 // The pod brings the version that a rollback takes away, or one that is not what it restores.
 bool runs_another(const Json& pod, const Json& status, const std::string& set) {
   const std::string runs(label_of(pod, fleet::revision_label));
@@ -94,7 +105,7 @@ std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const 
   if (!speaks_of(status, "openFor", set, revision)) {
     return held("the waves are open for another version");
   }
-  const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
+  const rollout::RolloutSpec& spec = spec_of(rollout);
   const auto wave = static_cast<int64_t>(recorded_wave(rollout, spec.waves.size(), store, node));
   if (wave < as_integer(find(status, "openWaves"))) return std::nullopt;
   // A rollback takes along who got the rejected version although its wave was never open.
@@ -137,7 +148,7 @@ std::optional<TrueHold> true_hold(const apiserver::StoredPtr& rollout,
   }
   // A rollback waits for no window.
   if (text_at(rollout->json(), "status", "phase") == "RollingBack") return std::nullopt;
-  const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
+  const rollout::RolloutSpec& spec = spec_of(rollout);
   if (rollout::look_at_windows(spec.windows, rollout_time_zones(), now).open) return std::nullopt;
   return TrueHold{fleet::Reason::outside_window, "no window is open"};
 }

@@ -143,6 +143,7 @@ class Run {
     witness_->look_at_machines();
     // Where the troubles have ended, nothing has been hidden from anybody for a while.
     if (stands_still_for(is_disturbed() ? longest_blindness_ : calm_blindness)) {
+      compared_.clear();
       check_reasons();
     }
     look();
@@ -395,8 +396,21 @@ class Run {
   }
 
   void check_reasons() {
-    witness_->check_reasons(reasons());
-    compare_answers();
+    Answers answers = reasons();
+    witness_->check_reasons(answers);
+    // An observer lists the whole cluster: it is asked once for each answer that the controller
+    // gives.
+    const bool is_new = !same_answers(answers, compared_);
+    compared_ = std::move(answers);
+    if (is_new) compare_answers();
+  }
+
+  static bool same_answers(const Answers& one, const Answers& other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [](const auto& a, const auto& b) {
+                        return a.first == b.first && a.second.name == b.second.name &&
+                               a.second.remedy == b.second.remedy;
+                      });
   }
 
   // Several who believe to lead know different things, and beside NVIDIA's controller there is
@@ -547,6 +561,7 @@ class Run {
   Duration busy_{0};
   std::optional<Duration> calmed_;  // when the troubles ended
   uint64_t next_look_ = 0;          // at what is shown: from this version of the store on
+  Answers compared_;                // with an observer, the last time
   int64_t restarts_before_ = 0;
   uint64_t writes_before_ = 0;  // when the last step was taken
   uint64_t crashes_ = 0;

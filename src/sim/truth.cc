@@ -214,6 +214,7 @@ void Truth::take_pod(const apiserver::Change& change) {
   if (waits_in_vain(pod)) at->second.waited_first = std::min(at->second.waited_first, uptime());
   at->second.changed = uptime();
   at->second.object = change.object->document();
+  at->second.is_driver = is_driver_pod(*at->second.object);
 }
 
 void Truth::take_daemon_set(const apiserver::Change& change) {
@@ -314,7 +315,7 @@ const std::map<ObjectKey, PodTruth>& Truth::pods_on(const std::string& node) con
 const PodTruth* Truth::driver_pod(const std::string& node) const {
   const PodTruth* found = nullptr;
   for (const auto& [key, pod] : pods_on(node)) {
-    if (!is_driver_pod(*pod.object)) continue;
+    if (!pod.is_driver) continue;
     if (found == nullptr || is_terminating(*found->object)) found = &pod;
   }
   return found;

@@ -68,6 +68,7 @@ struct PodTruth {
   // When one of its containers was first seen to wait for what may never come; max: none was.
   Duration waited_first = Duration::max();
   Duration changed = Duration::min();  // in any way
+  bool is_driver = false;              // as is_driver_pod(); asked at every change of the node
 };
 
 // A driver's DaemonSet.

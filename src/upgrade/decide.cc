@@ -15,11 +15,11 @@ bool must_be_cordoned(State state) {
 
 Decision cordon_again(const Situation& situation) {
   Decision decision = hold({Reason::cordoned_again,
-                            fmt::format("the node was made schedulable in {}; it is cordoned again "
-                                        "until its upgrade is over",
+                            fmt::format("a user uncordoned the node in {}; the controller cordoned "
+                                        "it again until the upgrade ends",
                                         to_string(situation.state())),
-                            fmt::format("to stop the upgrade instead, skip the node before it "
-                                        "begins or set autoUpgrade to false")});
+                            fmt::format("to stop upgrades instead, skip the node before its "
+                                        "upgrade starts, or set autoUpgrade to false")});
   take_out_of_service(decision, situation);
   decision.events = {{true, decision.reason.text}};
   return decision;
@@ -44,10 +44,11 @@ bool began_in_future(const Situation& situation) {
 // Timers count from here when a person set the label and nothing says when; or NVIDIA's controller
 // did, from which we take the node over, its cordon included.
 Decision note_time(const Situation& situation) {
-  Decision decision = hold({Reason::time_noted,
-                            fmt::format("{} has no time of entry, or one to come; it begins now",
-                                        to_string(situation.state())),
-                            ""});
+  Decision decision =
+      hold({Reason::time_noted,
+            fmt::format("{} has no start time, or one in the future; its timers start now",
+                        to_string(situation.state())),
+            ""});
   annotate(decision, situation, std::string(fleet::since_annotation),
            format_rfc3339(situation.now));
   if (!fleet::is_active(situation.state())) return decision;
@@ -67,7 +68,7 @@ bool is_lifted(const Situation& situation) {
 }
 
 Decision note_lifted(const Situation& situation) {
-  Decision decision = hold({Reason::cordon_lifted, "somebody made the node schedulable", ""});
+  Decision decision = hold({Reason::cordon_lifted, "a user uncordoned the node", ""});
   annotate(decision, situation, std::string(fleet::cordon_annotation),
            situation.state() == State::done ? std::nullopt
                                             : std::optional<std::string>(fleet::lifted_cordon));
@@ -75,11 +76,11 @@ Decision note_lifted(const Situation& situation) {
 }
 
 Decision take_back(const Situation& situation) {
-  Reason reason{Reason::no_longer_needed,
-                fmt::format("the driver pod is of the newest revision ({}) again; nothing more is "
-                            "moved",
-                            situation.view.driver.newest_revision.view()),
-                ""};
+  Reason reason{
+      Reason::no_longer_needed,
+      fmt::format("the driver pod has the newest revision ({}) again; no more pods are moved",
+                  situation.view.driver.newest_revision.view()),
+      ""};
   if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
   Decision decision = leave_upgrade(situation, std::move(reason));
   if (situation.is_suspicious_change()) decision.freshness = Freshness::revisions;
@@ -104,7 +105,7 @@ Decision go_on_without_moving(const Situation& situation) {
   Decision decision =
       enter(situation, next,
             {Reason::restart_only,
-             "what is left of the change does not touch the driver: nobody is moved", ""});
+             "the rest of the change does not affect the driver: no pods are moved", ""});
   decision.freshness = Freshness::driver;
   return decision;
 }

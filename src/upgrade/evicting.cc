@@ -24,7 +24,7 @@ Verdict judge_by_rules(const Pod& pod, const EvictionPolicy& policy, std::string
   if (pod.meta.is_deleting()) return {Fate::leaves, ""};
   if (pod.meta.controller() == nullptr && !policy.force) {
     objections.push_back(
-        fmt::format("has no controller that would make it again (allow with {}.force)", setting));
+        fmt::format("has no controller that would create it again (allow with {}.force)", setting));
   }
   if (pod.spec.has_empty_dir && !policy.delete_empty_dir) {
     objections.push_back(
@@ -102,29 +102,29 @@ Progress see_progress(const Sorted& sorted) {
 Reason describe(const Progress& progress, Duration timeout, Duration left) {
   std::string until =
       timeout == Duration::zero() ? std::string("without a time limit (timeoutSeconds is 0)")
-      : left == Duration::zero()  ? fmt::format("for {} in all", format_duration(timeout))
+      : left == Duration::zero()  ? fmt::format("for at most {}", format_duration(timeout))
                                   : fmt::format("for {} more", human_duration(left));
   if (!progress.by_budget.empty()) {
     return {Reason::blocked_by_disruption_budget,
-            fmt::format("{} may not be disrupted now: {}; tried again with growing pauses, {}",
+            fmt::format("{} blocked by disruption budgets: {}; retried with growing pauses {}",
                         counted(progress.by_budget.size(), "pod"), name_some(progress.by_budget),
                         until),
-            "scale the application up, or allow more disruption in its budget"};
+            "scale the application up, or allow more disruptions in its PodDisruptionBudget"};
   }
   if (!progress.by_error.empty()) {
-    return {
-        Reason::eviction_refused,
-        fmt::format("{} failed: {}; tried again, {}", counted(progress.by_error.size(), "eviction"),
-                    name_some(progress.by_error), until),
-        ""};
+    return {Reason::eviction_refused,
+            fmt::format("{} failed: {}; retried {}", counted(progress.by_error.size(), "eviction"),
+                        name_some(progress.by_error), until),
+            ""};
   }
   if (!progress.ending.empty()) {
-    return {Reason::pods_terminating,
-            fmt::format("waits for {} to end: {}; given {}", counted(progress.ending.size(), "pod"),
-                        name_pods(progress.ending),
-                        timeout == Duration::zero() ? std::string("the time they take")
-                                                    : human_duration(left) + " more"),
-            ""};
+    return {
+        Reason::pods_terminating,
+        fmt::format("waits for {} to terminate: {}; {}", counted(progress.ending.size(), "pod"),
+                    name_pods(progress.ending),
+                    timeout == Duration::zero() ? std::string("no time limit (timeoutSeconds is 0)")
+                                                : "times out in " + human_duration(left)),
+        ""};
   }
   std::vector<fleet::PodPtr> pods;
   for (const auto& removal : progress.to_evict) pods.push_back(removal.pod);
@@ -148,35 +148,37 @@ std::optional<Reason> find_latecomers(const Progress& progress, const Situation&
   }
   if (late.empty()) return std::nullopt;
   return Reason{Reason::pods_keep_coming,
-                fmt::format("{} came to the node after {} of evictions: {}",
+                fmt::format("{} started on the node after {} of evictions: {}",
                             counted(late.size(), "pod"), format_duration(timeout), name_pods(late)),
-                "let these pods not tolerate a cordon, or scale their application down"};
+                "remove their toleration of node.kubernetes.io/unschedulable, or scale their "
+                "application down"};
 }
 
 // Its kubelet cannot say that these pods have ended, and they may still run: deleted by force,
 // those of a StatefulSet would run twice.
 Reason node_lost(const Situation& situation, const std::vector<fleet::PodPtr>& ending) {
   return {Reason::node_lost,
-          fmt::format("the node is not Ready, and {} may still run on it: {}; not deleted by "
-                      "force, whatever the time",
+          fmt::format("the node is not Ready, and {} may still run on it: {}; they are never "
+                      "deleted by force there",
                       counted(ending.size(), "pod"), name_pods(ending)),
-          fmt::format("bring the node back; if its machine is gone for good: kubectl delete node "
+          fmt::format("repair the node; if its machine is gone permanently: kubectl delete node "
                       "{}",
                       situation.view.name())};
 }
 
-// After an absence of the API server, Kubernetes' scheduler may not have seen the cordon yet: it would send
-// evicted pods back to this node, to be evicted again. Not where the wait would use up the time for
-// evictions: the restart of the driver waits too.
+// After an absence of the API server, Kubernetes' scheduler may not have seen the cordon yet: it
+// would send evicted pods back to this node, to be evicted again. Not where the wait would use up
+// the time for evictions: the restart of the driver waits too.
 std::optional<Decision> await_scheduler(const Situation& situation, Duration timeout) {
   const Duration wait = situation.view.known.scheduler_sees_from - situation.now;
   if (wait <= Duration::zero()) return std::nullopt;
   if (timeout > Duration::zero() && situation.left_of(timeout) < 2 * wait) return std::nullopt;
-  return hold({Reason::scheduler_catches_up,
-               "the API server was away, and the scheduler may not have seen the cordon yet: evicted "
-               "pods could return to this node",
-               ""},
-              wait);
+  return hold(
+      {Reason::scheduler_catches_up,
+       "the API server was away, and the scheduler may not have seen the cordon yet: evicted "
+       "pods could return to this node",
+       ""},
+      wait);
 }
 
 // The steps of eviction, which pod-deletion and drain share. `give_up` says what comes when some
@@ -189,9 +191,9 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
   if (!sorted.protected_pods.empty()) {
     return give_up(
         {Reason::protected_pods,
-         fmt::format("{} may not be evicted: {}", counted(sorted.protected_pods.size(), "pod"),
+         fmt::format("{} must not be evicted: {}", counted(sorted.protected_pods.size(), "pod"),
                      name_some(sorted.protected_pods, 20)),
-         "end these pods, or allow their eviction with the setting named"});
+         "delete these pods, or allow their eviction with the setting named"});
   }
   if (sorted.leaving.empty()) {
     if (auto wait = await_scheduler(situation, timeout)) return *wait;
@@ -214,7 +216,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
     }
     if (!progress.by_budget.empty()) {
       reason = {Reason::evicts_pods,
-                fmt::format("tries {} once more: what refused it is no longer in the way",
+                fmt::format("retries {} once: the budget that refused no longer blocks",
                             counted(progress.by_budget.size(), "eviction")),
                 ""};
     }
@@ -225,7 +227,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
     if (!progress.to_force.empty() && progress.to_evict.empty()) {
       Decision decision =
           hold({Reason::force_deletes,
-                fmt::format("{} did not end within {}, deleted now without grace: {}",
+                fmt::format("{} did not terminate within {}; deleted without a grace period: {}",
                             counted(progress.to_force.size(), "pod"), format_duration(timeout),
                             name_pods(progress.ending)),
                 ""},
@@ -242,9 +244,9 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
       if (patience > Duration::zero()) return hold(std::move(reason), patience);
       return give_up(
           {Reason::pods_stuck_terminating,
-           fmt::format("{} deleted without grace and still there: {}",
+           fmt::format("{} deleted without a grace period and still present: {}",
                        counted(progress.ending.size(), "pod"), name_pods(progress.ending)),
-           "look at the finalizers of these pods"});
+           "check the finalizers of these pods"});
     }
   }
   std::optional<Duration> look_again = progress.next_try;
@@ -343,20 +345,21 @@ Decision decide_drain(const Situation& situation) {
     Duration limit = policy.drain.eviction.timeout;
     Duration rest = situation.left_of(limit);
     if (!left.empty() && all_end && (limit == Duration::zero() || rest > Duration::zero())) {
-      return hold(
-          {Reason::pods_terminating,
-           fmt::format("waits for {} to end: {}", counted(left.size(), "GPU pod"), name_pods(left)),
-           ""},
-          limit > Duration::zero() ? std::optional(rest) : std::nullopt);
+      return hold({Reason::pods_terminating,
+                   fmt::format("waits for {} to terminate: {}", counted(left.size(), "GPU pod"),
+                               name_pods(left)),
+                   ""},
+                  limit > Duration::zero() ? std::optional(rest) : std::nullopt);
     }
     if (!left.empty() && all_end && !situation.node().ready()) {
       return hold(node_lost(situation, left), minutes(1));
     }
     if (!left.empty()) {
-      return fail_node(situation, {Reason::gpu_pods_remain,
-                                   fmt::format("{} left out by the drain and still there: {}",
-                                               counted(left.size(), "GPU pod"), name_pods(left)),
-                                   "end these pods, or let the drain cover them"});
+      return fail_node(situation,
+                       {Reason::gpu_pods_remain,
+                        fmt::format("{} not covered by the drain and still running: {}",
+                                    counted(left.size(), "GPU pod"), name_pods(left)),
+                        "delete these pods, or change the drain's podSelector to cover them"});
     }
     return enter(situation, State::pod_restart, {Reason::drained, "the node is drained", ""});
   };

@@ -208,8 +208,7 @@ TEST(NoUpgradePolicy, IsNotUpgradedAndNamesTheField) {
     for (std::string_view spec :
          {R"({})", R"({"driver":{}})", R"({"driver":{"upgradePolicy":null}})"}) {
       Policy policy = of_cluster_policy(spec, "{}", own_switch);
-      EXPECT_EQ(says(policy),
-                "ClusterPolicy c has no spec.driver.upgradePolicy: everything stays as it is");
+      EXPECT_EQ(says(policy), "ClusterPolicy c has no spec.driver.upgradePolicy: nothing changes");
       EXPECT_FALSE(policy.nvidia_auto_upgrade);
       EXPECT_FALSE(policy_of_nvidia_driver(json_of(R"({"metadata":{"name":"d"},"spec":{}})"),
                                            policy, own_switch)

@@ -132,7 +132,7 @@ Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plu
   }
   Duration up = std::max(now - driver->ready_since, Duration::zero());
   if (up < driver_settles) {
-    return wait_for({Reason::driver_settles, "the driver of this node came up a moment ago", ""},
+    return wait_for({Reason::driver_settles, "the driver of this node started a moment ago", ""},
                     driver_settles - up);
   }
 
@@ -141,12 +141,12 @@ Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plu
   std::string_view noted = view.node->meta.annotations.get(healing_annotation);
   Reason reason{
       Reason::stale_plugin,
-      fmt::format("{} still has an earlier driver open; it holds up {}", who, names_of(stale)), ""};
+      fmt::format("{} still has the previous driver open; it blocks {}", who, names_of(stale)), ""};
   if (noted == wanted) return {Healing::Step::restart, std::move(reason), {}, {}};
   if (noted.substr(0, noted.find(' ')) == generation) {
-    reason.text += "; it was restarted once for this driver already, and that did not help";
-    reason.remedy = fmt::format("look at its log: kubectl -n {} logs {}",
-                                plugin.pod->meta.ns.view(), plugin.pod->meta.name.view());
+    reason.text += "; it was already restarted once for this driver, without success";
+    reason.remedy = fmt::format("read its log: kubectl -n {} logs {}", plugin.pod->meta.ns.view(),
+                                plugin.pod->meta.name.view());
     reason.name = Reason::plugin_stays_stale;
     return nothing(std::move(reason));
   }
@@ -160,7 +160,7 @@ std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig poli
   bool said = condition != nullptr && condition->is_true();
   if (pod.phase == PodPhase::running) {
     if (!said) return std::nullopt;
-    Reason reason{Reason::prepared, "its claims were prepared after all", ""};
+    Reason reason{Reason::prepared, "its claims are prepared now", ""};
     Json status =
         JsonObject{{"conditions", condition_patch("False", reason.name.view(), reason.text, now)}};
     return PodVerdict{std::move(status), std::move(reason), false, true};
@@ -170,8 +170,8 @@ std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig poli
   bool fails = policy == OnBadConfig::fail;
   if (said && condition->message == held.message && !fails) return std::nullopt;
   Reason reason{Reason::bad_config, held.message,
-                "mend the parameters of its ResourceClaim (or of the template or DeviceClass they "
-                "come from) and create the pod anew"};
+                "correct the parameters of its ResourceClaim (or of its template or DeviceClass) "
+                "and create the pod again"};
   JsonObject status{{"conditions", condition_patch("True", reason.name.view(), reason.text, now)}};
   if (fails) {
     status["phase"] = "Failed";

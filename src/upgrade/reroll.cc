@@ -143,11 +143,11 @@ GpuNodes find_gpu_nodes(const RerollWorld& world, const std::vector<DriverSet>& 
 
 std::string why_not_migrated(const GpuNode& node, const fleet::Keys& keys, bool labels_in_use) {
   if (node.driver == nullptr) return "it has no driver pod";
-  if (node.set == nullptr) return "its driver pod is of a DaemonSet that is gone";
-  if (node.driver->meta.is_deleting()) return "its driver pod is on its way out";
+  if (node.set == nullptr) return "the DaemonSet of its driver pod was deleted";
+  if (node.driver->meta.is_deleting()) return "its driver pod is terminating";
   // Where its DaemonSet cannot tell which pods are old, the DaemonSet itself is named.
   if (!node.set->generation.empty() && node.set->observed && !node.set->is_current(*node.driver)) {
-    return "its driver pod is of an older revision";
+    return "its driver pod has an older revision";
   }
   if (!node.driver_is_ready()) return "its driver pod is not ready";
   if (!labels_in_use) return {};
@@ -181,8 +181,8 @@ void look_at_policy(const GenericObject* policy, const RerollRules& rules, Rerol
   std::replace(wanted.begin(), wanted.end(), '+', '_');
   // Others than Helm's own deployers leave the label out.
   if (chart.empty() || chart.ends_with(wanted)) return;
-  view.migrating.push_back({name_policy(*policy), fmt::format("it is of {}, and {} is to come",
-                                                              chart, rules.chart_version)});
+  view.migrating.push_back(
+      {name_policy(*policy), fmt::format("it has {}; {} is expected", chart, rules.chart_version)});
 }
 
 // The driver's version that all DaemonSets are to bring; empty: not known, or not the same for all.
@@ -204,11 +204,11 @@ std::vector<RerollWait> look_at_sets(const std::vector<DriverSet>& sets, const s
     if (std::string has = driver.newest_version();
         !wanted.empty() && !has.empty() && has != wanted) {
       waits.push_back(
-          {name_set(set), fmt::format("it brings driver {}, and {} is to come", has, wanted)});
+          {name_set(set), fmt::format("it has driver {}; {} is expected", has, wanted)});
     } else if (!entry.observed) {
-      waits.push_back({name_set(set), "its newest template has not been taken up yet"});
+      waits.push_back({name_set(set), "its controller has not observed the newest template yet"});
     } else if (entry.generation.empty() && set.desired - set.updated > left_out) {
-      waits.push_back({name_set(set), fmt::format("{} of {} driver pods are of an older revision",
+      waits.push_back({name_set(set), fmt::format("{} of {} driver pods have an older revision",
                                                   set.desired - set.updated, set.desired)});
     }
   }
@@ -287,7 +287,7 @@ void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
     bool is_awaited = earlier != nullptr || !waits.has_left(key.second);
     if (pod->meta.is_deleting()) {
       if (is_awaited) {
-        view.starting.push_back({key.second, name_pod(*pod) + " is on its way out"});
+        view.starting.push_back({key.second, name_pod(*pod) + " is terminating"});
       }
       continue;
     }
@@ -312,7 +312,7 @@ void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
     // A node that has gone meanwhile is forgotten.
     if (!wanted || plugins.contains(key) || !nodes.contains(key.second)) continue;
     ++view.outstanding;
-    view.starting.push_back({key.second, "its new plugin pod is not there yet"});
+    view.starting.push_back({key.second, "its new plugin pod does not exist yet"});
   }
   // Of an earlier run that was killed between the deletion and the successor.
   for (const auto& set : sets) {
@@ -320,7 +320,7 @@ void look_at_plugins(const RerollWorld& world, const std::vector<SetPtr>& sets,
     if (!view.starting.empty() || set->desired - set->current <= left) continue;
     view.starting.push_back(
         {name_set(*set),
-         fmt::format("{} of {} pods are not there", set->desired - set->current, set->desired)});
+         fmt::format("{} of {} pods do not exist yet", set->desired - set->current, set->desired)});
   }
   auto by_node = [](const auto& a, const auto& b) { return natural_less(a, b); };
   std::sort(view.stale.begin(), view.stale.end(), [&](const StalePlugin& a, const StalePlugin& b) {
@@ -355,7 +355,7 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
     if (is_plugin_daemon_set(*set, rules) && !set->meta.is_deleting()) plugin_sets.push_back(set);
   }
   if (plugin_sets.empty()) {
-    view.nothing_to_do = "there is no DaemonSet of a DRA plugin";
+    view.nothing_to_do = "no DaemonSet of a DRA plugin exists";
     return view;
   }
   std::vector<DriverSet> driver_sets;
@@ -369,7 +369,7 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
     if (view.operator_state == "ready") view.operator_state.clear();
   }
   if (driver_sets.empty() && !makes_driver(policy)) {
-    view.nothing_to_do = "no driver is managed by the operator";
+    view.nothing_to_do = "the operator manages no driver";
     return view;
   }
   GpuNodes nodes = find_gpu_nodes(world, driver_sets, rules.drivers);
@@ -378,11 +378,11 @@ RerollView look_at_reroll(const RerollWorld& world, const RerollRules& rules) {
     view.gpu_nodes = std::count_if(world.nodes.begin(), world.nodes.end(),
                                    [](const auto& node) { return has_gpu(*node); });
     view.migrating.push_back(
-        {name_policy(*policy), "the operator has not made the driver's DaemonSet yet"});
+        {name_policy(*policy), "the operator has not created the driver's DaemonSet yet"});
   }
   if (view.gpu_nodes == 0) {
     view.migrating.clear();
-    view.nothing_to_do = "there is no GPU node";
+    view.nothing_to_do = "no GPU node exists";
     return view;
   }
   look_at_policy(policy, rules, view);

@@ -155,21 +155,21 @@ TEST(Reroll, APluginThatHasNotStartedIsWaitedForAndNotStale) {
 TEST(Reroll, ThereIsNothingToDoWithoutPluginDriverOrNode) {
   Fleet no_plugin(2);
   no_plugin.has_plugin_set = false;
-  EXPECT_EQ(no_plugin.look().nothing_to_do, "there is no DaemonSet of a DRA plugin");
+  EXPECT_EQ(no_plugin.look().nothing_to_do, "no DaemonSet of a DRA plugin exists");
 
   Fleet no_driver(2);
   no_driver.has_driver_set = false;
   no_driver.drivers.clear();
-  EXPECT_EQ(no_driver.look().nothing_to_do, "no driver is managed by the operator");
+  EXPECT_EQ(no_driver.look().nothing_to_do, "the operator manages no driver");
   no_driver.policy = policy_object(R"({"enabled":false})");
-  EXPECT_EQ(no_driver.look().nothing_to_do, "no driver is managed by the operator");
+  EXPECT_EQ(no_driver.look().nothing_to_do, "the operator manages no driver");
 
   Fleet no_node(0);
-  EXPECT_EQ(no_node.look().nothing_to_do, "there is no GPU node");
+  EXPECT_EQ(no_node.look().nothing_to_do, "no GPU node exists");
   Fleet other_node(1);
   other_node.nodes[0].meta.labels = {};
   other_node.drivers.clear();
-  EXPECT_EQ(other_node.look().nothing_to_do, "there is no GPU node");
+  EXPECT_EQ(other_node.look().nothing_to_do, "no GPU node exists");
 }
 
 TEST(Reroll, ADriverThatThePolicyWantsAndNobodyHasMadeYetIsWaitedFor) {
@@ -177,7 +177,7 @@ TEST(Reroll, ADriverThatThePolicyWantsAndNobodyHasMadeYetIsWaitedFor) {
   fleet.has_driver_set = false;
   fleet.drivers.clear();
   fleet.policy = policy_object(R"({"enabled":true})");
-  EXPECT_EQ(fleet.look().nothing_to_do, "there is no GPU node");
+  EXPECT_EQ(fleet.look().nothing_to_do, "no GPU node exists");
   fleet.nodes[0].meta.labels.set("feature.node.kubernetes.io/pci-0302_10de.present", "true");
   RerollView view = fleet.look();
   EXPECT_EQ(view.nothing_to_do, "");
@@ -185,7 +185,7 @@ TEST(Reroll, ADriverThatThePolicyWantsAndNobodyHasMadeYetIsWaitedFor) {
   EXPECT_EQ(view.migrating[0].where, "ClusterPolicy cluster-policy");
   // Its own driver is on it.
   fleet.nodes[0].meta.labels.set("nvidia.com/gpu.deploy.driver", "pre-installed");
-  EXPECT_EQ(fleet.look().nothing_to_do, "there is no GPU node");
+  EXPECT_EQ(fleet.look().nothing_to_do, "no GPU node exists");
 }
 
 TEST(Reroll, AMigrationIsNotOverWhileADaemonSetHasNotSeenItsNewestTemplate) {
@@ -194,7 +194,7 @@ TEST(Reroll, AMigrationIsNotOverWhileADaemonSetHasNotSeenItsNewestTemplate) {
   RerollView view = fleet.look();
   ASSERT_EQ(view.migrating.size(), 1u);
   EXPECT_EQ(view.migrating[0].where, "DaemonSet gpu-operator/nvidia-driver-daemonset");
-  EXPECT_EQ(view.migrating[0].why, "its newest template has not been taken up yet");
+  EXPECT_EQ(view.migrating[0].why, "its controller has not observed the newest template yet");
 }
 
 TEST(Reroll, AMigrationIsNotOverWhileAPodIsOfAnOlderRevision) {
@@ -202,7 +202,7 @@ TEST(Reroll, AMigrationIsNotOverWhileAPodIsOfAnOlderRevision) {
   fleet.driver_set.updated = 1;
   RerollView unnamed = fleet.look();
   ASSERT_EQ(unnamed.migrating.size(), 1u);
-  EXPECT_EQ(unnamed.migrating[0].why, "1 of 2 driver pods are of an older revision");
+  EXPECT_EQ(unnamed.migrating[0].why, "1 of 2 driver pods have an older revision");
 
   // With the number of the template the node can be named.
   fleet.driver_set.meta.annotations.set("deprecated.daemonset.template.generation", "7");
@@ -210,7 +210,7 @@ TEST(Reroll, AMigrationIsNotOverWhileAPodIsOfAnOlderRevision) {
   fleet.drivers[1].meta.labels.set("pod-template-generation", "6");
   fleet.drivers[1].meta.labels.set("controller-revision-hash", "old");
   EXPECT_EQ(fleet.look().migrating,
-            (std::vector<RerollWait>{{"gpu-2", "its driver pod is of an older revision"}}));
+            (std::vector<RerollWait>{{"gpu-2", "its driver pod has an older revision"}}));
 
   // The same content under an older number, after a rollback.
   fleet.drivers[1].meta.labels.set("controller-revision-hash", "new");
@@ -224,11 +224,11 @@ TEST(Reroll, AMigrationIsNotOverWhileADriverPodIsMissingOrNotReadyOrLeaving) {
   fleet.drivers.pop_back();
   RerollView view = fleet.look();
   EXPECT_EQ(view.migrating, (std::vector<RerollWait>{{"gpu-2", "its driver pod is not ready"},
-                                                     {"gpu-3", "its driver pod is on its way out"},
+                                                     {"gpu-3", "its driver pod is terminating"},
                                                      {"gpu-4", "it has no driver pod"}}));
   EXPECT_EQ(describe_migration(view),
             "3 of 4 nodes are not done: gpu-2 (its driver pod is not ready), gpu-3 (its driver pod "
-            "is on its way out), gpu-4 (it has no driver pod)");
+            "is terminating), gpu-4 (it has no driver pod)");
 }
 
 TEST(Reroll, WhereTheUpgradeLabelIsInUseEveryNodeMustSayDone) {
@@ -318,7 +318,7 @@ TEST(Reroll, AReadyClusterPolicyFromBeforeTheUpgradeIsNotBelieved) {
   fleet.driver_set.pod_template.spec.containers = {container};
   RerollView view = fleet.look();
   ASSERT_EQ(view.migrating.size(), 1u);
-  EXPECT_EQ(view.migrating[0].why, "it brings driver 580.105.08, and 580.126.20 is to come");
+  EXPECT_EQ(view.migrating[0].why, "it has driver 580.105.08; 580.126.20 is expected");
   // And one that is not ready does not hold up what is.
   fleet.policy = policy_object(R"({"version":"580.105.08"})", "notReady");
   EXPECT_TRUE(fleet.look().migrated());
@@ -338,13 +338,12 @@ TEST(Reroll, WhatIsKnownToComeIsWaitedForEvenBeforeThePolicySaysIt) {
   ASSERT_TRUE(fleet.look().migrated());
   fleet.rules.driver_version = "580.126.20";
   EXPECT_EQ(describe_migration(fleet.look()),
-            "DaemonSet gpu-operator/nvidia-driver-daemonset (it brings driver 580.105.08, and "
-            "580.126.20 is to come)");
+            "DaemonSet gpu-operator/nvidia-driver-daemonset (it has driver 580.105.08; 580.126.20 "
+            "is expected)");
   fleet.rules.driver_version = "580.105.08";
   fleet.rules.chart_version = "v26.3.1";
-  EXPECT_EQ(
-      describe_migration(fleet.look()),
-      "ClusterPolicy cluster-policy (it is of gpu-operator-v25.10.1, and v26.3.1 is to come)");
+  EXPECT_EQ(describe_migration(fleet.look()),
+            "ClusterPolicy cluster-policy (it has gpu-operator-v25.10.1; v26.3.1 is expected)");
   fleet.rules.chart_version = "v25.10.1";
   EXPECT_TRUE(fleet.look().migrated());
   policy.meta.labels = {{"helm.sh/chart", "gpu-operator-v26.3.1_build.2"}};
@@ -382,7 +381,7 @@ TEST(Reroll, ADeletedPodIsWaitedForUntilItsSuccessorIsReadyUnlessItsNodeHasGone)
   fleet.plugins.pop_back();
   RerollView gone = fleet.look();
   EXPECT_EQ(gone.starting,
-            (std::vector<RerollWait>{{"gpu-2", "its new plugin pod is not there yet"}}));
+            (std::vector<RerollWait>{{"gpu-2", "its new plugin pod does not exist yet"}}));
   EXPECT_EQ(gone.outstanding, 1);
   fleet.plugins.push_back(not_ready(successor));
   RerollView starting = fleet.look();
@@ -401,7 +400,7 @@ TEST(Reroll, APodThatAnEarlierRunDeletedIsMissedByTheDaemonSetsOwnCount) {
   fleet.plugin_set.current = 1;
   RerollView view = fleet.look();
   ASSERT_EQ(view.starting.size(), 1u);
-  EXPECT_EQ(view.starting[0].why, "1 of 2 pods are not there");
+  EXPECT_EQ(view.starting[0].why, "1 of 2 pods do not exist yet");
 }
 
 TEST(Reroll, AsManyAsTheLimitSaysAreAwayAtATimeAndAtLeastOne) {

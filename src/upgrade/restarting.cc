@@ -78,7 +78,7 @@ std::optional<Duration> waited(const Situation& situation, const Pod& pod,
 }
 
 std::string describe_wait(const Pod& pod, const ContainerStatus& status) {
-  return fmt::format("container {} of {} waits in {}{}{}", status.name.view(), name_pod(pod),
+  return fmt::format("container {} of {} is waiting: {}{}{}", status.name.view(), name_pod(pod),
                      status.waiting_reason.view(), status.waiting_message.empty() ? "" : ": ",
                      status.waiting_message.view());
 }
@@ -86,9 +86,8 @@ std::string describe_wait(const Pod& pod, const ContainerStatus& status) {
 Reason waits_in_vain(const Pod& pod, const ContainerStatus& status, Duration for_so_long) {
   bool image = status.waiting_reason.view().find("Image") != std::string_view::npos;
   return {image ? Reason::driver_image_unavailable : Reason::driver_container_broken,
-          fmt::format("{}, for {} since that was first seen", describe_wait(pod, status),
-                      human_duration(for_so_long)),
-          image ? "check that the driver image exists for this version and this system"
+          fmt::format("{}, for {}", describe_wait(pod, status), human_duration(for_so_long)),
+          image ? "check that the driver image exists for this version and this operating system"
                 : fmt::format("kubectl describe pod -n {} {}", pod.meta.ns.view(),
                               pod.meta.name.view())};
 }
@@ -98,7 +97,7 @@ std::optional<Reason> find_timeout(const Situation& situation, std::string_view 
   if (situation.left_of(deadlines.restart) > Duration::zero()) return std::nullopt;
   return Reason{Reason::driver_start_timeout,
                 fmt::format("{} after {}", what, format_duration(deadlines.restart)),
-                "look at the driver pod's events and logs"};
+                "read the driver pod's events and logs"};
 }
 
 bool is_from_before(const Situation& situation, const Pod& pod) {
@@ -162,7 +161,7 @@ std::optional<Duration> left_of_youth(const Situation& situation, const Pod& pod
 // GPU pods are on the node, and its driver must not be loaded under them.
 Decision send_back_to_evictions(const Situation& situation) {
   // From the wait on: jobs among them have not been waited for, in a restart-only at least.
-  Reason reason{Reason::gpu_pods_came_back, "GPU pods are on the node: they have to leave first",
+  Reason reason{Reason::gpu_pods_came_back, "GPU pods run on the node again: they must leave first",
                 ""};
   if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
   Decision decision = enter(situation, State::wait_for_jobs, std::move(reason));
@@ -178,19 +177,19 @@ Decision send_back_to_evictions(const Situation& situation) {
 Decision wait_for_driver(const Situation& situation, fleet::KnownReason name, std::string what) {
   if (auto late = find_timeout(situation, what)) return fail_node(situation, *late);
   Duration left = situation.left_of(situation.policy().deadlines.restart);
-  return hold({name, fmt::format("{}; it is given {} more", what, human_duration(left)),
-               "look at the driver pod's events and logs"},
+  return hold({name, fmt::format("{}; times out in {}", what, human_duration(left)),
+               "read the driver pod's events and logs"},
               left);
 }
 
 std::string describe_progress(const Pod& pod) {
   if (const auto* status = find_status(pod, is_in_trouble)) {
-    return fmt::format("{} starts: container {} {}", name_pod(pod), status->name.view(),
+    return fmt::format("{} is starting: container {} {}", name_pod(pod), status->name.view(),
                        !status->waiting_reason.empty() ? status->waiting_reason.view()
-                       : status->running()             ? "runs and is not ready"
-                                                       : "does not run");
+                       : status->running()             ? "is running but not ready"
+                                                       : "is not running");
   }
-  return fmt::format("{} starts: {}", name_pod(pod), to_string(pod.phase));
+  return fmt::format("{} is starting: {}", name_pod(pod), to_string(pod.phase));
 }
 
 Decision await_driver_pod(const Situation& situation) {
@@ -219,8 +218,8 @@ Decision await_driver_pod(const Situation& situation) {
   const Duration left = std::min(limit - so_far.value_or(Duration::zero()), *decision.look_again);
   decision.look_again = left;
   decision.reason.name = Reason::driver_waiting;
-  decision.reason.text = fmt::format("{}; the node fails if that lasts {} more",
-                                     describe_wait(pod, *hopeless), human_duration(left));
+  decision.reason.text =
+      fmt::format("{}; the node fails in {}", describe_wait(pod, *hopeless), human_duration(left));
   return decision;
 }
 
@@ -231,16 +230,17 @@ Decision decide_pod_restart(const Situation& situation) {
   const fleet::Keys& keys = situation.rules.keys;
   if (driver.pod == nullptr) {
     return wait_for_driver(situation, Reason::driver_pod_missing,
-                           "the new driver pod is not there yet");
+                           "the new driver pod does not exist yet");
   }
   if (driver.pod->meta.is_deleting()) {
-    return wait_for_driver(situation, Reason::driver_pod_terminating,
-                           fmt::format("the old driver pod {} is ending", name_pod(*driver.pod)));
+    return wait_for_driver(
+        situation, Reason::driver_pod_terminating,
+        fmt::format("the old driver pod {} is terminating", name_pod(*driver.pod)));
   }
   if (auto left = driver.is_orphan() ? left_of_youth(situation, *driver.pod) : std::nullopt) {
     Decision decision = wait_for_driver(
         situation, Reason::young_orphan,
-        fmt::format("the driver pod {} was only just made, and its DaemonSet is not there",
+        fmt::format("the driver pod {} was just created, and its DaemonSet does not exist",
                     name_pod(*driver.pod)));
     if (decision.look_again) decision.look_again = std::min(*decision.look_again, *left);
     return decision;
@@ -262,8 +262,8 @@ Decision decide_pod_restart(const Situation& situation) {
     }
     if (Time from = situation.view.known.scheduler_sees_from; from > situation.now) {
       return hold({Reason::scheduler_catches_up,
-                   "the API was away, and the scheduler may not have heard of the cordon yet: the "
-                   "driver is restarted when no more pods can come",
+                   "the API server was away, and the scheduler may not have seen the cordon yet; "
+                   "the driver is restarted when no more pods can arrive",
                    ""},
                   from - situation.now);
     }
@@ -286,7 +286,7 @@ Decision decide_pod_restart(const Situation& situation) {
   }
   if (safe_load) {
     Decision decision =
-        hold({Reason::safe_to_load, "nothing uses the GPUs: the driver may load", ""});
+        hold({Reason::safe_to_load, "no process uses the GPUs: the driver may load", ""});
     annotate(decision, situation, keys.safe_load, {});
     decision.freshness = Freshness::driver;
     return decision;
@@ -320,15 +320,14 @@ Decision recover(const Situation& situation) {
   std::string pod = name_pod(*situation.view.driver.pod);
   if (!situation.view.known.granted || held_by_switch(situation.policy())) {
     auto held = holds_recovery(situation.view, situation.pool);
-    Reason reason = held ? *held : Reason{Reason::next_in_line, "it is given one next", ""};
-    reason.text = fmt::format("{} is ready after all, and its validation waits for a slot: {}", pod,
-                              reason.text);
+    Reason reason = held ? *held : Reason{Reason::next_in_line, "it gets a slot next", ""};
+    reason.text =
+        fmt::format("{} recovered; its validation waits for a slot: {}", pod, reason.text);
     return hold(std::move(reason));
   }
-  Decision decision =
-      enter(situation, State::validation,
-            {Reason::driver_recovered,
-             fmt::format("{} is ready after all; it has to pass validation", pod), ""});
+  Decision decision = enter(
+      situation, State::validation,
+      {Reason::driver_recovered, fmt::format("{} recovered; it must pass validation", pod), ""});
   annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
   // Whoever made the node schedulable meanwhile: it must not be, until it has been validated. And
   // whoever had cordoned it before does not want it to stay so.
@@ -363,7 +362,7 @@ Decision decide_failed(const Situation& situation) {
   }
   if (has_recovered(view, situation.rules)) return recover(situation);
   Reason failure = failure_of(view);
-  failure.remedy = fmt::format("repair it, then: lockstep retry {}", view.name());
+  failure.remedy = fmt::format("repair the node, then: lockstep retry {}", view.name());
   return hold(std::move(failure));
 }
 

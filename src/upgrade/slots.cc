@@ -50,17 +50,16 @@ std::optional<Reason> held_by_node(const fleet::NodeView& view, const Policy& po
     return Reason{Reason::node_not_ready,
                   fmt::format("the node is not Ready{}{}", ready == nullptr ? "" : ": ",
                               ready == nullptr ? "" : ready->reason.view()),
-                  "bring the node back, or skip it"};
+                  "repair the node, or skip it"};
   }
   if (view.held_by_rollout) return view.held_by_rollout;
   if (view.driver.pod == nullptr) {
-    return Reason{Reason::driver_pod_missing, "the node has no driver pod at the moment",
-                  "look at the driver's DaemonSet"};
+    return Reason{Reason::driver_pod_missing, "the node has no driver pod now",
+                  "check the driver's DaemonSet"};
   }
   if (policy.cordoned_nodes == CordonedNodes::ignore && node.unschedulable &&
       fleet::was_cordoned_by_others(node, rules.keys)) {
-    return Reason{Reason::cordoned_ignored,
-                  "somebody has cordoned the node, and cordonedNodes is ignore",
+    return Reason{Reason::cordoned_ignored, "a user cordoned the node, and cordonedNodes is ignore",
                   fmt::format("kubectl uncordon {}", node.meta.name.view())};
   }
   return std::nullopt;
@@ -105,7 +104,7 @@ std::optional<Reason> held_by_limits(const Filled& pool, Place place, bool retry
         Reason::failure_budget,
         fmt::format("{} of {} nodes failed and maxFailures is {} ({}); nothing new starts",
                     counts.failed, counts.total, limits.failures, policy.max_failures.text()),
-        "see lockstep status for the failed nodes, repair and retry them"};
+        "lockstep status lists the failed nodes; repair and retry them"};
   }
   if (limits.parallel > 0 && counts.active >= limits.parallel) {
     return Reason{
@@ -125,7 +124,7 @@ std::optional<Reason> held_by_limits(const Filled& pool, Place place, bool retry
                               "maxUnavailable is {} ({})",
                               counts.unavailable, counts.total, limits.unavailable,
                               policy.max_unavailable.text()),
-                  "wait, bring nodes back into service, or raise maxUnavailable"};
+                  "wait, return nodes to service, or raise maxUnavailable"};
   }
   return std::nullopt;
 }
@@ -241,7 +240,7 @@ std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& 
   for (const std::string& name : members) {
     if (tally.facts(name)->startable) continue;
     return Reason{Reason::group_incomplete,
-                  fmt::format("group {} is upgraded together or not at all, and {} may not start",
+                  fmt::format("group {} is upgraded together or not at all, and {} cannot start",
                               group, name),
                   fmt::format("see lockstep why {}", name)};
   }
@@ -255,7 +254,7 @@ std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& 
         limit.remedy};
   }
   return Reason{Reason::group_too_large,
-                fmt::format("group {} needs {} slots at once, and the limits never allow as many: "
+                fmt::format("group {} needs {} slots at once, which the limits never allow: "
                             "{}",
                             group, members.size(), limit.text),
                 "raise maxParallelUpgrades and maxUnavailable to the size of the group"};

@@ -12,23 +12,22 @@ namespace lockstep::upgrade {
 
 Reason auto_upgrade_off(const Policy& policy) {
   if (policy.source.empty()) {
-    return {Reason::no_policy, "there is no ClusterPolicy or NVIDIADriver that asks for upgrades",
+    return {Reason::no_policy, "no ClusterPolicy or NVIDIADriver asks for upgrades",
             "install GPU Operator's ClusterPolicy, or create one"};
   }
   if (!policy.not_asked.empty()) {
-    return {Reason::auto_upgrade_off, policy.not_asked + ": everything stays as it is",
-            policy.asks_if};
+    return {Reason::auto_upgrade_off, policy.not_asked + ": nothing changes", policy.asks_if};
   }
   return {Reason::auto_upgrade_off,
-          fmt::format("autoUpgrade is false in {}: everything stays as it is", policy.source),
+          fmt::format("autoUpgrade is false in {}: nothing changes", policy.source),
           "set upgradePolicy.autoUpgrade to true"};
 }
 
 Reason rolling_update_driver(const fleet::NodeView& view) {
   const DaemonSet& set = *view.driver.set;
   return {Reason::rolling_update_driver,
-          fmt::format("the driver DaemonSet {} has the update strategy {}: Kubernetes restarts its "
-                      "pods by itself, under running jobs",
+          fmt::format("the driver DaemonSet {} has the update strategy {}: Kubernetes itself "
+                      "restarts its pods, under running jobs",
                       set.meta.key().text(), set.update_strategy.view()),
           fmt::format("kubectl -n {} patch daemonset {} --type=merge -p "
                       "'{{\"spec\":{{\"updateStrategy\":{{\"type\":\"OnDelete\","
@@ -101,7 +100,7 @@ bool is_resumed(const fleet::NodeView& view, const Rules& rules) {
 Reason driver_replaced(const fleet::NodeView& view) {
   return {Reason::driver_replaced,
           fmt::format("{} is ready with the newest revision, and is not the driver pod with which "
-                      "the upgrade began: no more pods are moved, and the node is validated",
+                      "the upgrade began; no more pods are moved, and the node is validated",
                       name_pod(*view.driver.pod)),
           ""};
 }
@@ -154,7 +153,7 @@ Reason why_required(const Situation& situation) {
     return {Reason::safe_load, "the driver waits for a safe moment to load", ""};
   }
   return {Reason::out_of_sync,
-          fmt::format("the driver pod is of revision {} and the newest is {}",
+          fmt::format("the driver pod has revision {} and the newest is {}",
                       driver.pod->meta.labels.get(fleet::revision_label),
                       driver.newest_revision.view()),
           ""};
@@ -166,14 +165,14 @@ Reason why_begun(const Situation& situation) {
   }
   if (is_resumed(situation.view, situation.rules)) {
     return {Reason::resumed,
-            "the upgrade was broken off after the driver was restarted: nobody is moved, and it "
-            "goes on to its validation",
+            "the upgrade was interrupted after the driver restart: no pods are moved, and it "
+            "continues with validation",
             ""};
   }
   if (is_restart_only(situation.view, situation.rules)) {
-    return {Reason::restart_only, "the change does not touch the driver: nobody is moved", ""};
+    return {Reason::restart_only, "the change does not affect the driver: no pods are moved", ""};
   }
-  return {Reason::slot_given, "the node was given a slot", ""};
+  return {Reason::slot_given, "the node got a slot", ""};
 }
 
 Decision begin(const Situation& situation) {
@@ -257,7 +256,7 @@ Decision decide_idle(const Situation& situation) {
   bool strange = fleet::has_strange_state(situation.node(), keys);
   Decision decision;
   if (!view.driver.wanted()) {
-    decision = hold({Reason::no_driver, "no driver DaemonSet wants a pod on this node", ""});
+    decision = hold({Reason::no_driver, "no driver DaemonSet schedules a pod on this node", ""});
   } else if (fleet::is_requested(situation.node(), keys) ||
              fleet::waits_for_safe_load(situation.node(), keys) || view.driver.is_out_of_sync()) {
     if (view.driver.is_rolled_by_kubernetes()) return hold(rolling_update_driver(view));
@@ -268,38 +267,39 @@ Decision decide_idle(const Situation& situation) {
       decision.freshness = Freshness::driver;
     }
   } else if (view.driver.is_orphan()) {
-    decision = hold({Reason::orphan, "the driver pod's DaemonSet is gone; the pod is left as it is",
-                     fmt::format("to replace it: kubectl annotate node {} {}=true", view.name(),
-                                 keys.requested)});
+    decision =
+        hold({Reason::orphan, "the DaemonSet of the driver pod was deleted; the pod is not changed",
+              fmt::format("to replace it: kubectl annotate node {} {}=true", view.name(),
+                          keys.requested)});
   } else if (view.driver.pod == nullptr) {
-    decision = hold({Reason::driver_pod_missing, "the node has no driver pod at the moment",
-                     "look at the driver's DaemonSet"});
+    decision = hold({Reason::driver_pod_missing, "the node has no driver pod now",
+                     "check the driver's DaemonSet"});
   } else if (view.driver.newest_revision.empty()) {
     decision =
         hold({Reason::revision_unknown, "the driver DaemonSet has no ControllerRevision yet", ""});
   } else if (is_broken_off(view)) {
-    decision = require(situation, {Reason::broken_off,
-                                   "the upgrade was not over when its state label was lost or set "
-                                   "by hand; it goes on",
-                                   ""});
+    decision = require(
+        situation,
+        {Reason::broken_off,
+         "the state label was lost or set manually during the upgrade; the upgrade continues", ""});
   } else if (situation.state() == State::unknown && !view.driver.is_settled()) {
     // Of the right revision is not yet loaded.
-    decision =
-        hold({Reason::driver_not_ready,
-              fmt::format("{} is of the newest revision and not ready", name_pod(*view.driver.pod)),
-              "look at the driver pod's events and logs"});
+    decision = hold(
+        {Reason::driver_not_ready,
+         fmt::format("{} has the newest revision and is not ready", name_pod(*view.driver.pod)),
+         "read the driver pod's events and logs"});
   } else if (situation.state() == State::unknown) {
     decision = enter(situation, State::done,
-                     {Reason::in_sync, "the driver pod is of the newest revision and ready", ""});
+                     {Reason::in_sync, "the driver pod has the newest revision and is ready", ""});
   } else {
     decision = hold({Reason::in_sync,
-                     fmt::format("the driver pod is of the newest revision ({})",
+                     fmt::format("the driver pod has the newest revision ({})",
                                  view.driver.newest_revision.view()),
                      ""});
   }
   if (strange) {
     decision.events.push_back(
-        {true, fmt::format("{}={} is no state; the node is taken as unknown", keys.state,
+        {true, fmt::format("{}={} is not a valid state; the node is treated as unknown", keys.state,
                            situation.node().meta.labels.get(keys.state))});
   }
   return decision;
@@ -324,7 +324,7 @@ Decision decide_waiting(const Situation& situation) {
     if (!situation.view.driver.is_revision_unknown()) return begin(situation);
     // The slot is another's of us, who knows more; what to do with it depends on the change.
     return hold({Reason::revision_unknown,
-                 "the newest revision of the driver DaemonSet is not known at this moment", ""});
+                 "the newest revision of the driver DaemonSet is not known now", ""});
   }
   const auto& wave = situation.view.held_by_rollout;
   if (situation.view.known.granted && wave && wave->name == Reason::wave_not_open) {
@@ -337,11 +337,11 @@ Decision decide_waiting(const Situation& situation) {
     if (reason->name == Reason::wave_not_open) note_rollout(decision, situation);
     return decision;
   }
-  return hold({Reason::next_in_line,
-               fmt::format("{} waiting and a slot is free: it is given to nodes with the fewest "
-                           "GPU pods first",
-                           counted(static_cast<size_t>(situation.pool.counts.waiting), "node")),
-               ""});
+  return hold(
+      {Reason::next_in_line,
+       fmt::format("{} waiting and a slot is free; nodes with the fewest GPU pods start first",
+                   counted(static_cast<size_t>(situation.pool.counts.waiting), "node")),
+       ""});
 }
 
 }  // namespace
@@ -369,8 +369,7 @@ Decision decide_wait_for_jobs(const Situation& situation) {
     if (runs && wait.pods.matches(pod.meta.labels)) waited_for.push_back(entry.pod);
   }
   if (waited_for.empty()) {
-    return enter(situation, State::pod_deletion,
-                 {Reason::no_jobs_left, "no pod has to be waited for", ""});
+    return enter(situation, State::pod_deletion, {Reason::no_jobs_left, "no pod to wait for", ""});
   }
   // Not by what was seen alone: a wait of a day goes on when the controller is started anew.
   Duration waited = situation.really_since_timer(situation.rules.keys.wait_start);
@@ -378,7 +377,7 @@ Decision decide_wait_for_jobs(const Situation& situation) {
   if (wait.timeout > Duration::zero() && left == Duration::zero()) {
     return enter(situation, State::pod_deletion,
                  {Reason::wait_timed_out,
-                  fmt::format("{} still there after {}: {}", counted(waited_for.size(), "pod"),
+                  fmt::format("{} still running after {}: {}", counted(waited_for.size(), "pod"),
                               format_duration(wait.timeout), name_pods(waited_for)),
                   ""});
   }
@@ -387,8 +386,8 @@ Decision decide_wait_for_jobs(const Situation& situation) {
       fmt::format("waits for {} with \"{}\" to finish: {}; {}", counted(waited_for.size(), "pod"),
                   wait.pods.text(), name_pods(waited_for),
                   wait.timeout == Duration::zero()
-                      ? "for as long as it takes (waitForCompletion.timeoutSeconds is 0)"
-                      : fmt::format("for {} more", human_duration(left))),
+                      ? "no time limit (waitForCompletion.timeoutSeconds is 0)"
+                      : fmt::format("times out in {}", human_duration(left))),
       "let them finish, delete them, or set waitForCompletion.timeoutSeconds"};
   return hold(std::move(reason),
               wait.timeout > Duration::zero() ? std::optional(left) : std::nullopt);

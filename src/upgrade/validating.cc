@@ -49,9 +49,9 @@ void look_at_slices(const Situation& situation, Findings& findings) {
     if (fleet::is_same_version(published, version)) continue;
     findings.waiting = {
         Reason::stale_resource_slice,
-        fmt::format("the node's ResourceSlices still say driver version {}, and {} is loaded",
+        fmt::format("the node's ResourceSlices still show driver version {}, and {} is loaded",
                     published, version),
-        "look at the DRA plugin on this node"};
+        "read the log of the DRA plugin on this node"};
     return;
   }
 }
@@ -60,7 +60,7 @@ void look_at_validators(const Situation& situation, Time driver_ready, Findings&
   if (!findings.waiting.name.empty()) return;
   if (situation.view.validators.empty()) {
     findings.waiting = {Reason::no_validator_pod, "the node has no validator pod",
-                        "look at the DaemonSet nvidia-operator-validator"};
+                        "check the DaemonSet nvidia-operator-validator"};
     findings.is_validator = true;
     return;
   }
@@ -113,9 +113,9 @@ std::optional<Decision> restart_stale_clients(const Situation& situation) {
 Decision decide_validation(const Situation& situation) {
   const fleet::DriverView& driver = situation.view.driver;
   if (driver.is_out_of_sync() || driver.is_orphan()) {
-    Reason reason{
-        Reason::newer_revision,
-        fmt::format("a newer revision came meanwhile ({})", driver.newest_revision.view()), ""};
+    Reason reason{Reason::newer_revision,
+                  fmt::format("a newer revision was created ({})", driver.newest_revision.view()),
+                  ""};
     if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
     Decision decision = enter(situation, State::pod_restart, std::move(reason));
     // Or the revision that we know as the newest is old, and another of us knows that.
@@ -130,12 +130,12 @@ Decision decide_validation(const Situation& situation) {
   Findings findings;
   if (!situation.node().ready()) {
     findings.waiting = {Reason::node_not_ready,
-                        "the node is not Ready: what its pods said last is old",
-                        "look at the node's kubelet"};
+                        "the node is not Ready: the status of its pods is out of date",
+                        "check the node's kubelet"};
     // Until the pod is Ready as a whole, it does not say since when.
   } else if (!driver.is_settled() || !driver.pod->ready) {
     findings.waiting = {Reason::driver_not_ready, "the driver pod is not ready",
-                        "look at the driver pod"};
+                        "read the driver pod's events and logs"};
   } else {
     Time driver_ready = driver.pod->ready_since;
     look_at_clients(situation.view, driver_ready, findings);
@@ -151,7 +151,7 @@ Decision decide_validation(const Situation& situation) {
     Reason reason = findings.stale.empty()
                         ? findings.waiting
                         : Reason{Reason::stale_client,
-                                 fmt::format("{} is still from before the driver's restart",
+                                 fmt::format("{} started before the driver's restart",
                                              name_pod(*findings.stale.front().pod)),
                                  ""};
     reason.text += fmt::format(", for {} in validation", format_duration(limit));
@@ -166,7 +166,7 @@ Decision decide_validation(const Situation& situation) {
     return decision;
   }
   if (!findings.waiting.name.empty()) {
-    findings.waiting.text += fmt::format("; it is given {} more", human_duration(left));
+    findings.waiting.text += fmt::format("; times out in {}", human_duration(left));
     return hold(std::move(findings.waiting), left);
   }
   // It went on to a newer revision than the one for which its wave is open.

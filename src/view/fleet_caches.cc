@@ -117,7 +117,7 @@ void FleetCaches::read_notes() {
 std::string FleetCaches::unreadable_notes() const {
   const auto& error = notes_.reflector.status().last_error;
   if (!reads_notes_ || notes_.reflector.synced() || !error) return {};
-  return fmt::format("what the controller knows besides cannot be read: {}", error->text());
+  return fmt::format("the controller's notes cannot be read: {}", error->text());
 }
 
 std::string FleetCaches::missing() const {

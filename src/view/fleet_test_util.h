@@ -68,7 +68,7 @@ class TestFleet {
     create_pod(driver_set, name);
     create_pod(validator_set, name);
   }
-  // The driver's DaemonSet changes: all driver pods are of an older revision from now on.
+  // The driver's DaemonSet changes: all driver pods have an older revision from now on.
   // Every node waits before one of them starts: which one is first does not depend on when each was
   // noticed.
   void set_revision_while_paused(const std::string& hash, int64_t number) {

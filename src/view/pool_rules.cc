@@ -79,7 +79,7 @@ std::optional<fleet::Reason> PoolRules::find_rival() const {
   if (!own_switch_) {
     return fleet::Reason{
         fleet::Reason::rival,
-        fmt::format("NVIDIA's GPU Operator runs ({}) and works with the same labels", found_by),
+        fmt::format("NVIDIA's GPU Operator runs ({}) and uses the same labels", found_by),
         "set upgradePolicy.autoUpgrade to false and start the controller with "
         "--key-domain lockstep.dev"};
   }

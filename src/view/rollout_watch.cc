@@ -40,7 +40,7 @@ void refuse_job_gates(rollout::RolloutSpec& spec) {
 }
 
 Result<rollout::TimeZone> no_zones(const std::string&) {
-  return fail(ErrorKind::unsupported, "no time zones but UTC are there");
+  return fail(ErrorKind::unsupported, "no time zone but UTC is installed");
 }
 
 }  // namespace

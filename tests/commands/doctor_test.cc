@@ -266,8 +266,8 @@ TEST_F(Doctor, SaysThatNodesWaitForAControllerAndShowsATable) {
   cluster.set_version("580.126.20");
   cluster.require("nobody leads", [&] { return look().verdict("Controller") == "wrong"; });
   std::string table = cluster.lockstep({"doctor"}).output;
-  EXPECT_TRUE(
-      has(table, "wrong     Controller        no controller leads, and 3 nodes wait for one"))
+  EXPECT_TRUE(has(
+      table, "wrong     Controller        no controller is the leader, and 3 nodes wait for one"))
       << table;
   EXPECT_TRUE(has(table, "fix: kubectl -n lockstep-system get pods; lockstep install")) << table;
 }

@@ -111,7 +111,7 @@ TEST_F(DriverManagerCommand, ToldToStopItPutsTheNodeBack) {
   EXPECT_TRUE(is_cordoned());
   manager.signal(SIGTERM);
   EXPECT_EQ(end_of(manager), 1);
-  EXPECT_TRUE(says(manager.output(), "was told to stop"));
+  EXPECT_TRUE(says(manager.output(), "was asked to stop"));
   expect_put_back();
 }
 
@@ -150,7 +150,7 @@ TEST_F(DriverManagerCommand, AHostsDriverIsLabelledAndItsPodTakenAway) {
   cluster.require("the label",
                   [&] { return label("nvidia.com/gpu.deploy.driver") == "pre-installed"; });
   cluster.require("the wait", [&] {
-    return manager.output().find("waits for this driver pod to be taken away") != std::string::npos;
+    return manager.output().find("waits until this driver pod is deleted") != std::string::npos;
   });
   manager.signal(SIGTERM);
   EXPECT_EQ(end_of(manager), 0) << manager.output();

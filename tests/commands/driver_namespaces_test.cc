@@ -55,7 +55,7 @@ TEST_F(DriverNamespaces, AreReadFromTheControllersLeaseUnlessAFlagSaysThem) {
   Json lease = cluster.get(resource::leases, "lockstep-controller", "lockstep-system");
   EXPECT_EQ(text_at(lease, "metadata", "annotations", annotation),
             "gpu-operator,nvidia-gpu-operator");
-  EXPECT_TRUE(has(said("doctor"), "nothing but the driver in gpu-operator, nvidia-gpu-operator"));
+  EXPECT_TRUE(has(said("doctor"), "only the driver in gpu-operator, nvidia-gpu-operator"));
   const std::string elsewhere = said("status --driver-namespaces team-a");
   EXPECT_TRUE(has(elsewhere, "0/2 run")) << elsewhere;
   EXPECT_TRUE(has(said("doctor --driver-namespaces team-a"),

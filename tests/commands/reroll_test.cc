@@ -62,13 +62,13 @@ TEST_F(RerollCommand, TheHookWaitsForTheUpgradeRestartsWhatIsOlderAndNothingWhen
   Child& hook =
       cluster.start("hook", {"reroll", "--settle", "2s", "--driver-version", "580.126.20"});
   cluster.require("the hook's wait", [&] {
-    return hook.output().find("3 of 3 driver pods are of an older revision") != std::string::npos;
+    return hook.output().find("3 of 3 driver pods have an older revision") != std::string::npos;
   });
   EXPECT_EQ(plugins(), before);
   restart_drivers();
   cluster.require("the hook's end", [&] { return hook.exit_code().has_value(); });
   EXPECT_EQ(hook.exit_code(), 0) << hook.output();
-  EXPECT_NE(hook.output().find("restarted 3 plugin pods, and all are ready"), std::string::npos)
+  EXPECT_NE(hook.output().find("restarted 3 plugin pods; all are ready"), std::string::npos)
       << hook.output();
   EXPECT_TRUE(cluster.is_everyone("", "580.126.20"));
   std::set<std::string> after = plugins();
@@ -90,11 +90,11 @@ TEST_F(RerollCommand, ItsEndsAreToldApartByTheirExitCodes) {
   std::set<std::string> before = plugins();
   ProcessOutput nothing = cluster.lockstep({"reroll", "--plugin-namespace", "default"});
   EXPECT_EQ(nothing.exit_code, 0);
-  EXPECT_TRUE(says(nothing, "nothing to do: there is no DaemonSet of a DRA plugin"));
+  EXPECT_TRUE(says(nothing, "nothing to do: no DaemonSet of a DRA plugin exists"));
   ProcessOutput late =
       cluster.lockstep({"reroll", "--timeout", "1s", "--driver-version", "999.9.9"});
   EXPECT_EQ(late.exit_code, 5);
-  EXPECT_TRUE(says(late, "the driver's migration was not over after 1s"));
+  EXPECT_TRUE(says(late, "the driver's migration did not finish within 1s"));
   EXPECT_TRUE(says(late, "it brings driver 580.105.08, and 999.9.9 is to come"));
   ProcessOutput dry = cluster.lockstep({"reroll", "--dry-run"});
   EXPECT_EQ(dry.exit_code, 0);

@@ -85,7 +85,7 @@ TEST_F(Rollouts, FromTheFileToTheLastWaveWithAnApprovalInBetween) {
   plan = flat(std::move(plan));
   EXPECT_TRUE(says(plan, "Rollout driver (Pending)"));
   EXPECT_TRUE(says(plan, "wave canary (1 node): 1 node"));
-  EXPECT_TRUE(says(plan, "an approval is needed; assumed to be given at once"));
+  EXPECT_TRUE(says(plan, "an approval is needed; assumed to be immediate"));
   EXPECT_TRUE(says(plan, "wave rest (the rest): 3 nodes"));
   EXPECT_TRUE(says(plan, "rollback: the version is set back"));
   EXPECT_TRUE(says(plan, "ends as Complete"));
@@ -125,7 +125,7 @@ TEST_F(Rollouts, FromTheFileToTheLastWaveWithAnApprovalInBetween) {
   EXPECT_EQ(lockstep("rollout resume driver").exit_code, 1);
   EXPECT_EQ(lockstep("unskip gpu-1").exit_code, 1);
   EXPECT_EQ(lockstep("skip gpu-1").exit_code, 0);
-  EXPECT_EQ(lockstep("skip gpu-1").exit_code, 1) << "it is skipped already";
+  EXPECT_EQ(lockstep("skip gpu-1").exit_code, 1) << "it is already skipped";
   EXPECT_EQ(lockstep("unskip gpu-1").exit_code, 0);
   // docs/ROLLBACK.md as printed, after Complete: a pause, and then the rollback ends it.
   EXPECT_TRUE(says(lockstep("rollout pause"), "is paused"));

@@ -114,7 +114,7 @@ class Fixture final : public Source {
     };
     JsonObject weekly{{"name", "weekly"},
                       {"phase", "Pending"},
-                      {"rollback", "the version is set back in the driver's object"},
+                      {"rollback", "the previous version is set in the driver's object"},
                       {"refused", JsonArray{reason("RolloutPaused", "rollout weekly is paused")}},
                       {"excluded", JsonArray{"gpu-9 (skipped by a user)"}},
                       {"endPhase", "Held"},

@@ -127,7 +127,7 @@ TEST_F(InstallCommand, WaitsUntilTheControllerIsAvailableOrSaysWhatIsMissing) {
   ProcessOutput late = cluster.lockstep(
       {"install", "--image", "registry.example.com/lockstep", "--wait", "--timeout", "1s"});
   EXPECT_TRUE(
-      says(late, 5, "not available after 1s: the Deployment's controller has not seen it yet"));
+      says(late, 5, "not available after 1s: the Deployment's controller has not observed it yet"));
   make_available();
   EXPECT_TRUE(says(cluster.lockstep({"install", "--image", "registry.example.com/lockstep",
                                      "--wait", "--timeout", "1m"}),
