@@ -46,7 +46,7 @@ void read_fleet(const view::FleetWatch& watch, ClusterView& view) {
       [&](const std::shared_ptr<const ResourceClaim>& claim) { view.claims.push_back(claim); });
   watch.caches().pods().for_each(
       [&](const std::shared_ptr<const Pod>& pod) { view.pod_uids.insert(pod->meta.uid.str()); });
-  view.rival = watch.rival();
+  view.conflicting_controller = watch.conflicting_controller();
   auto add_policy = [&](const std::string& pool, const GenericObject& object,
                         std::string_view kind) {
     view.policies.push_back({watch.policy(pool),

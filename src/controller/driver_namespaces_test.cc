@@ -132,11 +132,11 @@ TEST(DriverNamespaces, ATenantsDeploymentIsNotNvidiasOperator) {
   };
   deployment("team-a");
   scene.start();
-  EXPECT_FALSE(scene.watch->rival());
+  EXPECT_FALSE(scene.watch->conflicting_controller());
   EXPECT_FALSE(scene.watch->pool("").frozen);
   deployment("gpu-operator");
   scene.settle();
-  EXPECT_TRUE(scene.watch->rival());
+  EXPECT_TRUE(scene.watch->conflicting_controller());
 }
 
 // On the embedded API, by what a tenant may do: a DaemonSet with a pod on every node.

@@ -49,7 +49,7 @@ class Metrics {
                        [&](const std::string& pool) { return watch_.policy(pool).auto_upgrade; });
   }
   int64_t can_start(const std::string& pool) const {
-    if (watch_.rival()) return 0;
+    if (watch_.conflicting_controller()) return 0;
     return static_cast<int64_t>(
         upgrade::choose_starts(watch_.tally(), pool, watch_.policy(pool)).size());
   }
@@ -137,7 +137,7 @@ void Metrics::write_policies() {
 ReasonName Metrics::waits_for(const std::string& pool, const std::string& node,
                               const fleet::NodeFacts& facts) const {
   bool cordoned_by_us = facts.unschedulable && !facts.cordoned_by_others;
-  if (watch_.rival()) return watch_.rival()->name;
+  if (watch_.conflicting_controller()) return watch_.conflicting_controller()->name;
   if (!facts.startable || cordoned_by_us) {
     const ReasonName said = controller_.reason_of(node);
     return said.empty() ? ReasonName(Reason::unknown) : said;
@@ -244,8 +244,11 @@ void Metrics::write_health() {
   out_.gauge("lockstep_last_decision_timestamp_seconds",
              "Time of the last reconciliation of a node.")
       .sample(as_value(controller_.counts().last_sync));
-  out_.gauge("lockstep_rival", "1 if NVIDIA's controller would upgrade the same nodes.")
-      .sample(as_value(watch_.rival().has_value()));
+  out_.gauge("lockstep_conflicting_controller",
+             "1 if NVIDIA's controller would upgrade the same nodes.")
+      .sample(as_value(watch_.conflicting_controller().has_value()));
+  out_.gauge("lockstep_rival", "Deprecated: lockstep_conflicting_controller.")
+      .sample(as_value(watch_.conflicting_controller().has_value()));
   out_.gauge("lockstep_slots_reserved",
              "Slots that were given and are not visible on the node yet.")
       .sample(static_cast<double>(watch_.tally().reserved().size()));

@@ -40,7 +40,7 @@ std::string remedy_of(Phase phase, const std::string& name) {
 
 std::optional<fleet::Reason> held_for_a_person(const view::FleetWatch& watch,
                                                const std::string& pool) {
-  if (watch.rival()) return watch.rival();
+  if (watch.conflicting_controller()) return watch.conflicting_controller();
   auto held = upgrade::held_back(watch.pool(pool), false);
   if (!held || held->name.row().severity == Severity::none) return std::nullopt;
   return held;

@@ -472,8 +472,9 @@ void UpgradeController::drop_spent(const std::string& node) {
 void UpgradeController::warn_about_policy() {
   if (!leading_ || !begun_) return;
   std::string warning;
-  if (watch_.rival()) {
-    warning = fmt::format("{}: {}", watch_.rival()->text, watch_.rival()->remedy);
+  if (watch_.conflicting_controller()) {
+    warning = fmt::format("{}: {}", watch_.conflicting_controller()->text,
+                          watch_.conflicting_controller()->remedy);
   }
   for (const auto& pool : watch_.tally().pools()) {
     const upgrade::Policy& policy = watch_.policy(pool);
@@ -509,7 +510,7 @@ void UpgradeController::give_slots() {
 }
 
 std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
-  if (!leading_ || watch_.rival()) return std::nullopt;
+  if (!leading_ || watch_.conflicting_controller()) return std::nullopt;
   watch_.count_changed();
   const Text& seen = watch_.caches().nodes().version();
   // Another one saw more of the nodes than we have: what it dropped from the ledger we would count

@@ -368,7 +368,7 @@ TEST(UpgradeController, ARivalFreezesEverything) {
   scene.upgrade();
   scene.fleet.loop.run_for(minutes(5));
   EXPECT_EQ(scene.one.api.writes(), 0U);
-  EXPECT_EQ(scene.one.controller->reasons().at("gpu-1").name, "Rival");
+  EXPECT_EQ(scene.one.controller->reasons().at("gpu-1").name, "ConflictingController");
   scene.fleet.must(kube::remove(resource::pods, {std::string(operator_ns), "gpu-operator-1"}));
   EXPECT_TRUE(scene.finish());
 }

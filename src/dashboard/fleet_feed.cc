@@ -215,7 +215,9 @@ void FleetFeed::show_pools(Time now) {
     pools.push_back(std::move(card));
   }
   model_.set_part("pools", std::move(pools));
-  model_.set_part("frozen", watch_.rival() ? fleet::to_json(*watch_.rival()) : Json(nullptr));
+  model_.set_part("frozen", watch_.conflicting_controller()
+                                ? fleet::to_json(*watch_.conflicting_controller())
+                                : Json(nullptr));
 }
 
 void FleetFeed::judge_bakes() {

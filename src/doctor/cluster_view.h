@@ -45,7 +45,7 @@ struct ClusterView {
   std::vector<fleet::NodeView> nodes;
   std::vector<std::shared_ptr<const Node>> all_nodes;
   std::vector<PolicyFacts> policies;
-  std::optional<fleet::Reason> rival;
+  std::optional<fleet::Reason> conflicting_controller;
   // DRA plugins that publish GPUs and that nobody would restart with the driver.
   struct UnknownPlugin {
     std::string dra_driver;

@@ -15,7 +15,7 @@ std::vector<Check> examine(const ClusterView& view) {
   };
   const std::vector<Look> looks = {
       {"Controller", check_controller},
-      {"RivalControllers", check_rivals},
+      {"ConflictingController", check_conflicting_controllers},
       {"Policies", check_policies},
       {"DriverDaemonSets", check_driver_sets},
       {"DriverManager", check_driver_manager},

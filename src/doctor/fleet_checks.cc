@@ -32,13 +32,13 @@ std::string removal_of(const Pod& pod) {
 
 }  // namespace
 
-Check check_rivals(const ClusterView& view) {
-  const std::string name = "RivalControllers";
-  if (view.rival) {
+Check check_conflicting_controllers(const ClusterView& view) {
+  const std::string name = "ConflictingController";
+  if (view.conflicting_controller) {
     return {name,
             Verdict::wrong,
-            view.rival->text,
-            {view.rival->remedy},
+            view.conflicting_controller->text,
+            {view.conflicting_controller->remedy},
             "kubectl get clusterpolicies -o name | xargs -I% kubectl patch % --type=merge -p "
             "'{\"spec\":{\"driver\":{\"upgradePolicy\":{\"autoUpgrade\":false}}}}'; "
             "lockstep install --set controller.keyDomain=lockstep.dev"};

@@ -6,7 +6,7 @@
 
 namespace lockstep::doctor {
 
-Check check_rivals(const ClusterView& view);
+Check check_conflicting_controllers(const ClusterView& view);
 Check check_controller(const ClusterView& view);
 Check check_cordons(const ClusterView& view);
 Check check_labels(const ClusterView& view);

@@ -7,14 +7,15 @@ namespace {
 
 TEST(Rivals, NvidiasControllerAndASecondOfOurs) {
   ClusterView view = healthy();
-  expect_fine(check_rivals(view));
+  expect_fine(check_conflicting_controllers(view));
   view.leases.push_back(make_lease("other", test_time - seconds(1)));
-  expect_wrong(check_rivals(view), "2 controllers", "lockstep uninstall -n other");
+  expect_wrong(check_conflicting_controllers(view), "2 controllers", "lockstep uninstall -n other");
   view.leases.back().renewed = test_time - minutes(5);
-  expect_fine(check_rivals(view));
-  view.rival =
-      fleet::Reason{fleet::Reason::rival, "NVIDIA's GPU Operator runs", "set autoUpgrade to false"};
-  expect_wrong(check_rivals(view), "NVIDIA's GPU Operator", "autoUpgrade");
+  expect_fine(check_conflicting_controllers(view));
+  view.conflicting_controller =
+      fleet::Reason{fleet::Reason::conflicting_controller, "NVIDIA's GPU Operator runs",
+                    "set autoUpgrade to false"};
+  expect_wrong(check_conflicting_controllers(view), "NVIDIA's GPU Operator", "autoUpgrade");
 }
 
 TEST(Controller, IsMissedWhereNodesWaitForIt) {

@@ -90,12 +90,30 @@ std::string_view to_string(Severity severity) {
 
 std::string_view to_string(KnownReason reason) { return ReasonName(reason).row().name; }
 
+namespace {
+
+// What earlier versions wrote on nodes and in the status of rollouts.
+struct Renamed {
+  std::string_view before;
+  KnownReason now;
+};
+constexpr Renamed renamed[] = {{"BrokenOff", KnownReason::interrupted},
+                               {"ControlFailsToo", KnownReason::control_group_failing},
+                               {"CordonLifted", KnownReason::uncordoned_by_user},
+                               {"Rival", KnownReason::conflicting_controller},
+                               {"YoungOrphan", KnownReason::orphan_too_young}};
+
+}  // namespace
+
 ReasonName ReasonName::read(std::string_view name) {
   if (name.empty()) return {};
   auto at = std::lower_bound(
       table.begin(), table.end(), name,
       [](const ReasonRow& row, std::string_view wanted) { return row.name < wanted; });
   if (at != table.end() && at->name == name) return at->reason;
+  for (const Renamed& each : renamed) {
+    if (each.before == name) return each.now;
+  }
   ReasonName other(KnownReason::other);
   other.other_ = Text(name);
   return other;

@@ -86,6 +86,14 @@ TEST(ReasonName, OfAnotherVersionIsKeptAsItIs) {
   }
 }
 
+TEST(ReasonName, OfAnEarlierVersionIsReadByItsNewName) {
+  EXPECT_EQ(ReasonName::read("BrokenOff"), Reason::interrupted);
+  EXPECT_EQ(ReasonName::read("ControlFailsToo"), Reason::control_group_failing);
+  EXPECT_EQ(ReasonName::read("CordonLifted"), Reason::uncordoned_by_user);
+  EXPECT_EQ(ReasonName::read("Rival"), Reason::conflicting_controller);
+  EXPECT_EQ(ReasonName::read("YoungOrphan").view(), "OrphanTooYoung");
+}
+
 TEST(ReasonName, OfNothingIsEmpty) {
   EXPECT_TRUE(ReasonName().empty());
   EXPECT_TRUE(ReasonName::read("").empty());

@@ -123,7 +123,7 @@ FleetStatus look_at_fleet(view::FleetWatch& watch, Time now) {
   watch.count_changed();
   FleetStatus status;
   status.at = now;
-  status.frozen = watch.rival();
+  status.frozen = watch.conflicting_controller();
   status.incomplete = watch.caches().unreadable_notes();
   status.driver_namespaces = watch.options().drivers.namespaces;
   struct Nodes {

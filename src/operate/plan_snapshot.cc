@@ -100,7 +100,7 @@ rollout::Snapshot plan_snapshot(const view::FleetWatch& watch, Time now, const R
     const view::KnownRollout* rollout = watch.rollouts().governing(name, "");
     if (rollout != nullptr) pool.rollout = rollout->name();
     // NVIDIA's controller takes the steps of nodes that we hold: it is no conflict.
-    if (!conducted.contains(name)) pool.frozen = watch.rival();
+    if (!conducted.contains(name)) pool.frozen = watch.conflicting_controller();
   }
   for (const auto& [name, known] : watch.rollouts().all()) {
     snapshot.rollouts[name] = forward_rollout(watch, known, sets[name], matrix);

@@ -250,7 +250,7 @@ void BakeJudge::judge_breaches(const BakeStep& step) {
                  std::chrono::abs(control.first - breach.first) <= rules_.together;
         });
     if (alike != control_breaches_.end()) {
-      decide(BakeOutcome::held, Reason::control_fails_too,
+      decide(BakeOutcome::held, Reason::control_group_failing,
              fmt::format("{}; within {} also on a node that was not upgraded: {}. The driver is "
                          "not the only cause",
                          name_breach(breach.breach), format_duration(rules_.together),
@@ -323,7 +323,7 @@ std::optional<std::string> BakeJudge::control_burst(Duration at) const {
 void BakeJudge::judge_rates(Duration at) {
   if (decided_) return;
   if (auto burst = control_burst(at)) {
-    return decide(BakeOutcome::held, Reason::control_fails_too,
+    return decide(BakeOutcome::held, Reason::control_group_failing,
                   *burst + ": the driver is not the only cause");
   }
   double limit = 1 / rules_.alpha;

@@ -152,7 +152,7 @@ TEST(BakeJudge, TheSameBreachOnTheControlSideHolds) {
   judge.add(with_breaches(hours(1), {{Reason::link_down, "gpu-1", "1"}}));
   judge.add(with_breaches(hours(1) + minutes(5), {{Reason::link_down, "gpu-1", "1"}}));
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::held);
-  EXPECT_EQ(judge.verdict().reason, "ControlFailsToo");
+  EXPECT_EQ(judge.verdict().reason, "ControlGroupFailing");
 }
 
 TEST(BakeJudge, AnOldBreachOnTheControlSideDoesNot) {

@@ -444,7 +444,7 @@ RolloutDecision Look::decide_baking() {
     case Outcome::passed:
       return after_bake(view_.bake->text);
     case Outcome::failed:
-      return view_.bake->hold ? hold_wave({Reason::control_fails_too, view_.bake->text, ""})
+      return view_.bake->hold ? hold_wave({Reason::control_group_failing, view_.bake->text, ""})
                               : fail_wave({Reason::bake_failed, view_.bake->text, ""});
     default:
       return hold_wave(

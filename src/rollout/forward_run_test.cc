@@ -72,11 +72,12 @@ TEST(PlanOfRefusals, AreNamedAsTheDecisionsNameThem) {
   ForwardFleetTest fleet(2);
   fleet.policy().auto_upgrade = false;
   fleet.policy().paused = "launch on Friday";
-  fleet.snapshot.pools[""].frozen = Reason{Reason::rival, "NVIDIA's GPU Operator runs", "set it"};
+  fleet.snapshot.pools[""].frozen =
+      Reason{Reason::conflicting_controller, "NVIDIA's GPU Operator runs", "set it"};
   Plan plan = fleet.plan();
   std::vector<std::string> names;
   for (const Reason& reason : plan.refused) names.push_back(reason.name.str());
-  EXPECT_EQ(names, (std::vector<std::string>{"Rival", "AutoUpgradeOff", "Paused"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"ConflictingController", "AutoUpgradeOff", "Paused"}));
   EXPECT_EQ(fleet.node_of(plan, 2).outcome, PlannedEnd::done);
 }
 

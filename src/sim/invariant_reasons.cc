@@ -19,7 +19,7 @@ using fleet::State;
 bool is_of_pool(const fleet::ReasonName& reason) {
   constexpr std::array of_pools = {Reason::auto_upgrade_off, Reason::invalid_policy,
                                    Reason::no_policy,        Reason::parallel_limit,
-                                   Reason::paused,           Reason::rival,
+                                   Reason::paused,           Reason::conflicting_controller,
                                    Reason::unavailable_limit};
   return std::find(of_pools.begin(), of_pools.end(), reason) != of_pools.end();
 }

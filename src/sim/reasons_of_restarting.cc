@@ -209,7 +209,7 @@ const Objections& objections_to_restarting() {
       {Reason::revision_unknown, is_revision_unknown},
       {Reason::scheduler_catches_up, may_be_cut_off},
       {Reason::watches_behind, is_behind},
-      {Reason::young_orphan, is_orphan},
+      {Reason::orphan_too_young, is_orphan},
   };
   return table;
 }

@@ -12,7 +12,7 @@ TEST_F(RestartingReasonsTest, OfADriverThatIsAsItShouldBe) {
                          "DriverNotReady", "DriverPodMissing", "DriverPodTerminating",
                          "DriverStartTimeout", "DriverStarting", "DriverWaiting", "NewerRevision",
                          "NotVerified", "Orphan", "OutOfSync", "RestartsDriver", "RevisionUnknown",
-                         "SchedulerCatchesUp", "WatchesBehind", "YoungOrphan"});
+                         "SchedulerCatchesUp", "WatchesBehind", "OrphanTooYoung"});
 }
 
 TEST_F(RestartingReasonsTest, OfADriverPodThatOthersHaveReplaced) {
@@ -139,7 +139,7 @@ TEST_F(RestartingReasonsTest, OfAnOrphan) {
       },
       minutes(1)));
   witness->set_blindness(Duration(-1));
-  expect_true("gpu-1", {"Orphan", "YoungOrphan", "RevisionUnknown"});
+  expect_true("gpu-1", {"Orphan", "OrphanTooYoung", "RevisionUnknown"});
   expect_false("gpu-1", {"InSync"});
 }
 

@@ -22,7 +22,7 @@ const auto& rollouts(const Said& said) {
   return said.truth.cluster().backend.store.shelf(fleet::driver_rollouts.full_name()).objects();
 }
 
-std::string has_rival(const Said& said) {
+std::string has_conflicting_controller(const Said& said) {
   const apiserver::Store& store = said.truth.cluster().backend.store;
   for (const auto& [key, pod] : store.shelf("pods").objects()) {
     if (is_operators(pod->json()) && text_at(pod->json(), "status", "phase") == "Running")
@@ -246,7 +246,7 @@ const Objections& objections_to_slots() {
       {Reason::outside_window, is_outside_windows},
       {Reason::parallel_limit, is_at_parallel_limit},
       {Reason::paused, is_paused},
-      {Reason::rival, has_rival},
+      {Reason::conflicting_controller, has_conflicting_controller},
       {Reason::rolling_update_driver, is_rolled_by_kubernetes},
       {Reason::rollout_paused, is_in_paused_rollout},
       {Reason::unavailable_limit, is_at_unavailable_limit},

@@ -60,10 +60,10 @@ class SlotReasonsTest : public ReasonsTest {
 TEST_F(SlotReasonsTest, WhereASlotIsFreeNothingElseIsTrue) {
   wait_for_slot();
   expect_true("gpu-2", {"NextInLine"});
-  expect_false("gpu-2",
-               {"AutoUpgradeOff", "FailureBudget", "GroupTooLarge", "GroupWaits", "GroupIncomplete",
-                "InvalidPolicy", "NoPolicy", "OutsideWindow", "ParallelLimit", "Paused", "Rival",
-                "RolloutPaused", "UnavailableLimit", "UpgradedOutsideWave", "WaveNotOpen"});
+  expect_false("gpu-2", {"AutoUpgradeOff", "FailureBudget", "GroupTooLarge", "GroupWaits",
+                         "GroupIncomplete", "InvalidPolicy", "NoPolicy", "OutsideWindow",
+                         "ParallelLimit", "Paused", "ConflictingController", "RolloutPaused",
+                         "UnavailableLimit", "UpgradedOutsideWave", "WaveNotOpen"});
 }
 
 TEST_F(SlotReasonsTest, ALimitThatIsReached) {
@@ -114,18 +114,18 @@ TEST_F(SlotReasonsTest, ARivalIsAPodThatRuns) {
   wait_for_slot();
   add_gpu_pod(*cluster, "gpu-operator", "gpu-1");
   cluster->loop.run_for(minutes(1));
-  expect_false("gpu-2", {"Rival"});
+  expect_false("gpu-2", {"ConflictingController"});
   EXPECT_TRUE(cluster->call(merge_patch(
       resource::pods, {"ml-training", "gpu-operator"},
       JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{"app", "gpu-operator"}}}}}})));
-  expect_false("gpu-2", {"Rival"});
+  expect_false("gpu-2", {"ConflictingController"});
   Json pod = *cluster->get(resource::pods, {"ml-training", "gpu-operator"});
   pod.as_object()["metadata"] =
       JsonObject{{"name", "gpu-operator"}, {"labels", JsonObject{{"app", "gpu-operator"}}}};
   EXPECT_TRUE(
       cluster->call(kube::create(resource::pods, std::string(operator_namespace), std::move(pod))));
   cluster->loop.run_for(minutes(1));
-  expect_true("gpu-2", {"Rival"});
+  expect_true("gpu-2", {"ConflictingController"});
 }
 
 TEST_F(SlotReasonsTest, ARolloutHoldsByOneThingAtATime) {

@@ -97,8 +97,8 @@ std::string has_no_time(const Said& said) {
 
 const Objections& objections_to_starting() {
   static const Objections table = {
-      {Reason::broken_off, is_broken_off},
-      {Reason::cordon_lifted, is_lifted},
+      {Reason::interrupted, is_broken_off},
+      {Reason::uncordoned_by_user, is_lifted},
       {Reason::cordoned, is_in<State::cordon>},
       {Reason::cordoned_again, has_lost_cordon},
       {Reason::cordoned_ignored, is_cordoned_and_ignored},

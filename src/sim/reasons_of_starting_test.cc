@@ -8,7 +8,7 @@ using StartingReasonsTest = ReasonsTest;
 
 TEST_F(StartingReasonsTest, OfANodeThatIsAsItShouldBeNoneIsTrue) {
   start();
-  expect_false("gpu-1", {"BrokenOff", "CordonLifted", "Cordoned", "CordonedAgain",
+  expect_false("gpu-1", {"Interrupted", "UncordonedByUser", "Cordoned", "CordonedAgain",
                          "CordonedIgnored", "NoDriver", "Resumed", "SafeLoad", "SafeToLoad",
                          "Skipped", "SlotGiven", "TimeNoted", "UpgradeRequested", "Upgraded"});
 }
@@ -21,7 +21,7 @@ TEST_F(StartingReasonsTest, WhatStandsOnTheNodeIsTrue) {
   meddle("gpu-1",
          JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{keys.skip, "true"}}}}}});
   expect_true("gpu-1",
-              {"UpgradeRequested", "SafeLoad", "SafeToLoad", "BrokenOff", "Resumed", "Skipped"});
+              {"UpgradeRequested", "SafeLoad", "SafeToLoad", "Interrupted", "Resumed", "Skipped"});
 }
 
 TEST_F(StartingReasonsTest, WhoseTheCordonIs) {
@@ -32,9 +32,9 @@ TEST_F(StartingReasonsTest, WhoseTheCordonIs) {
   change_policy(JsonObject{{"cordonedNodes", "ignore"}});
   expect_true("gpu-1", {"CordonedIgnored"});
   patch("gpu-2", annotations({{fleet::cordon_annotation, fleet::our_cordon}}));
-  expect_true("gpu-2", {"CordonLifted"});
+  expect_true("gpu-2", {"UncordonedByUser"});
   patch("gpu-2", JsonObject{{"spec", JsonObject{{"unschedulable", true}}}});
-  expect_false("gpu-2", {"CordonLifted"});
+  expect_false("gpu-2", {"UncordonedByUser"});
 }
 
 TEST_F(StartingReasonsTest, AnUpgradeThatLostItsCordonOrItsTime) {

@@ -67,8 +67,8 @@ bool is_lifted(const Situation& situation) {
          node.meta.annotations.get(fleet::cordon_annotation) == fleet::our_cordon;
 }
 
-Decision note_lifted(const Situation& situation) {
-  Decision decision = hold({Reason::cordon_lifted, "a user uncordoned the node", ""});
+Decision note_uncordoned(const Situation& situation) {
+  Decision decision = hold({Reason::uncordoned_by_user, "a user uncordoned the node", ""});
   annotate(decision, situation, std::string(fleet::cordon_annotation),
            situation.state() == State::done ? std::nullopt
                                             : std::optional<std::string>(fleet::lifted_cordon));
@@ -133,7 +133,7 @@ Decision decide(const fleet::NodeView& view, const PoolView& pool, const Rules& 
   if (fleet::is_active(state) && !fleet::state_since(*view.node).is_set()) {
     return note_time(situation);
   }
-  if (is_lifted(situation)) return note_lifted(situation);
+  if (is_lifted(situation)) return note_uncordoned(situation);
   if (moves_pods(state) && view.driver.is_out_of_sync() && is_restart_only(view, rules)) {
     return go_on_without_moving(situation);
   }

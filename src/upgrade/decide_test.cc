@@ -31,10 +31,10 @@ TEST(Pause, AFrozenPoolIsLeftAloneAndSaysWhy) {
   Scene scene;
   scene.driver = make_driver_pod("old");
   PoolView pool = scene.in(State::pod_restart).pool();
-  pool.frozen = Reason{Reason::rival, "somebody else upgrades these nodes", ""};
+  pool.frozen = Reason{Reason::conflicting_controller, "somebody else upgrades these nodes", ""};
   Decision decision = decide(scene.view(), pool, scene.rules, scene.now);
   EXPECT_FALSE(decision.writes());
-  EXPECT_EQ(decision.reason.name, "Rival");
+  EXPECT_EQ(decision.reason.name, "ConflictingController");
 }
 
 TEST(TakenBack, InEveryStateBeforeTheRestartGoesStraightToUncordon) {
@@ -159,9 +159,9 @@ TEST(Uncordoned, WhileNothingHoldsItIsWrittenDownOnce) {
     scene.annotate(fleet::cordon_annotation, fleet::our_cordon);
     Decision decision = scene.decide();
     ASSERT_NE(decision.patch(), nullptr) << to_string(state);
-    EXPECT_EQ(decision.reason.name, "CordonLifted");
+    EXPECT_EQ(decision.reason.name, "UncordonedByUser");
     scene.apply(*decision.patch());
-    EXPECT_NE(scene.decide().reason.name, "CordonLifted");
+    EXPECT_NE(scene.decide().reason.name, "UncordonedByUser");
     scene.node.unschedulable = true;
     EXPECT_TRUE(fleet::was_cordoned_by_others(scene.node, scene.rules.keys)) << to_string(state);
   }

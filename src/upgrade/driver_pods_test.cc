@@ -102,7 +102,7 @@ TEST(DriverPodReplacedByOthers, ALostLabelDoesNotHideIt) {
   replace_driver(scene);
   scene.label(scene.rules.keys.state, "nonsense");
   EXPECT_EQ(entered(scene.decide()), State::required);
-  EXPECT_EQ(scene.decide().reason.name, "BrokenOff");
+  EXPECT_EQ(scene.decide().reason.name, "Interrupted");
 }
 
 // One that is not ready yet: whoever uses the GPUs still has to leave.

@@ -239,7 +239,7 @@ Decision decide_pod_restart(const Situation& situation) {
   }
   if (auto left = driver.is_orphan() ? left_of_youth(situation, *driver.pod) : std::nullopt) {
     Decision decision = wait_for_driver(
-        situation, Reason::young_orphan,
+        situation, Reason::orphan_too_young,
         fmt::format("the driver pod {} was just created, and its DaemonSet does not exist",
                     name_pod(*driver.pod)));
     if (decision.look_again) decision.look_again = std::min(*decision.look_again, *left);

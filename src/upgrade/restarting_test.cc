@@ -30,7 +30,7 @@ TEST(PodRestart, WaitsWhetherAnOrphanThatWasOnlyJustMadeGoesByItself) {
   scene.driver = make_driver_pod("new", scene.now - seconds(10));
   Decision decision = scene.decide();
   EXPECT_FALSE(decision.writes());
-  EXPECT_EQ(decision.reason.name, "YoungOrphan");
+  EXPECT_EQ(decision.reason.name, "OrphanTooYoung");
   EXPECT_EQ(decision.look_again, seconds(20));
   scene.driver = make_driver_pod("new", scene.now - seconds(30));
   EXPECT_TRUE(scene.decide().removals());

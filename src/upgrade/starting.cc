@@ -280,7 +280,7 @@ Decision decide_idle(const Situation& situation) {
   } else if (is_broken_off(view)) {
     decision = require(
         situation,
-        {Reason::broken_off,
+        {Reason::interrupted,
          "the state label was lost or set manually during the upgrade; the upgrade continues", ""});
   } else if (situation.state() == State::unknown && !view.driver.is_settled()) {
     // Of the right revision is not yet loaded.

@@ -403,7 +403,7 @@ void FleetWatch::count(const fleet::NodeView& view) {
 }
 
 upgrade::PoolView FleetWatch::pool(const std::string& name) const {
-  return {name, pool_rules_.policy(name), tally_.counts(name), rival()};
+  return {name, pool_rules_.policy(name), tally_.counts(name), conflicting_controller()};
 }
 
 std::vector<std::string> FleetWatch::nodes() const {

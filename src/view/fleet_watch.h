@@ -61,7 +61,7 @@ class FleetWatch {
   FleetWatch& operator=(const FleetWatch&) = delete;
 
   // Since when this pool's nodes could be acted upon, too: nobody had switched upgrades off, and no
-  // rival was there.
+  // conflicting controller was there.
   Duration acts_since(const std::string& pool) const;
 
   // The controller that leads knows by itself; null: what is published counts.
@@ -132,7 +132,9 @@ class FleetWatch {
   }
 
   // NVIDIA's own upgrade controller would fight with us; what to do about it.
-  const std::optional<fleet::Reason>& rival() const { return pool_rules_.rival(); }
+  const std::optional<fleet::Reason>& conflicting_controller() const {
+    return pool_rules_.conflicting_controller();
+  }
   // Drivers' DaemonSets whose pods Kubernetes replaces by itself.
   std::vector<std::string> rolled_driver_sets() const;
   // The object to which pool-wide events belong.

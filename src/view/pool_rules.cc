@@ -12,7 +12,7 @@ PoolRules::PoolRules(const Loop& loop, const std::string& key_domain, fleet::Dri
   limited_ = policies_;
 }
 
-// Of the policies and the rival as they were until now.
+// Of the policies and the conflicting controller as they were until now.
 void PoolRules::note_idle_pools() {
   for (const auto& [pool, policy] : policies_) {
     if (!acts(*policy)) idle_until_[pool] = loop_.uptime();
@@ -42,7 +42,7 @@ bool PoolRules::read(const FleetCaches& caches) {
     policies_[pool] = std::make_shared<const upgrade::Policy>(std::move(policy));
     limited_[pool] = std::make_shared<const upgrade::Policy>(std::move(limited));
   }
-  return look_for_rival();
+  return update_conflict();
 }
 
 bool PoolRules::see_pod(const Pod& pod, bool is_there) {
@@ -50,7 +50,7 @@ bool PoolRules::see_pod(const Pod& pod, bool is_there) {
   const bool runs = is_there && pod.phase == PodPhase::running;
   const ObjectKey key = pod.meta.key();
   const bool changed = runs ? operator_pods_.insert(key).second : operator_pods_.erase(key) > 0;
-  return changed && look_for_rival();
+  return changed && update_conflict();
 }
 
 bool PoolRules::see_deployment(const Deployment& deployment, bool is_there) {
@@ -60,25 +60,25 @@ bool PoolRules::see_deployment(const Deployment& deployment, bool is_there) {
   const ObjectKey key = deployment.meta.key();
   const bool changed =
       counts ? operator_deployments_.insert(key).second : operator_deployments_.erase(key) > 0;
-  return changed && look_for_rival();
+  return changed && update_conflict();
 }
 
-bool PoolRules::look_for_rival() {
-  auto found = find_rival();
-  if (found == rival_) return false;
+bool PoolRules::update_conflict() {
+  auto found = find_conflicting_controller();
+  if (found == conflicting_controller_) return false;
   note_idle_pools();
-  rival_ = std::move(found);
+  conflicting_controller_ = std::move(found);
   return true;
 }
 
-std::optional<fleet::Reason> PoolRules::find_rival() const {
+std::optional<fleet::Reason> PoolRules::find_conflicting_controller() const {
   if (operator_pods_.empty() && operator_deployments_.empty()) return std::nullopt;
   const std::string found_by = operator_deployments_.empty()
                                    ? operator_pods_.begin()->text()
                                    : "Deployment " + operator_deployments_.begin()->text();
   if (!own_switch_) {
     return fleet::Reason{
-        fleet::Reason::rival,
+        fleet::Reason::conflicting_controller,
         fmt::format("NVIDIA's GPU Operator runs ({}) and uses the same labels", found_by),
         "set upgradePolicy.autoUpgrade to false and start the controller with "
         "--key-domain lockstep.dev"};
@@ -87,7 +87,7 @@ std::optional<fleet::Reason> PoolRules::find_rival() const {
   for (const auto& [pool, policy] : policies_) {
     if (!policy->nvidia_auto_upgrade) continue;
     found = fleet::Reason{
-        fleet::Reason::rival,
+        fleet::Reason::conflicting_controller,
         fmt::format("NVIDIA's GPU Operator runs ({}) and autoUpgrade is true in {}: both would "
                     "upgrade the same nodes",
                     found_by, policy->source),

@@ -22,9 +22,9 @@ class PoolRules {
   PoolRules(const Loop& loop, const std::string& key_domain, fleet::DriverOptions drivers);
 
   // Reads all policies: the ClusterPolicy's, those of NVIDIADrivers, and what rollouts make of
-  // them. True: the rival is another one now.
+  // them. True: the conflicting controller changed.
   bool read(const FleetCaches& caches);
-  // A pod as it is now; `is_there`: it was not deleted. True: the rival is another one now.
+  // A pod as it is now; `is_there`: it was not deleted. True: the conflicting controller changed.
   bool see_pod(const Pod& pod, bool is_there);
   // The same of a Deployment.
   bool see_deployment(const Deployment& deployment, bool is_there);
@@ -33,16 +33,20 @@ class PoolRules {
   const std::shared_ptr<const upgrade::Policy>& policy(const std::string& pool) const;
   // The same before what the open wave of a rollout adds.
   const std::shared_ptr<const upgrade::Policy>& policy_before_waves(const std::string& pool) const;
-  // Since when, on the loop's uptime, nobody has switched the pool's upgrades off, and no rival was
-  // there; nothing: as far back as anybody knows.
+  // Since when, on the loop's uptime, nobody has switched the pool's upgrades off, and no
+  // conflicting controller was there; nothing: as far back as anybody knows.
   std::optional<Duration> acts_since(const std::string& pool) const;
   // NVIDIA's own upgrade controller would fight with us; what to do about it.
-  const std::optional<fleet::Reason>& rival() const { return rival_; }
+  const std::optional<fleet::Reason>& conflicting_controller() const {
+    return conflicting_controller_;
+  }
 
  private:
-  bool look_for_rival();
-  std::optional<fleet::Reason> find_rival() const;
-  bool acts(const upgrade::Policy& policy) const { return policy.auto_upgrade && !rival_; }
+  bool update_conflict();
+  std::optional<fleet::Reason> find_conflicting_controller() const;
+  bool acts(const upgrade::Policy& policy) const {
+    return policy.auto_upgrade && !conflicting_controller_;
+  }
   void note_idle_pools();
 
   const Loop& loop_;
@@ -55,7 +59,7 @@ class PoolRules {
   // The operator is there while its Deployment wants a pod, running or not, and while a pod runs.
   std::set<ObjectKey> operator_deployments_;
   std::set<ObjectKey> operator_pods_;
-  std::optional<fleet::Reason> rival_;
+  std::optional<fleet::Reason> conflicting_controller_;
 };
 
 }  // namespace lockstep::view

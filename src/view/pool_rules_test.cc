@@ -13,7 +13,7 @@ TEST(PoolRules, InItsOwnKeyDomainTheOperatorIsARivalWhateverItsPolicy) {
     scene.add_usual();
     scene.add_policy(policy);
     scene.start();
-    EXPECT_FALSE(scene.watch->rival());
+    EXPECT_FALSE(scene.watch->conflicting_controller());
     auto operator_pod = [&](std::string_view phase) {
       scene.put(resource::pods, {"gpu-operator", "gpu-operator-7f"},
                 json_of(fmt::format(R"({{"metadata":{{"labels":{{"app":"gpu-operator"}}}},
@@ -22,16 +22,17 @@ TEST(PoolRules, InItsOwnKeyDomainTheOperatorIsARivalWhateverItsPolicy) {
       scene.settle();
     };
     operator_pod("Pending");
-    EXPECT_FALSE(scene.watch->rival());
+    EXPECT_FALSE(scene.watch->conflicting_controller());
     scene.looked_at.clear();
     operator_pod("Running");
-    ASSERT_TRUE(scene.watch->rival());
-    EXPECT_NE(scene.watch->rival()->remedy.find("--key-domain lockstep.dev"), std::string::npos);
+    ASSERT_TRUE(scene.watch->conflicting_controller());
+    EXPECT_NE(scene.watch->conflicting_controller()->remedy.find("--key-domain lockstep.dev"),
+              std::string::npos);
     EXPECT_TRUE(scene.watch->pool("").frozen);
     EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
     scene.api.erase(resource::pods, {"gpu-operator", "gpu-operator-7f"});
     scene.settle();
-    EXPECT_FALSE(scene.watch->rival());
+    EXPECT_FALSE(scene.watch->conflicting_controller());
   }
 }
 
@@ -49,21 +50,22 @@ TEST(ConflictingController, IsThereWhileItsDeploymentWantsAPod) {
   };
   deployment("{}");
   scene.start();
-  ASSERT_TRUE(scene.watch->rival());
-  EXPECT_NE(scene.watch->rival()->text.find("Deployment gpu-operator/gpu-operator"),
-            std::string::npos);
+  ASSERT_TRUE(scene.watch->conflicting_controller());
+  EXPECT_NE(
+      scene.watch->conflicting_controller()->text.find("Deployment gpu-operator/gpu-operator"),
+      std::string::npos);
   EXPECT_TRUE(scene.watch->pool("").frozen);
   scene.looked_at.clear();
   deployment(R"({"spec":{"replicas":0}})");
-  EXPECT_FALSE(scene.watch->rival());
+  EXPECT_FALSE(scene.watch->conflicting_controller());
   EXPECT_EQ(scene.looked_at.count("gpu-1"), 1U);
   deployment("{}");
-  EXPECT_TRUE(scene.watch->rival());
+  EXPECT_TRUE(scene.watch->conflicting_controller());
   scene.api.erase(resource::deployments, {"gpu-operator", "gpu-operator"});
   scene.settle();
-  EXPECT_FALSE(scene.watch->rival());
+  EXPECT_FALSE(scene.watch->conflicting_controller());
   deployment(R"({"spec":{"template":{"metadata":{"labels":{"app":"other"}}}}})");
-  EXPECT_FALSE(scene.watch->rival());
+  EXPECT_FALSE(scene.watch->conflicting_controller());
 }
 
 TEST(PoolRules, InOurKeyDomainTheOperatorIsARivalWhileItUpgradesItself) {
@@ -75,11 +77,12 @@ TEST(PoolRules, InOurKeyDomainTheOperatorIsARivalWhileItUpgradesItself) {
             json_of(R"({"metadata":{"labels":{"app.kubernetes.io/component":"gpu-operator"}},
                         "status":{"phase":"Running"}})"));
   scene.start();
-  ASSERT_TRUE(scene.watch->rival());
-  EXPECT_NE(scene.watch->rival()->text.find("ClusterPolicy cluster-policy"), std::string::npos);
+  ASSERT_TRUE(scene.watch->conflicting_controller());
+  EXPECT_NE(scene.watch->conflicting_controller()->text.find("ClusterPolicy cluster-policy"),
+            std::string::npos);
   scene.add_policy(R"({"autoUpgrade":false})");
   scene.settle();
-  EXPECT_FALSE(scene.watch->rival());
+  EXPECT_FALSE(scene.watch->conflicting_controller());
   // Ours is another switch.
   EXPECT_TRUE(scene.watch->policy("").auto_upgrade);
   scene.add_policy(R"({"autoUpgrade":false})",
@@ -90,8 +93,9 @@ TEST(PoolRules, InOurKeyDomainTheOperatorIsARivalWhileItUpgradesItself) {
   scene.put(nvidia_drivers, {"", "blue"},
             nvidia_driver_json("blue", R"({"upgradePolicy":{"autoUpgrade":true}})"));
   scene.settle();
-  ASSERT_TRUE(scene.watch->rival());
-  EXPECT_NE(scene.watch->rival()->text.find("NVIDIADriver blue"), std::string::npos);
+  ASSERT_TRUE(scene.watch->conflicting_controller());
+  EXPECT_NE(scene.watch->conflicting_controller()->text.find("NVIDIADriver blue"),
+            std::string::npos);
 }
 
 }  // namespace

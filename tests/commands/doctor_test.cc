@@ -186,10 +186,10 @@ spec: {holderIdentity: of-$place, leaseDurationSeconds: 600, renewTime: "$now"}
 EOF
 done)");
   Look two = look();
-  EXPECT_EQ(two.verdict("RivalControllers"), "wrong");
-  EXPECT_EQ(two.fix("RivalControllers"), "lockstep uninstall -n elsewhere");
+  EXPECT_EQ(two.verdict("ConflictingController"), "wrong");
+  EXPECT_EQ(two.fix("ConflictingController"), "lockstep uninstall -n elsewhere");
   break_it("kubectl -n elsewhere delete lease lockstep-controller");
-  EXPECT_EQ(look().verdict("RivalControllers"), "ok");
+  EXPECT_EQ(look().verdict("ConflictingController"), "ok");
 
   break_it(R"(kubectl create -f - <<EOF
 apiVersion: v1
@@ -200,12 +200,12 @@ EOF
 kubectl -n gpu-operator patch pod gpu-operator-1 --subresource=status --type=merge \
   -p '{"status":{"phase":"Running"}}')");
   Look operated = look();
-  EXPECT_EQ(operated.verdict("RivalControllers"), "wrong");
-  ASSERT_TRUE(has(operated.fix("RivalControllers"), "controller.keyDomain=lockstep.dev"));
+  EXPECT_EQ(operated.verdict("ConflictingController"), "wrong");
+  ASSERT_TRUE(has(operated.fix("ConflictingController"), "controller.keyDomain=lockstep.dev"));
   // The first half of it, as far as this cluster goes: it has no controller of its own.
-  std::string half = operated.fix("RivalControllers");
+  std::string half = operated.fix("ConflictingController");
   break_it(half.substr(0, half.find("; lockstep install")));
-  EXPECT_EQ(look({"--key-domain", "lockstep.dev"}).verdict("RivalControllers"), "ok");
+  EXPECT_EQ(look({"--key-domain", "lockstep.dev"}).verdict("ConflictingController"), "ok");
 }
 
 TEST_F(Doctor, FindsAClockThatIsAheadAndACertificateThatIsOver) {

@@ -192,11 +192,11 @@ describe("the page, with 48 nodes", () => {
     await byTest(page, "lost").waitFor({ state: "detached" });
   });
 
-  test("a cluster that does not answer, and a rival, are said", async () => {
+  test("a cluster that does not answer, and a conflicting controller, are said", async () => {
     server.say('part contact {"ok":false,"listed":true,"error":"connection refused"}');
     await waitForText(page.getByRole("alert"), /The cluster does not answer.*connection refused/);
     server.say('part contact {"ok":true,"listed":true}');
-    server.say('part frozen {"name":"Rival","text":"NVIDIA\'s own controller upgrades, too.","remedy":"switch it off"}');
+    server.say('part frozen {"name":"ConflictingController","text":"NVIDIA\'s own controller upgrades, too.","remedy":"switch it off"}');
     await waitForText(page.getByRole("alert"), /Nothing is done: NVIDIA's own controller.*switch it off/);
   });
 

@@ -43,7 +43,7 @@ void set_label(Walk& walk, std::string_view label) {
   walk.scene.now = walk.scene.now + seconds(10);
 }
 
-TEST(BrokenOff, OurCordonIsTakenAwayAtTheEnd) {
+TEST(Interrupted, OurCordonIsTakenAwayAtTheEnd) {
   for (State state : under_way) {
     for (std::string_view label : labels_of_people) {
       Walk walk = walk_until(state);
@@ -56,7 +56,7 @@ TEST(BrokenOff, OurCordonIsTakenAwayAtTheEnd) {
   }
 }
 
-TEST(BrokenOff, ACordonFromBeforeStays) {
+TEST(Interrupted, ACordonFromBeforeStays) {
   for (State state : under_way) {
     if (state == State::uncordon) continue;
     for (std::string_view label : labels_of_people) {
@@ -68,7 +68,7 @@ TEST(BrokenOff, ACordonFromBeforeStays) {
   }
 }
 
-TEST(BrokenOff, NoValidationIsLeftOutWhoeverCordonedTheNode) {
+TEST(Interrupted, NoValidationIsLeftOutWhoeverCordonedTheNode) {
   for (State state : {State::pod_restart, State::validation, State::failed}) {
     for (std::string_view label : labels_of_people) {
       for (bool cordoned_before : {false, true}) {
@@ -83,7 +83,7 @@ TEST(BrokenOff, NoValidationIsLeftOutWhoeverCordonedTheNode) {
   }
 }
 
-TEST(BrokenOff, AfterTheRestartNobodyIsMovedAndTheDriverIsNotRestartedAgain) {
+TEST(Interrupted, AfterTheRestartNobodyIsMovedAndTheDriverIsNotRestartedAgain) {
   Walk walk = walk_until(State::validation);
   // It came while somebody had uncordoned the node.
   walk.scene.pods = {gpu_pod(make_pod("serve"))};
@@ -95,7 +95,7 @@ TEST(BrokenOff, AfterTheRestartNobodyIsMovedAndTheDriverIsNotRestartedAgain) {
   EXPECT_EQ(walk.pods_removed, (Names{"plugin", "validator"}));
 }
 
-TEST(BrokenOff, ItWaitsForASlotLikeTheOthers) {
+TEST(Interrupted, ItWaitsForASlotLikeTheOthers) {
   Walk walk = walk_until(State::validation);
   set_label(walk, "upgrade-required");
   walk.gives_slots = false;
@@ -104,7 +104,7 @@ TEST(BrokenOff, ItWaitsForASlotLikeTheOthers) {
   EXPECT_TRUE(walk.scene.node.unschedulable);
 }
 
-TEST(BrokenOff, AChangeThatIsTakenBackMeanwhileIsValidatedTooOnceTheDriverWasRestarted) {
+TEST(Interrupted, AChangeThatIsTakenBackMeanwhileIsValidatedTooOnceTheDriverWasRestarted) {
   Walk walk = walk_until(State::validation);
   set_label(walk, "");
   walk.scene.newest = "newer";
@@ -116,7 +116,7 @@ TEST(BrokenOff, AChangeThatIsTakenBackMeanwhileIsValidatedTooOnceTheDriverWasRes
   EXPECT_EQ(walk.scene.state(), State::done);
 }
 
-TEST(BrokenOff, BeforeTheRestartAChangeTakenBackGoesStraightToUncordon) {
+TEST(Interrupted, BeforeTheRestartAChangeTakenBackGoesStraightToUncordon) {
   Walk walk = walk_until(State::pod_deletion);
   set_label(walk, "");
   walk.scene.newest = "old";
@@ -128,7 +128,7 @@ TEST(BrokenOff, BeforeTheRestartAChangeTakenBackGoesStraightToUncordon) {
 }
 
 // They have the last word, also when it is the same as ours was.
-TEST(BrokenOff, AnOwnerWhoUncordonsAndCordonsAgainKeepsTheirCordon) {
+TEST(Interrupted, AnOwnerWhoUncordonsAndCordonsAgainKeepsTheirCordon) {
   for (std::string_view label : {"", "upgrade-required", "upgrade-failed"}) {
     Walk walk = walk_until(State::failed);
     walk.gives_slots = false;
@@ -145,7 +145,7 @@ TEST(BrokenOff, AnOwnerWhoUncordonsAndCordonsAgainKeepsTheirCordon) {
   }
 }
 
-TEST(BrokenOff, ACordonBetweenTheSlotAndOursIsItsOwners) {
+TEST(Interrupted, ACordonBetweenTheSlotAndOursIsItsOwners) {
   Walk walk = walk_until(State::cordon);
   walk.scene.node.unschedulable = true;
   walk.run();
