@@ -192,7 +192,10 @@ Decision begin(const Situation& situation) {
   }
   // A retry remembers until its end what it is a retry of (see is_retry).
   bool retry = is_retry(situation.view);
-  note_beginning(decision, situation, retry);
+  note_beginning(decision, situation);
+  const auto& pod = situation.view.driver.pod;
+  annotate(decision, situation, std::string(fleet::retried_with_annotation),
+           retry && pod != nullptr ? std::optional(pod->meta.uid.str()) : std::nullopt);
   if (!newest.empty()) {
     annotate(decision, situation, std::string(fleet::failed_revision_annotation),
              retry ? std::optional(newest.str()) : std::nullopt);
