@@ -170,6 +170,21 @@ TEST(UpgradeRequested, AfterOthersReplacedThePodIsARestartOfTheNewOne) {
   EXPECT_EQ(entered(scene.decide()), State::cordon);
 }
 
+// By a stale view the pod that it names may be gone, and its successor would count as the restart.
+TEST(UpgradeRequested, NamesAPodThatWasReadFromTheCluster) {
+  Scene idle = requested();
+  const Decision required = idle.decide();
+  EXPECT_EQ(entered(required), State::required);
+  EXPECT_GE(required.freshness, Freshness::pods);
+  Scene waiting = before(State::required);
+  waiting.annotate(waiting.rules.keys.requested, "true");
+  const Decision noted = waiting.decide();
+  ASSERT_NE(noted.patch(), nullptr);
+  EXPECT_GE(noted.freshness, Freshness::pods);
+  waiting.apply(*noted.patch());
+  EXPECT_EQ(waiting.decide().freshness, Freshness::as_shown);
+}
+
 TEST(UpgradeRequested, ANoteGoesWithTheRequest) {
   Scene scene;
   scene.in(State::required).annotate(fleet::requested_with_annotation, "a-pod");

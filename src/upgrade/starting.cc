@@ -222,6 +222,8 @@ void note_request(Decision& decision, const Situation& situation) {
     if (is_noted) annotate(decision, situation, key, {});
   } else if (!is_noted && pod != nullptr) {
     annotate(decision, situation, key, pod->meta.uid.str());
+    // Noted with a pod that is already gone, the request would count as done.
+    decision.freshness = std::max(decision.freshness, Freshness::pods);
   }
 }
 
