@@ -40,6 +40,9 @@ inline constexpr std::string_view failed_revision_annotation =
 // The uid of the driver pod with which the upgrade began. Times cannot say whether a pod is from
 // before: its own is the API server's, and ours may be another.
 inline constexpr std::string_view began_with_annotation = "lockstep.dev/upgrade-began-with";
+// The uid of the driver pod that was there when a retry began: broken, it is replaced. The upgrade
+// itself began with an earlier pod, and only that one returns to service without a validation.
+inline constexpr std::string_view retried_with_annotation = "lockstep.dev/upgrade-retried-with";
 // The uid of the driver pod whose restart a user requested: another one is the restart.
 inline constexpr std::string_view requested_with_annotation = "lockstep.dev/upgrade-requested-with";
 // Since when a container of the new driver pod has been seen to wait for what may never come, such

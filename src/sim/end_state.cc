@@ -38,6 +38,7 @@ void add_memory(const Json& node, const fleet::Keys& keys,
                                              keys.validation_start,
                                              fleet::cordon_annotation,
                                              fleet::began_with_annotation,
+                                             fleet::retried_with_annotation,
                                              fleet::requested_with_annotation,
                                              fleet::unvalidated_annotation,
                                              fleet::waiting_since_annotation};

@@ -105,6 +105,23 @@ TEST(DriverPodReplacedByOthers, ALostLabelDoesNotHideIt) {
   EXPECT_EQ(scene.decide().reason.name, "Interrupted");
 }
 
+// Others replaced the pod of a failed node. A user retried the node, and then the version was set
+// back to that of the pod: nobody has validated it.
+TEST(DriverPodReplacedByOthers, IsValidatedAlsoWhenARetryBeganWithIt) {
+  Scene scene = before(State::pod_deletion);
+  scene.fail_with("BlockedByDisruptionBudget: a pod may not be disrupted");
+  replace_driver(scene, "old");
+  scene.label(scene.rules.keys.state, to_string(State::required));
+  scene.granted = true;
+  scene.apply(*scene.decide().patch());
+  ASSERT_EQ(scene.state(), State::cordon);
+  scene.newest = "old";
+  scene.now = scene.now + seconds(10);
+  const Decision decision = scene.decide();
+  EXPECT_EQ(entered(decision), State::validation);
+  EXPECT_EQ(decision.reason.name, "DriverReplaced");
+}
+
 // One that is not ready yet: whoever uses the GPUs still has to leave.
 TEST(DriverPodReplacedByOthers, GoesOnAsItWasUntilThePodIsReady) {
   Scene scene = before(State::pod_deletion);
@@ -151,6 +168,21 @@ TEST(UpgradeRequested, AfterOthersReplacedThePodIsARestartOfTheNewOne) {
   EXPECT_EQ(entered(noted), std::nullopt);
   scene.apply(*noted.patch());
   EXPECT_EQ(entered(scene.decide()), State::cordon);
+}
+
+// By a stale view the pod that it names may be gone, and its successor would count as the restart.
+TEST(UpgradeRequested, NamesAPodThatWasReadFromTheCluster) {
+  Scene idle = requested();
+  const Decision required = idle.decide();
+  EXPECT_EQ(entered(required), State::required);
+  EXPECT_GE(required.freshness, Freshness::pods);
+  Scene waiting = before(State::required);
+  waiting.annotate(waiting.rules.keys.requested, "true");
+  const Decision noted = waiting.decide();
+  ASSERT_NE(noted.patch(), nullptr);
+  EXPECT_GE(noted.freshness, Freshness::pods);
+  waiting.apply(*noted.patch());
+  EXPECT_EQ(waiting.decide().freshness, Freshness::as_shown);
 }
 
 TEST(UpgradeRequested, ANoteGoesWithTheRequest) {

@@ -101,8 +101,10 @@ std::optional<Reason> find_timeout(const Situation& situation, std::string_view 
 }
 
 bool is_from_before(const Situation& situation, const Pod& pod) {
-  const Text* began_with = situation.node().meta.annotations.find(fleet::began_with_annotation);
-  if (began_with != nullptr) return *began_with == pod.meta.uid;
+  const StringMap& annotations = situation.node().meta.annotations;
+  for (std::string_view key : {fleet::retried_with_annotation, fleet::began_with_annotation}) {
+    if (const Text* uid = annotations.find(key)) return *uid == pod.meta.uid;
+  }
   // Somebody else began it, or none was seen then: only the times are left.
   return pod.meta.created < fleet::state_since(situation.node());
 }

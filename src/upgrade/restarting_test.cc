@@ -317,6 +317,28 @@ TEST(Retry, KnowsThePodFromBeforeByItsUidAndNotByTheClock) {
   EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-new"}));
 }
 
+// What the upgrade itself began with is older still.
+TEST(Retry, ReplacesTheBrokenPodWithWhichItBegan) {
+  const Pod pod = crashing(make_driver_pod("new", test_time - hours(1)), 2);
+  Scene scene;
+  scene.driver = pod;
+  scene.in(State::required).annotate(fleet::failed_revision_annotation, "new");
+  scene.annotate(fleet::began_with_annotation, "the first");
+  scene.annotate(fleet::unvalidated_annotation, "true");
+  scene.granted = true;
+  scene.apply(*scene.decide().patch());
+  EXPECT_EQ(scene.annotation(fleet::began_with_annotation), "the first");
+  scene.in(State::pod_restart);
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete driver-new"}));
+  scene.driver->meta.uid = "its successor";
+  EXPECT_FALSE(scene.decide().writes());
+  scene.driver->container_statuses[0].restarts = 11;
+  const Decision failed = scene.decide();
+  ASSERT_EQ(entered(failed), State::failed);
+  scene.apply(*failed.patch());
+  EXPECT_FALSE(scene.has(fleet::retried_with_annotation));
+}
+
 // Nobody has replaced it, and it is as it should be: either the change was taken back, or somebody
 // else knows of a newer revision.
 TEST(Restart, AReadyDriverPodFromBeforeIsNotBelievedWithoutTheRevisionsThemselves) {

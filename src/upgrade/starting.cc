@@ -191,7 +191,10 @@ Decision begin(const Situation& situation) {
   }
   // A retry remembers until its end what it is a retry of (see is_retry).
   bool retry = is_retry(situation.view);
-  note_beginning(decision, situation, retry);
+  note_beginning(decision, situation);
+  const auto& pod = situation.view.driver.pod;
+  annotate(decision, situation, std::string(fleet::retried_with_annotation),
+           retry && pod != nullptr ? std::optional(pod->meta.uid.str()) : std::nullopt);
   if (!newest.empty()) {
     annotate(decision, situation, std::string(fleet::failed_revision_annotation),
              retry ? std::optional(newest.str()) : std::nullopt);
@@ -218,6 +221,8 @@ void note_request(Decision& decision, const Situation& situation) {
     if (is_noted) annotate(decision, situation, key, {});
   } else if (!is_noted && pod != nullptr) {
     annotate(decision, situation, key, pod->meta.uid.str());
+    // Noted with a pod that is already gone, the request would count as done.
+    decision.freshness = std::max(decision.freshness, Freshness::pods);
   }
 }
 

@@ -78,10 +78,10 @@ void take_out_of_service(Decision& decision, const Situation& situation) {
            note(!others, fleet::our_cordon));
 }
 
-void note_beginning(Decision& decision, const Situation& situation, bool again) {
+void note_beginning(Decision& decision, const Situation& situation) {
   const std::string key(fleet::began_with_annotation);
   const auto& pod = situation.view.driver.pod;
-  if (pod == nullptr || (!again && situation.node().meta.annotations.contains(key))) return;
+  if (pod == nullptr || situation.node().meta.annotations.contains(key)) return;
   annotate(decision, situation, key, pod->meta.uid.str());
 }
 
@@ -125,6 +125,9 @@ Decision enter(const Situation& situation, State to, Reason reason) {
     annotate(decision, situation, std::string(fleet::began_with_annotation), {});
     annotate(decision, situation, keys.initially_unschedulable, {});
     annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
+  }
+  if (to == State::done || to == State::failed) {
+    annotate(decision, situation, std::string(fleet::retried_with_annotation), {});
   }
   annotate(decision, situation, std::string(fleet::waiting_since_annotation), {});
   // While it waits for another try, it tells that it is one.

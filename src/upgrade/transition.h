@@ -55,8 +55,8 @@ Decision fail_node(const Situation& situation, Reason reason);
 // version of its node, so that a write to the node ends it, for every one of us.
 Decision return_slot(const Situation& situation, Reason reason);
 
-// Writes down with which driver pod the upgrade begins; `again`: also where that stands there.
-void note_beginning(Decision& decision, const Situation& situation, bool again = false);
+// Records with which driver pod the upgrade begins, if that is not recorded yet.
+void note_beginning(Decision& decision, const Situation& situation);
 
 // The end of an upgrade that succeeded or is no longer wanted: uncordon, unless a person had
 // cordoned the node before.

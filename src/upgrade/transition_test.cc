@@ -66,6 +66,7 @@ TEST(Transition, TheEndTakesAllNotesAway) {
   scene.in(State::uncordon);
   Names notes = {scene.rules.keys.requested,
                  std::string(fleet::requested_with_annotation),
+                 std::string(fleet::retried_with_annotation),
                  scene.rules.keys.initially_unschedulable,
                  scene.rules.keys.wait_start,
                  scene.rules.keys.validation_start,
