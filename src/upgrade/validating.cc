@@ -79,6 +79,14 @@ void look_at_validators(const Situation& situation, Time driver_ready, Findings&
   }
 }
 
+// Also where the newest revision is not known at the moment: that is no fault of the node, and its
+// clients and validators are checked all the same.
+bool is_driver_ready(const fleet::DriverView& driver) {
+  const bool runs =
+      driver.is_revision_unknown() ? fleet::is_running_and_ready(*driver.pod) : driver.is_settled();
+  return runs && driver.pod->ready;
+}
+
 Decision restart_clients(PodRemovals stale) {
   std::vector<fleet::PodPtr> pods;
   for (const auto& removal : stale) pods.push_back(removal.pod);
@@ -133,7 +141,7 @@ Decision decide_validation(const Situation& situation) {
                         "the node is not Ready: the status of its pods is out of date",
                         "check the node's kubelet"};
     // Until the pod is Ready as a whole, it does not say since when.
-  } else if (!driver.is_settled() || !driver.pod->ready) {
+  } else if (!is_driver_ready(driver)) {
     findings.waiting = {Reason::driver_not_ready, "the driver pod is not ready",
                         "read the driver pod's events and logs"};
   } else {
@@ -168,6 +176,13 @@ Decision decide_validation(const Situation& situation) {
   if (!findings.waiting.name.empty()) {
     findings.waiting.text += fmt::format("; times out in {}", human_duration(left));
     return hold(std::move(findings.waiting), left);
+  }
+  // No failure, however long that lasts: a retry of the node would not help.
+  if (driver.is_revision_unknown()) {
+    return hold({Reason::revision_unknown,
+                 "the driver is ready, and which revision of its DaemonSet is the newest is not "
+                 "known yet",
+                 ""});
   }
   // It went on to a newer revision than the one for which its wave is open.
   if (is_outside_wave(situation.view)) return contain(situation);

@@ -109,14 +109,41 @@ TEST(Validation, WaitsForADriverThatIsGoneOrNotReadyAndThenFails) {
     Scene scene = validating();
     if (which == 0) scene.driver.reset();
     if (which == 1) scene.driver = not_ready(*scene.driver);
-    if (which == 2) scene.newest = "";
-    if (which == 3) scene.driver->ready = false;  // its containers are; the pod says nothing yet
+    if (which == 2) scene.driver->ready = false;  // its containers are; the pod says nothing yet
+    if (which == 3) {
+      scene.driver = not_ready(*scene.driver);
+      scene.newest = "";
+    }
     EXPECT_FALSE(scene.decide().writes()) << which;
     EXPECT_EQ(scene.decide().reason.name, "DriverNotReady") << which;
     EXPECT_EQ(scene.decide().look_again, seconds(510)) << which;
     scene.now = scene.now + seconds(510);
     EXPECT_EQ(entered(scene.decide()), State::failed) << which;
   }
+}
+
+// A watch that is behind says nothing about the node, and a retry of the node would not help.
+TEST(Validation, OfAReadyDriverWaitsForItsRevisionToBeKnownAndDoesNotFail) {
+  for (Duration ago : {seconds(90), hours(1)}) {
+    Scene scene = validating(ago);
+    scene.newest = "";
+    EXPECT_FALSE(scene.decide().writes());
+    EXPECT_EQ(scene.decide().reason.name, "RevisionUnknown");
+    scene.newest = "new";
+    EXPECT_EQ(entered(scene.decide()), State::uncordon);
+  }
+}
+
+TEST(Validation, RestartsClientsAlsoBeforeTheRevisionIsKnown) {
+  Scene scene = validating();
+  scene.newest = "";
+  scene.add_client("nvidia-dra-driver/plugin", make_daemon_pod("plugin", before));
+  EXPECT_EQ(removed(scene.decide()), (Names{"delete plugin"}));
+  scene.clients.clear();
+  scene.validators = {not_ready(validator(after))};
+  EXPECT_EQ(scene.decide().reason.name, "ValidatorNotReady");
+  scene.now = scene.now + seconds(510);
+  EXPECT_EQ(entered(scene.decide()), State::failed);
 }
 
 TEST(Clients, ThatStartedBeforeTheDriverWasReadyAreDeleted) {

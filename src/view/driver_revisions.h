@@ -21,6 +21,19 @@ struct SetRevisions {
   std::string previous_image;
 };
 
+struct NewestRevision {
+  Text hash;
+  Text digest;  // of the driver's configuration, in its template
+  Time created;
+  std::vector<Text> hashes;  // of all the DaemonSet's revisions
+
+  bool operator==(const NewestRevision&) const = default;
+};
+
+// By all revisions of the driver's DaemonSet that were read. Empty: they do not tell.
+Text newest_among(const std::vector<std::shared_ptr<const ControllerRevision>>& revisions,
+                  const fleet::DriverView& driver);
+
 class DriverRevisions {
  public:
   DriverRevisions(const FleetCaches& caches, const fleet::DriverOptions& drivers)
@@ -34,23 +47,14 @@ class DriverRevisions {
   std::optional<SetRevisions> of(const std::string& set) const;
 
  private:
-  struct Newest {
-    Text hash;
-    Text digest;  // of the driver's configuration, in its template
-    Time created;
-    std::vector<Text> hashes;  // of all its revisions
-
-    bool operator==(const Newest&) const = default;
-  };
   // Null: none is known, or it does not go with the DaemonSet.
-  const Newest* known_of(const DaemonSet& set) const;
-  static bool is_of_later_revision(const fleet::DriverView& driver, const Newest& newest);
+  const NewestRevision* known_of(const DaemonSet& set) const;
   // In the driver namespaces: elsewhere a tenant may have named the DaemonSet as its owner.
   std::vector<std::shared_ptr<const ControllerRevision>> owned_by(const Text& uid) const;
 
   const FleetCaches& caches_;
   const fleet::DriverOptions& drivers_;
-  std::map<std::string, Newest, std::less<>> newest_;  // by the DaemonSet's uid
+  std::map<std::string, NewestRevision, std::less<>> newest_;  // by the DaemonSet's uid
 };
 
 }  // namespace lockstep::view

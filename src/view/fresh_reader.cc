@@ -7,19 +7,26 @@
 
 #include "kube/typed.h"
 #include "objects/node.h"
+#include "view/driver_revisions.h"
 
 namespace lockstep::view {
 
 namespace {
 
-bool is_behind_on_revisions(const FreshNode& fresh, const fleet::DriverView& driver) {
-  // Which it is cannot be told at the moment, and who decides something all the same knows that.
-  if (driver.newest_revision.empty()) return false;
-  auto revisions = fresh.revisions;
+using Revisions = std::vector<std::shared_ptr<const ControllerRevision>>;
+
+Revisions owned_by(Revisions revisions, const Text& uid) {
   std::erase_if(revisions, [&](const auto& revision) {
     const OwnerReference* owner = revision->meta.controller();
-    return owner == nullptr || owner->uid != driver.set->meta.uid;
+    return owner == nullptr || owner->uid != uid;
   });
+  return revisions;
+}
+
+bool is_behind_on_revisions(const FreshNode& fresh, const fleet::DriverView& driver) {
+  const auto revisions = owned_by(fresh.revisions, driver.set->meta.uid);
+  // Where the watches do not tell which it is, and what was read does.
+  if (driver.newest_revision.empty()) return !newest_among(revisions, driver).empty();
   const ControllerRevision* newest = fleet::newest_revision(revisions);
   return newest != nullptr && newest->hash() != driver.newest_revision;
 }

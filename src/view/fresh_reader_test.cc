@@ -197,7 +197,15 @@ TEST(FreshView, ARevisionThatTheWatchHasNotShownKeepsTheNode) {
   add("a", "second", 2);
   EXPECT_TRUE(is_behind_on_driver(fresh, view));
   view.driver.newest_revision = "";
-  EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "not known, and so not wrong";
+  EXPECT_TRUE(is_behind_on_driver(fresh, view)) << "the watches do not tell, and the cluster does";
+  fresh.revisions.clear();
+  add("b", "another's", 7);
+  EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "nobody can tell";
+  add("a", "first", 1);
+  set.pod_template.spec.containers.emplace_back();
+  set.pod_template.spec.containers[0].environment = {{"DRIVER_CONFIG_DIGEST", "newer"}};
+  view.driver.set = fresh.driver_set = std::make_shared<const DaemonSet>(set);
+  EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "a change without its revision so far";
   view.driver.newest_revision = "first";
   fresh.has_read_revisions = false;
   EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "nobody asked";
