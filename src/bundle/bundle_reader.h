@@ -1,5 +1,5 @@
-// A bundle, read back from its files, whichever deployer they are for: the recipe, and the values
-// of every release as often as they stand in it.
+// A bundle of any deployer, read back from its files: the recipe, and the values of every release,
+// as often as the files contain them.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The catalogues themselves: ours, and AICR's, which nobody here wrote and which is not part of the
+// The catalogues themselves: ours, and AICR's, which has other authors and is not part of the
 // project.
 #include <algorithm>
 #include <filesystem>
@@ -164,7 +164,7 @@ TEST(OurCatalogue, FlagshipHasItsComponentsInOrder) {
   EXPECT_TRUE(recipe->warnings.empty());
 }
 
-// A version that stood twice would be bumped once.
+// If a file had a version twice, an update would change only one of them.
 TEST(OurCatalogue, EveryVersionStandsOnceAndInNoValuesFile) {
   Catalogue catalogue = our_catalogue();
   std::vector<const RecipeSpec*> specs = {&catalogue.base.spec};

@@ -103,8 +103,8 @@ void check_spec(const Rules& rules, const RecipeSpec& spec, std::vector<Finding>
   }
 }
 
-// Values of a component as the rules know them: what belongs to its hooks stands in the values of
-// the chart after it.
+// Values of a component as the rules know them: the values of its hooks are in the values of the
+// chart after it.
 ValuesMap by_component(const ResolvedRecipe& recipe, const ReleaseRecords& records) {
   ValuesMap values;
   for (const ComponentRef& component : recipe.components) {

@@ -1,5 +1,5 @@
-// The guardrail behind `lockstep check`: a value that must follow a version is derived, and says
-// what the resolved recipe says, wherever it stands. And what looks as if it worked and cannot, is
+// The guardrail behind `lockstep check`. A value that must follow a version is derived and agrees
+// with the resolved recipe, in every file. Settings that look as if they worked but cannot are
 // refused.
 #pragma once
 

@@ -34,7 +34,7 @@ Result<void> check(const YamlFile& file) {
 }
 
 struct Data {
-  const Json* json = nullptr;  // null when there is none
+  const Json* json = nullptr;  // null if not found
   YamlPath path;
 };
 
@@ -55,7 +55,7 @@ Data find_data(const YamlFile& file, std::string_view type, std::string_view sub
   return {};
 }
 
-// The word, without its alias; empty when it is none.
+// The accepted value, without its alias; empty if the value is unknown.
 std::string word(const CriteriaWords& words, std::string_view field,
                  const std::optional<std::string>& text) {
   if (!text) return {};

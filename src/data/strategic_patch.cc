@@ -207,8 +207,8 @@ class StrategicMerger {
   Result<void> merge(JsonObject& original, const JsonObject& patch, const std::string& path);
 
  private:
-  // Nothing to do: what is merged into itself stays as it is. Whoever writes a status writes all of
-  // it, most of it as it was, and what is not touched stays shared with the object before.
+  // Nothing to do: merging a value into itself changes nothing. A controller that writes a status
+  // writes all of it, mostly unchanged. Unchanged parts stay shared with the previous object.
   bool is_there(const Json& held, const Json& value, const std::string& path) const;
   bool is_there(const JsonArray& held, const JsonArray& value, const std::string& path) const;
 

@@ -46,7 +46,7 @@ struct ClusterView {
   std::vector<std::shared_ptr<const Node>> all_nodes;
   std::vector<PolicyFacts> policies;
   std::optional<fleet::Reason> rival;
-  // DRA plugins that publish GPUs and that nobody would restart with the driver.
+  // DRA plugins that publish GPUs and that no controller would restart with the driver.
   struct UnknownPlugin {
     std::string dra_driver;
     std::vector<std::string> nodes;

@@ -33,7 +33,7 @@ struct EvictionTries {
 struct PodOnNode {
   PodPtr pod;
   bool uses_gpu = false;
-  // Budgets that cover it and allow no disruption now. Filled in where somebody may be evicted.
+  // Budgets that cover it and allow no disruption now. Set for pods that may be evicted.
   std::vector<std::string> blocking_budgets;
   std::optional<EvictionTries> tries;
   // How long to wait for the next try, at the moment of the view.
@@ -82,8 +82,8 @@ struct NodeView {
   std::vector<PodPtr> validators;
   // driverVersion of the ResourceSlices that this node publishes, without repeats.
   std::vector<std::string> slice_versions;
-  // The rollout whose waves say when it begins; empty: there is none, or what it says of the newest
-  // revision is not known at this moment.
+  // The rollout whose waves decide when the node begins. Empty: there is no rollout, or its answer
+  // for the newest revision is not known at this moment.
   std::string rollout;
   // Its wave is not open, or no maintenance window is.
   std::optional<Reason> held_by_rollout;

@@ -1,5 +1,5 @@
-// Genuine git repositories for a test, in a directory that is gone at its end, with a home of their
-// own: nothing of the account that runs the test is read or written.
+// Real git repositories for a test, in a directory that is removed at its end, with a home of their
+// own: the test does not read or write files of the account that runs it.
 #pragma once
 
 #include <cstdlib>

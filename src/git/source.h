@@ -1,6 +1,6 @@
-// Where commits come from and go to. A person names an address, a bare repository, or the directory
-// in which they work: then commits go where that directory pushes to, and with its settings and
-// hooks, but nothing in it is touched.
+// Where commits come from and go to. A user names an address, a bare repository, or a working
+// directory. For a working directory, commits go where it pushes to, with its settings and hooks,
+// but nothing in it is changed.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Source {
 // `repository` as check_repository() takes it.
 Result<Source> find_source(Program& program, const std::string& repository);
 
-// What somebody has changed and not committed is not in what we are about to build upon.
+// A user's uncommitted changes would be missing in the clone that we are about to change.
 Result<void> check_clean(Program& program, const Source& source, const std::string& path);
 
 // Settings that say who commits, how a commit is signed and how the other side is reached. Not:

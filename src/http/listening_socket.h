@@ -1,4 +1,4 @@
-// A socket that listens on an address as a person writes it, for the small servers of a process.
+// A socket that listens on an address as users write it, for the small servers of a process.
 #pragma once
 
 #include <cstdint>

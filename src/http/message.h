@@ -28,7 +28,7 @@ struct Request {
   std::string body;
   std::shared_ptr<const ClientCertificate> certificate;  // null: the client showed none
 
-  // The first of that name, in lower case; empty when there is none.
+  // The first header with that name, in lower case; empty if missing.
   std::string_view header(std::string_view name) const;
   // Without query and fragment, not decoded; of "http://host/path" the path.
   std::string_view path() const;

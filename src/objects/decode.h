@@ -22,7 +22,7 @@ std::string object_place(std::string_view kind, const ObjectKey& key);
 ObjectKey peek_key(std::string_view bytes);
 ObjectKey peek_key(const Json& tree);
 
-// Decodes what stands at the reader. The error says what was wrong; its place is the reader's.
+// Decodes the value at the reader. The error says what was wrong; its place is the reader's.
 template <typename T, typename Reader>
 Result<T> decode_here(Reader& in, DecodeContext& context) {
   T object;

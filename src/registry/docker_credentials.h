@@ -20,8 +20,8 @@ struct Login {
   bool operator==(const Login&) const = default;
 };
 
-// The login for this host ("ghcr.io", "localhost:5000"); empty when none is known. A helper that is
-// named for the host, then the common one, then what stands in the file itself.
+// The login for this host ("ghcr.io", "localhost:5000"); empty if unknown. The order: a helper that
+// is named for the host, the common helper, the login in the file itself.
 Result<Login> find_login(const std::string& host, const kube::Environment& environment,
                          const Files& files, Processes& processes);
 

@@ -1,6 +1,6 @@
-// Gates that ask somebody over the network: Prometheus for a number, or a webhook for a verdict.
-// What they ask for, what an answer means, and what comes of all answers together. Nothing here
-// reaches the network.
+// Gates that query a server: Prometheus for a number, or a webhook for a result. What they ask
+// for, what an answer means, and the outcome of all answers together. Nothing here uses the
+// network.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ Measurement read_answer(const AskedGate& gate, int code, std::string_view body);
 
 // All answers of one run so far: small, whatever their number.
 struct GateRecord {
-  std::string run;  // which one: answers for another are none
+  std::string run;  // which one: answers for another run do not count
   Time began;
   Time at;  // of the last answer
   int64_t passed = 0;

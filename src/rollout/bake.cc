@@ -168,7 +168,7 @@ void BakeJudge::add_model(const ModelStep& model, const BakeStep& step, const In
 
 // Incidents with those that are their node's first, second, … alike.
 void BakeJudge::compare(const ModelStep& model, const Incidents& before) {
-  // What events went on, an incident of an earlier step, is none of its own.
+  // An incident of an earlier step that events continue is not counted again.
   auto nth = [&](const std::string& node) -> std::optional<size_t> {
     const auto n = static_cast<size_t>(incidents_.count(node));
     if (n == static_cast<size_t>(before.count(node)) || n > compared_incidents) return std::nullopt;

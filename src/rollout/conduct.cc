@@ -55,7 +55,7 @@ std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& ga
   const WaveIndex waves = waves_of(view);
   std::vector<SkipChange> keep;
   std::vector<SkipChange> let_go;
-  int64_t free = 0;  // nodes of the current wave that may be under way
+  int64_t free = 0;  // nodes of the current wave that may be in progress
   for (const RolloutNode& node : view.nodes) {
     if (is_skipped_by_person(*node.node, keys)) continue;
     auto at = waves.find(node.name());

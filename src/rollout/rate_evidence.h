@@ -41,7 +41,8 @@ class RateEvidence {
   // happens on the other side meanwhile is left out.
   void add(const RateStep& step);
 
-  // The evidence that the ratio is larger than tolerated: 1 is none, 20 is enough for alpha 0.05.
+  // The evidence that the ratio is larger than tolerated: 1 is neutral, 20 suffices for alpha
+  // 0.05.
   double evidence() const;
 
  private:

@@ -29,7 +29,7 @@ TEST(Progress, CountsEveryNodeOnceInItsWave) {
   EXPECT_EQ(progress.waves[1].pending, 2);
   EXPECT_EQ(progress.failed_in_open, 1);
   EXPECT_EQ(progress.by_reason.at(Reason::wave_not_open), 1);
-  // A failure of another revision is none of this one.
+  // A failure of another revision does not count for this one.
   rollout.node(2).old_failure = true;
   EXPECT_EQ(measure_progress(rollout.view).waves[0].pending, 1);
   EXPECT_EQ(measure_progress(rollout.view).failed_in_open, 0);

@@ -70,7 +70,7 @@ struct GateSpec {
 
 // Who may approve a wave, besides what the cluster's rights say.
 struct Approvers {
-  std::vector<std::string> groups;  // a member of one of them; empty: anyone
+  std::vector<std::string> groups;  // a member of one of them; empty: every user
   bool not_author = false;          // not the user who last changed the spec
 
   bool operator==(const Approvers&) const = default;
@@ -97,10 +97,10 @@ enum class OutsideWave { contain, accept };
 
 struct RolloutSpec {
   DriverTarget driver;
-  // Set: the version comes from a matrix in Git; promotion and going back are commits there.
+  // Set: the version comes from a matrix in Git; promotion and rollback are commits there.
   std::optional<MatrixPlace> matrix;
   Json policy;                  // upgradePolicy's fields, over the driver's own; null: none
-  std::vector<WaveSpec> waves;  // never empty; the last takes whoever is left
+  std::vector<WaveSpec> waves;  // never empty; the last takes all remaining nodes
   std::string group_by;         // a label: nodes of equal value are upgraded together
   std::vector<Window> windows;  // none: always
   OnFailure on_failure = OnFailure::roll_back;

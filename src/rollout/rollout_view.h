@@ -71,7 +71,7 @@ inline constexpr std::string_view command_annotation = "lockstep.dev/command";
 inline constexpr std::string_view command_by_annotation = "lockstep.dev/command-by";
 inline constexpr std::string_view command_groups_annotation = "lockstep.dev/command-groups";
 
-// What the judge says of the current wave's bake.
+// The analysis of the current wave's bake.
 struct BakeView {
   Outcome outcome = Outcome::running;
   bool hold = false;  // it is not the driver, or not the driver alone
@@ -79,8 +79,8 @@ struct BakeView {
   std::string detectable;
 };
 
-// What came of the commit to the matrix that was asked for since this phase began. `check` commits
-// nothing: it looks whether what the matrix says could be taken back.
+// The outcome of the requested commit to the matrix since this phase began. `check` commits
+// nothing: it tests whether what the matrix says could be reverted.
 enum class GitStep { promote, take_back, check };
 struct GitOutcome {
   GitStep step = GitStep::promote;
@@ -104,7 +104,7 @@ struct RolloutView {
   RolloutSpec spec;
   RolloutStatus status;
   std::optional<Command> command;
-  // Another rollout of the same driver is under way: its name.
+  // Another rollout of the same driver is in progress: its name.
   std::string other;
   std::vector<RolloutNode> nodes;  // all that it covers
   std::vector<std::optional<RecordedWave>> recorded;

@@ -1,4 +1,4 @@
-// What decide() answers: at most one write, why, and when to look again.
+// The result of decide(): at most one write, a reason, and when to requeue.
 #pragma once
 
 #include <memory>

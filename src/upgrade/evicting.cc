@@ -137,8 +137,8 @@ constexpr Duration patience_with_budgets = seconds(90);
 // How long a pod may stay that was deleted without grace.
 constexpr Duration force_patience = seconds(60);
 
-// Pods that came after the time was up: their likes will come for ever (they tolerate the cordon,
-// or name the node).
+// Pods that came after the timeout: more of them will come indefinitely, because they tolerate the
+// cordon or name the node.
 std::optional<Reason> find_latecomers(const Progress& progress, const Situation& situation,
                                       Duration timeout) {
   Time end = fleet::state_since(situation.node()) + timeout;
@@ -165,18 +165,19 @@ Reason node_lost(const Situation& situation, const std::vector<fleet::PodPtr>& e
                       situation.view.name())};
 }
 
-// After an absence of the API server, Kubernetes' scheduler may not have seen the cordon yet: it would send
-// evicted pods back to this node, to be evicted again. Not where the wait would use up the time for
-// evictions: the restart of the driver waits too.
+// After an absence of the API server, Kubernetes' scheduler may not have seen the cordon yet: it
+// would send evicted pods back to this node, to be evicted again. Not where the wait would use up
+// the time for evictions: the restart of the driver waits too.
 std::optional<Decision> await_scheduler(const Situation& situation, Duration timeout) {
   const Duration wait = situation.view.known.scheduler_sees_from - situation.now;
   if (wait <= Duration::zero()) return std::nullopt;
   if (timeout > Duration::zero() && situation.left_of(timeout) < 2 * wait) return std::nullopt;
-  return hold({Reason::scheduler_catches_up,
-               "the API server was away, and the scheduler may not have seen the cordon yet: evicted "
-               "pods could return to this node",
-               ""},
-              wait);
+  return hold(
+      {Reason::scheduler_catches_up,
+       "the API server was away, and the scheduler may not have seen the cordon yet: evicted "
+       "pods could return to this node",
+       ""},
+      wait);
 }
 
 // The steps of eviction, which pod-deletion and drain share. `give_up` says what comes when some
@@ -312,7 +313,7 @@ Decision decide_pod_deletion(const Situation& situation) {
       [&] {
         Decision decision = enter(situation, State::pod_restart,
                                   {Reason::no_gpu_pods_left, "no GPU pod is left on the node", ""});
-        // It may have been sent back by another of us, who sees pods that we do not.
+        // Another replica, which sees pods that we do not see, may have sent the node back.
         if (fleet::is_requested(situation.node(), situation.rules.keys)) {
           decision.freshness = Freshness::driver;
         }

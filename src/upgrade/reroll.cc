@@ -157,8 +157,8 @@ std::string why_not_migrated(const GpuNode& node, const fleet::Keys& keys, bool 
   return std::string(fleet::to_string(state));
 }
 
-// Why nobody waits for the node; empty: it is waited for. When its turn comes, whoever upgrades it
-// restarts its plugin too.
+// Why the reroll does not wait for the node; empty: it waits. The controller that upgrades the node
+// later restarts its plugin too.
 std::string why_left(const Node& node, const fleet::Keys& keys) {
   const StringMap& annotations = node.meta.annotations;
   if (fleet::is_skipped(node, keys)) {

@@ -320,8 +320,8 @@ Place place_of_slot(const fleet::NodeFacts& facts) {
   return facts.unschedulable ? Place::recovering : Place::recovering_in_service;
 }
 
-// All slots that were given fit at once, this one for certain: nobody has to ask who is first. So
-// it is nearly always, and of thousands of slots each would else be held against all others.
+// All given slots fit at once, and so does this one: no order has to be decided. This is the usual
+// case, and it avoids a comparison of each of thousands of slots with all others.
 bool all_slots_fit(const fleet::Tally& tally, const std::string& pool_name, Place place,
                    const Policy& policy) {
   const fleet::PoolCounts& counts = tally.counts(pool_name);

@@ -122,7 +122,7 @@ TEST(RolloutHold, ASlotThatWasGivenBeforeTheWaveClosedIsGivenBack) {
   ASSERT_NE(held.patch(), nullptr);
   EXPECT_FALSE(held.patch()->to);
   EXPECT_EQ(held.patch()->annotations.size(), 1U);
-  // Somebody who knows of other waves gave it another: not more than one a minute.
+  // A replica that knows of other waves gave it another slot: at most one a minute.
   scene.annotate(std::string(fleet::slot_returned_annotation),
                  format_rfc3339(scene.now - seconds(20)));
   fleet::NodeView again = scene.view();

@@ -38,7 +38,7 @@ Reason rolling_update_driver(const fleet::NodeView& view) {
 
 namespace {
 
-// As it should be, before we restarted anything.
+// The driver is in sync before anything was restarted.
 bool fits_again(const fleet::NodeView& view, const Rules& rules) {
   const Node& node = *view.node;
   if (!view.driver.is_settled()) return false;
@@ -186,7 +186,7 @@ Decision begin(const Situation& situation) {
   if (moves_nobody || situation.node().unschedulable) {
     take_out_of_service(decision, situation);
   } else {
-    // What was noted of a cordon is old: there is none.
+    // A note about a cordon is stale: the node is not cordoned.
     annotate(decision, situation, situation.rules.keys.initially_unschedulable, {});
     annotate(decision, situation, std::string(fleet::cordon_annotation), {});
   }
@@ -233,10 +233,11 @@ Decision require(const Situation& situation, Reason reason) {
   return decision;
 }
 
-// It may not begin, or not any more: its wave is not open. Until it is, which may be days, its slot
-// would be missing to the nodes of those that are: of one that is the only one, for ever.
+// The node may not begin, or no longer: its wave is not open, possibly for days. Nodes of
+// open waves would miss its slot. If it is the only slot, it would block them
+// indefinitely.
 Decision give_slot_back(const Situation& situation, Reason reason) {
-  // Where two of us do not agree on what is open, not all the time.
+  // Limits the writes of two replicas that disagree about the open waves.
   constexpr Duration shortest = minutes(1);
   Decision decision = hold(std::move(reason));
   const std::string key(fleet::slot_returned_annotation);
@@ -372,7 +373,7 @@ Decision decide_wait_for_jobs(const Situation& situation) {
     return enter(situation, State::pod_deletion,
                  {Reason::no_jobs_left, "no pod has to be waited for", ""});
   }
-  // Not by what was seen alone: a wait of a day goes on when the controller is started anew.
+  // Not only the time seen by this process: a wait of a day continues after a restart.
   Duration waited = situation.really_since_timer(situation.rules.keys.wait_start);
   Duration left = std::max(wait.timeout - waited, Duration::zero());
   if (wait.timeout > Duration::zero() && left == Duration::zero()) {
@@ -397,7 +398,7 @@ Decision decide_wait_for_jobs(const Situation& situation) {
 Decision decide_uncordon(const Situation& situation) {
   Decision decision =
       enter(situation, State::done, {Reason::upgraded, "the upgrade is complete", ""});
-  // Whoever brought it here: what a user had cordoned before stays so.
+  // Whatever brought the node here, a cordon that a user had set before stays.
   set_unschedulable(decision, situation,
                     fleet::was_cordoned_by_others(situation.node(), situation.rules.keys));
   return decision;

@@ -182,7 +182,7 @@ TEST(EventLoop, TimersThatAreDueRunBeforeDescriptorsThatAreReady) {
   EXPECT_EQ(ran, "td");
 }
 
-// And one whose deadline takes back the question does not hear the answer.
+// A callback whose deadline cancels the question does not hear the answer.
 TEST(EventLoop, ATimerMayTakeAwayADescriptorThatIsReady) {
   EventLoop loop;
   const Pipe pipe;

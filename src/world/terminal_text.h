@@ -1,5 +1,5 @@
-// What a terminal gets to see of texts that others wrote. Anyone who may annotate a node could
-// otherwise clear the screen, set the window's title, or turn the direction of what follows.
+// What a terminal shows of foreign text. Otherwise any user who may annotate a node could clear the
+// screen, set the window's title, or reverse the direction of what follows.
 #pragma once
 
 #include <string>
