@@ -67,7 +67,7 @@ void ensure_gate_place(ClusterSession& session, const std::string& ns) {
                        {{"namespace", ns}, {"error", made.error().text()}});
 }
 
-// Tells people; not there without an address.
+// Notifies users; not there without an address.
 struct Notices {
   std::unique_ptr<notify::HttpSender> sender;
   std::unique_ptr<notify::Notifier> notifier;

@@ -34,7 +34,7 @@ struct DashboardPlace {
 
 class DashboardHost {
  public:
-  // The watch is somebody's who starts it, and outlives this.
+  // The caller starts and owns the watch, which outlives this object.
   static Result<std::unique_ptr<DashboardHost>> start(ClusterSession& session,
                                                       const ClusterFlags& flags,
                                                       view::FleetWatch& watch,

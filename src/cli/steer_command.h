@@ -1,4 +1,4 @@
-// `lockstep pause`, `resume`, `retry`, `skip` and `unskip`: a person's hand on an upgrade.
+// `lockstep pause`, `resume`, `retry`, `skip` and `unskip`: manual controls of an upgrade.
 #pragma once
 
 #include <string>

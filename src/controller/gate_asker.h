@@ -21,7 +21,7 @@ struct GateAnswer {
 class GateAsker {
  public:
   virtual ~GateAsker() = default;
-  // `done` once, later: an answer whatever its code, or why there is none.
+  // `done` once, later: an answer whatever its code, or why it is missing.
   virtual void ask(rollout::Question question, std::function<void(Result<GateAnswer>)> done) = 0;
 };
 

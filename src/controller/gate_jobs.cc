@@ -249,7 +249,7 @@ GateJobs::NodeVerdict GateJobs::own_verdict(const GateRun& run, const rollout::G
     }
     NodeVerdict failure = read_failure(*job);
     verdict.text = failure.text;
-    // Its own error is tried again; all else stands.
+    // Its own error is retried; every other outcome is final.
     if (failure.outcome != Outcome::error) {
       verdict.outcome = failure.outcome;
       verdict.end = failure.end;

@@ -223,7 +223,7 @@ TEST_F(GateJobsTest, WhatABaselineMeasuresIsReadFromThePodsOnceAllHaveEnded) {
   leave("gpu-1", 0, speed(800));
   end("gpu-1", "Complete");
   EXPECT_FALSE(gates.measured(run)) << "the other one runs";
-  // It is tried once: nobody waits for long.
+  // It is tried once: the rollout does not wait for long.
   leave("gpu-2", 3, "no driver");
   end("gpu-2", "Failed");
   auto measured = gates.measured(run);

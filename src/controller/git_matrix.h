@@ -1,6 +1,6 @@
-// The version matrix in a genuine git repository: each commit is made in a clone of its own, pushed
-// (never by force), and done again when somebody else was faster. Git takes its time, so it runs on
-// a thread of its own and answers on the loop.
+// The version matrix in a real git repository. Each commit is made in a clone of its own, pushed
+// (never by force), and made again if another user pushed first. Git is slow, so it runs on a
+// thread of its own and answers on the loop.
 #pragma once
 
 #include <list>

@@ -53,7 +53,7 @@ class RoleApi final : public kube::Api {
   Loop& loop_;
 };
 
-// A fleet with a DRA plugin on every node, younger than the driver; somebody brings it back.
+// A fleet with a DRA plugin on every node, younger than the driver; the scene recreates its pods.
 class RerollScene {
  public:
   explicit RerollScene(FleetSetup setup = {}, bool plugins = true)
@@ -401,7 +401,7 @@ TEST(Reroller, KilledAtAnyMomentAndRunAgainItEndsTheSame) {
     scene.fleet.loop.run_for(seconds(killed_after));
     RerollOutcome outcome = scene.run();
     EXPECT_EQ(outcome.kind, Kind::rerolled) << killed_after << ": " << outcome.text;
-    // Nobody was restarted twice.
+    // No plugin was restarted twice.
     EXPECT_EQ(scene.role.deletions.size(), 3u) << killed_after;
     EXPECT_EQ(scene.plugins().size(), 3u) << killed_after;
   }

@@ -34,8 +34,8 @@ class History {
  public:
   explicit History(HistoryOptions options = {}) : options_(options), interval_(options.interval) {}
 
-  // What the nodes themselves say of the time before we looked: each has been in its state since
-  // then, and was in one that nobody has written down before. Comes once, before all samples.
+  // What the nodes themselves say of the time before the feed began: each has been in its state
+  // since then, and its earlier state is not recorded. Comes once, before all samples.
   void begin(std::vector<Standing> nodes, Time now);
   // A node comes into a state with so many GPUs out of service, and leaves it.
   void enter(uint32_t node, fleet::State state, int64_t gpus_out);

@@ -15,7 +15,7 @@ namespace lockstep::dashboard {
 // reaches the server, so only its own names are right.
 int refusal_of(const http::Request& request, bool loopback);
 
-// The token of "Authorization: Bearer …"; empty when there is none.
+// The token of "Authorization: Bearer …"; empty if missing.
 std::string_view token_of(const http::Request& request);
 
 http::Answer json_answer(std::string body);

@@ -66,7 +66,7 @@ struct AccessSearch : std::enable_shared_from_this<AccessSearch> {
               [self = shared_from_this(), name = question.name](kube::Reply reply) {
                 auto document = kube::document_of(std::move(reply));
                 if (!document) return self->done(fail(document.error()));
-                // Whoever may steer one kind of policy may not be told that they may not.
+                // A user who may steer one kind of policy must not be told that they may not.
                 bool may = as_bool(find(**document, "status", "allowed"));
                 self->allowed[name] = may || as_bool(find(Json(self->allowed), name));
                 self->next();

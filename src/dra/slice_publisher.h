@@ -1,6 +1,6 @@
-// Keeps the node's ResourceSlice in the cluster as it is wanted, whoever disturbs it: the kubelet
-// takes slices away at its start and when it loses the plugin. Watches; writes only where
-// something differs; waits longer from one failure to the next.
+// Keeps the node's ResourceSlice in the cluster as it is wanted, whatever changes it: the kubelet
+// removes slices at its start and when it loses the plugin. Watches; writes only where something
+// differs; waits longer from one failure to the next.
 #pragma once
 
 #include <functional>

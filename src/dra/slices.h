@@ -45,7 +45,7 @@ struct SliceStep {
   Json object;  // to create or update
 };
 
-// `published`: the node's slices of this driver, whoever made them. `without_taints`: this server
+// `published`: the node's slices of this driver, from any writer. `without_taints`: this server
 // drops them, so that their absence is no reason to write.
 //
 // The rules of Kubernetes' own helper: the slices of the highest generation are the pool, older

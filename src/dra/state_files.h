@@ -1,5 +1,5 @@
-// The plugin's own files. What it must remember is appended and waited for to be on disk; what it
-// can make anew from that is not waited for.
+// The plugin's own files. What it must remember is appended, and the plugin waits until it is on
+// disk; it does not wait for what it can make again from that.
 #pragma once
 
 #include <string>

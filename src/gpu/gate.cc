@@ -19,7 +19,7 @@ const std::vector<std::string> cuda_checks = {"training", "inference", "pcie", "
 
 Duration uptime() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-// A worker, what was asked of it, and where it stands.
+// A worker, its task and its state.
 struct Job {
   WorkerProcess process;
   Role role;

@@ -1,5 +1,5 @@
-// The gate: starts the workers, keeps them to their deadlines, puts their facts together and has
-// them judged. All GPUs work at the same time. Nothing of the driver is called in this process.
+// The gate: starts the workers, enforces their deadlines, combines their facts and has the results
+// decided. All GPUs work at the same time. This process does not call the driver.
 #pragma once
 
 #include <functional>

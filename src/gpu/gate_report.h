@@ -1,4 +1,4 @@
-// The gate's outcome as a person reads it, as JSON, and as CTRF (the common test report format).
+// The gate's outcome for display, as JSON, and as CTRF (the common test report format).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lockstep::gpu {
 
-// Puts a colour around a text, or nothing.
+// Adds a colour to a string, or nothing.
 using Paint = std::function<std::string(std::string_view text, Verdict verdict)>;
 
 // A line for each check: the worst of its GPUs, and each GPU that is no better than that when it

@@ -1,6 +1,6 @@
-// What NVML says of a node's GPUs, as facts that are judged elsewhere: who they are, their error
+// What NVML says of a node's GPUs, as facts for other code to decide on: who they are, their error
 // counts and links at one moment, their clocks while they work. What a GPU or a library does not
-// offer is missing; what should have been answered and was not stands under "errors".
+// offer is missing; a query that should have been answered and was not is in "errors".
 #pragma once
 
 #include <string>

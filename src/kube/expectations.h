@@ -1,6 +1,6 @@
 // Reading our own writes: after a write we know a version, or a deletion, that the cache does not
-// show yet, and until it does a decision about that object would be made on an old view. An
-// expectation is settled when the cache has seen the write or something newer.
+// show yet. Until it does, a decision about that object would use a stale view. An expectation is
+// settled when the cache has seen the write or something newer.
 #pragma once
 
 #include <map>

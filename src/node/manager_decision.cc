@@ -285,7 +285,7 @@ Maybe decide_devices(const Situation& situation) {
   bool may_drain =
       situation.settings.drain &&
       !is_controller_in_charge(situation.node(), fleet::Keys(situation.settings.key_domain));
-  // Whoever uses a GPU without asking for one is found by nobody's list.
+  // A pod that uses a GPU without requesting one is on no list.
   if (may_drain && view.at(ManagerStep::devices) >= drain_patience) {
     if (auto drain = decide_drain(situation, use)) return drain;
   }

@@ -1,5 +1,5 @@
-// What a person asks for on a page, and the writes that do it: the same as the commands pause,
-// resume, retry, skip and rollout … make, with who asked and why written beside it.
+// A user's request on a page, and the writes that do it: the same as the commands pause, resume,
+// retry, skip and rollout … make, with the user's name and reason recorded beside it.
 #pragma once
 
 #include <string>

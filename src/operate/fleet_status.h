@@ -49,7 +49,7 @@ struct FleetStatus {
   std::string incomplete;  // why something only the controller knows is not in it; empty: it is
   std::vector<std::string> driver_namespaces = {};  // where drivers are looked for
 
-  // Nobody waits and nobody is under way.
+  // No node waits and no upgrade is in progress.
   bool at_rest() const;
 };
 

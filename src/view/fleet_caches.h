@@ -52,7 +52,7 @@ class FleetCaches {
   // What is still missing, for messages.
   std::string missing() const;
 
-  // The one that counts; null when there is none.
+  // The one that counts; null if not found.
   std::shared_ptr<const GenericObject> cluster_policy() const;
   DecodeContext& context() { return context_; }
 

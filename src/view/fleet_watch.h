@@ -46,7 +46,7 @@ struct DriverFacts {
   std::string set;  // "namespace/name"
   bool in_sync = false;
   bool out_of_sync = false;
-  // Of the pod; empty: there is none.
+  // Of the pod; empty: no pod.
   std::string revision = {};
   std::string image = {};
   Text pod;  // its uid
@@ -60,8 +60,8 @@ class FleetWatch {
   FleetWatch(const FleetWatch&) = delete;
   FleetWatch& operator=(const FleetWatch&) = delete;
 
-  // Since when this pool's nodes could be acted upon, too: nobody had switched upgrades off, and no
-  // rival was there.
+  // Since when this pool's nodes could be acted upon, too: upgrades were on, and no conflicting
+  // controller was there.
   Duration acts_since(const std::string& pool) const;
 
   // The controller that leads knows by itself; null: what is published counts.

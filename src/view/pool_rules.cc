@@ -12,7 +12,7 @@ PoolRules::PoolRules(const Loop& loop, const std::string& key_domain, fleet::Dri
   limited_ = policies_;
 }
 
-// Of the policies and the rival as they were until now.
+// Of the policies and the conflicting controller as they were until now.
 void PoolRules::note_idle_pools() {
   for (const auto& [pool, policy] : policies_) {
     if (!acts(*policy)) idle_until_[pool] = loop_.uptime();
