@@ -16,7 +16,7 @@
 namespace lockstep::apiserver {
 
 struct Options {
-  // Who owns which field. Off in simulations, where nobody applies and every write counts.
+  // Who owns which field. Off in simulations, which never apply and in which every write counts.
   bool managed_fields = true;
   // Removes pods when their grace period is over, as a kubelet would: for a server without
   // kubelets.

@@ -116,7 +116,7 @@ class Reader {
     return read_slice(inside == "*" ? ":" : inside, steps);
   }
 
-  // Kubernetes reads ['a.b'] as .a.b and wants ['a\.b'] for one name; people write the former and
+  // Kubernetes reads ['a.b'] as .a.b and wants ['a\.b'] for one name; users write the former and
   // mean the latter, so the literal name comes first.
   Result<void> read_quoted_name(std::string_view quoted, Steps& steps) {
     LOCKSTEP_TRY(Steps nested, Reader("." + std::string(quoted)).read_owned());

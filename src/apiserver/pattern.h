@@ -1,4 +1,4 @@
-// A regular expression from a CRD: somebody else's, so it may be broken, huge or slow.
+// A regular expression from a CRD: foreign input, so it may be broken, huge or slow.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class Pattern {
   ~Pattern();
 
   // Whether any part of the text matches. True as well when the matcher gives up (its work is
-  // bounded): a value is never refused for a reason that a person could not find.
+  // bounded): a value is never refused for a reason that a user could not find.
   bool matches(std::string_view text) const;
 
  private:

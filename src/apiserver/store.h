@@ -49,7 +49,7 @@ struct Change {
   StoredPtr before;  // null when it was created
 };
 
-// Who is writing, for those that look on. Empty: the server itself, doing its chores.
+// The writer of a change, for listeners. Empty: the server itself, in a background controller.
 struct Origin {
   std::string_view who;  // the caller's user
   std::string_view verb;

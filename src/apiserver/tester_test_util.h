@@ -1,5 +1,5 @@
-// Short ways for a test to speak to the embedded API as somebody with all rights: what must work,
-// works, or the test fails with the request and the server's words.
+// Short ways for a test to call the embedded API as a user with all rights: what must work, works,
+// or the test fails with the request and the server's message.
 #pragma once
 
 #include <string_view>

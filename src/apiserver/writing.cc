@@ -315,7 +315,7 @@ Outcome<Answer> bind_pod(Backend& backend, const ResourceInfo& info, const kube:
   JsonObject& status = ensure_object(object.as_object(), "status");
   if (!status["conditions"].is_array()) status["conditions"] = JsonArray{};
   JsonArray& conditions = status["conditions"].as_array();
-  // Whoever could not place it before has said so there.
+  // A scheduler that could not place the pod before has written a condition.
   auto said = std::find_if(conditions.begin(), conditions.end(),
                            [](const Json& one) { return text_at(one, "type") == "PodScheduled"; });
   if (said != conditions.end()) conditions.erase(said);

@@ -1,6 +1,6 @@
 // An Api whose client dies: right after its k-th write the client hears nothing any more, and
-// nothing that it asks for is done. The write itself happened; its reply is never seen. Whoever
-// runs the client is told, destroys it and starts another with an empty memory.
+// nothing that it asks for is done. The write itself happened; its reply is never seen. The owner
+// of the client is told, destroys it and starts another with an empty memory.
 //
 // Where nothing is planned it passes everything on at once, and a run is the same as without it.
 #pragma once

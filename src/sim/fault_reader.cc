@@ -33,7 +33,7 @@ constexpr std::array<FaultChance, 14> chances = {{
     {"listCut", &Weights::list_cut},
 }};
 
-// Everything that somebody watches, by its plural; rollouts, their gates and failures included.
+// Every watched type, by its plural; rollouts, their gates and failures included.
 const std::array<const ResourceType*, 16> watched = {
     &resource::nodes,
     &resource::pods,

@@ -1,5 +1,6 @@
-// What may befall a fleet and what people do to it, one step by lot for each kind of it. The random
-// plan (fault_plan.h) draws from these, and so do the weights of a scenario (world_weights.h).
+// What may happen to a fleet and what users do to it, one random step of each kind. The
+// random plan (fault_plan.h) draws from these, and so do the weights of a scenario
+// (world_weights.h).
 #pragma once
 
 #include <span>
@@ -15,7 +16,7 @@ namespace lockstep::sim {
 
 struct FaultStepScope {
   int nodes = 5;
-  // Between which people change their minds, and with which drivers fail; may be empty.
+  // Between which users change their minds, and with which drivers fail; may be empty.
   std::string from_version;
   std::string to_version;
 };
@@ -47,8 +48,8 @@ struct FaultStepKind {
 };
 std::vector<FaultStepKind> fault_step_kinds();
 
-// People put right what broke: everything is healed at that time, and then, each time that nothing
-// moves any more, what has failed is tried again.
+// Users repair what broke: everything is healed at that time, and then, each time that nothing
+// moves any more, what has failed is retried.
 std::vector<Interference> end_of_troubles(Duration at);
 
 }  // namespace lockstep::sim

@@ -150,7 +150,7 @@ void BakeTakesItsTime::on_change(const std::string& storage, const apiserver::Ch
   auto length =
       parse_duration(text_at(waves->get_array()[index], "bake", "duration")).value_or(hours(48));
   const Duration lasted = truth().uptime() - began_[name];
-  // A controller that is started again may count an interval in which nobody looked.
+  // A controller that restarts may count an interval in which no controller ran.
   if (lasted >= length - length / 10) return;
   accuse(fmt::format("the bake of wave {} was over after {}, and its duration is {}",
                      after.waves[index].name, human_duration(lasted), format_duration(length)));

@@ -20,7 +20,7 @@ bool NoAccident::is_ours(const Accident& accident) const {
   if (end == ends_.end() || !end->second.ours || end->second.cosmetic) return false;
   const auto& pods = truth().pods_on(accident.node);
   auto pod = pods.find(accident.pod);
-  // The API knows nothing of it any more: whoever removed it said that it has ended.
+  // The API has deleted it: the client that removed it declared that it has ended.
   if (pod == pods.end()) return false;
   Duration bound = pod->second.bound;
   if (bound >= end->second.at) return false;

@@ -88,7 +88,7 @@ bool ProtectedPods::is_stale_client(const PodEnd& end) const {
 }
 
 void ProtectedPods::check_daemon_pod(const PodEnd& end, const NodeTruth& node) const {
-  // It has moved on meanwhile, by another of us or by a person.
+  // Another replica or a user has moved it on meanwhile.
   if (truth().may_be_unknown(node.state_changed) && node.state != State::pod_restart &&
       node.state != State::validation) {
     return;

@@ -435,7 +435,7 @@ void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
     if (machine.loaded() && machine.version() == loaded_version(status.from.version)) continue;
     // Outside the waves no driver is required, and none but the previous version is allowed.
     if (!machine.loaded() && !was_open) continue;
-    // It was there, and the machine starts anew: what it will load is what it had.
+    // It was there, and the machine restarts: it will load what it had.
     if (!machine.loaded() && has_newest_driver(name)) continue;
     accuse(fmt::format("rollout {} is rolled back to {}, and {} runs {}", object->key().name,
                        status.from.version, name,

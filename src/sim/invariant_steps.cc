@@ -22,7 +22,7 @@ constexpr std::array passing_failures = {
 }  // namespace
 
 bool is_allowed_transition(State from, State to) {
-  // Before the driver is restarted a change that was taken back ends the upgrade.
+  // Before the driver is restarted, a reverted change ends the upgrade.
   bool ends = to == State::uncordon || to == State::done;
   // Others replaced the driver pod: nothing more is moved, and the node is validated.
   if (fleet::is_before_restart(from) && to == State::validation) return true;
@@ -109,7 +109,7 @@ void WholeSteps::on_node(const NodeStep& step) {
 
 namespace {
 
-// A person told a rollout to try again what failed.
+// A user told a rollout to retry what failed.
 bool is_retry_asked(const Truth& truth) {
   const auto& rollouts = truth.cluster().backend.store.shelf(fleet::driver_rollouts.full_name());
   for (const auto& [key, object] : rollouts.objects()) {
@@ -141,7 +141,7 @@ bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
     return true;
   }
   const PodTruth* pod = truth().driver_pod(step.name);
-  // While there is none, or it has just changed, the controller may know of another.
+  // Without a pod, or just after a change, the controller may know of another one.
   if (pod == nullptr || truth().may_be_unknown(pod->bound)) return true;
   const DriverTruth* driver = truth().driver_of(*pod->object);
   if (driver == nullptr || truth().may_be_unknown(driver->changed)) return true;

@@ -14,7 +14,7 @@ void BoundedWrites::on_node(const NodeStep& step) {
   bool meddled = step.before == nullptr || (!step.ours && step.after->meddled == truth().uptime());
   const PodTruth* pod = truth().driver_pod(step.name);
   const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
-  // Somebody wants something else than before.
+  // The desired state has changed.
   bool news =
       driver != nullptr && step.before != nullptr && driver->changed > step.before->state_changed;
   if (meddled || news) changes_[step.name] = 0;

@@ -1,4 +1,4 @@
-// The steps of a scenario that people take: they change versions, policies and rollouts, pause,
+// The steps of a scenario that users take: they change versions, policies and rollouts, pause,
 // cordon, skip, retry and repair, and submit and remove work.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace lockstep::sim {
 
 namespace {
 
-// People and faults have this long; what comes after is calm.
+// Users and faults have this long; what comes after is calm.
 constexpr Duration trouble = minutes(90);
 
 class Drawer {
@@ -84,7 +84,7 @@ class Drawer {
     scenario_.fleet.upgrade_policy = std::move(policy);
   }
 
-  // At most half of all GPUs, so that whoever must move finds a place.
+  // At most half of all GPUs, so that work that must move finds a place.
   void draw_work() {
     WorkloadOptions& work = scenario_.fleet.workloads;
     if (chance(0.2)) return;
@@ -92,7 +92,7 @@ class Drawer {
       work.deployment_replicas = 1 + number(nodes());
       work.deployment_gpus = 1 + number(2);
       if (chance(0.4) && work.deployment_replicas > 1) {
-        // All of them: whoever asks is turned away, for ever.
+        // All of them: every eviction is refused, indefinitely.
         work.min_available =
             chance(0.4) ? work.deployment_replicas : number(work.deployment_replicas);
       }
@@ -276,7 +276,7 @@ class Drawer {
     }
   }
 
-  // Whether something is left that forbids the goal although nobody does anything wrong any more.
+  // Whether something is left that blocks the goal although no actor does anything wrong any more.
   bool is_obstructed() const {
     const WorkloadOptions& work = scenario_.fleet.workloads;
     return (work.bare_pod && !allows_bare_) || (work.empty_dir_pod && !allows_empty_dir_) ||

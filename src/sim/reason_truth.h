@@ -1,7 +1,7 @@
-// What each reason that a node may show says of the world, and what speaks against it: one small
+// What each reason that a node may show says of the world, and what contradicts it: one small
 // function for each name, in the files reasons_of_*.cc, which are named after those of src/upgrade
-// that give the reasons. They look at the store and the machines, never at what the controller
-// believes. A name that is in none of the tables is no reason: whoever invents one says here what
+// that give the reasons. They read the store and the machines, never what the controller believes.
+// A name that is in none of the tables is not a reason: a new reason needs a function here for what
 // must be true of it.
 #pragma once
 

@@ -160,7 +160,7 @@ std::string waits_for_nothing(const Said& said) {
   return waits_in_vain(*known.pod) ? "" : "its driver pod waits for nothing";
 }
 
-// Ready, of the newest revision, and nobody has deleted the one before on our behalf.
+// Ready, of the newest revision, and the previous one was not deleted on our behalf.
 std::string is_replaced(const Said& said) {
   std::string objection = is_settled(said);
   if (!objection.empty()) return objection;

@@ -157,7 +157,7 @@ const rollout::RolloutStatus& RolloutPart::status() const {
 bool RolloutPart::at_rest() const {
   if (!enabled()) return true;
   const rollout::RolloutStatus& now = status();
-  // A person's word that has not been heard yet, or a version.
+  // A user's command that was not processed yet, or a version.
   switch (now.phase) {
     case rollout::Phase::pending:
     case rollout::Phase::complete:

@@ -65,7 +65,7 @@ bool has_line(std::string_view text, std::string_view line) {
   return false;
 }
 
-// The wave for which the node was written down; whoever was for none is in the last. Asked for each
+// The wave that the node is recorded for; a node without a record is in the last. Called for each
 // of a thousand nodes that wait.
 size_t recorded_wave(const apiserver::StoredPtr& rollout, size_t waves,
                      const apiserver::Store& store, const std::string& node) {
