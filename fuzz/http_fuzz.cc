@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     while (answer.watch->ready()) (void)server->front.next_events(*answer.watch);
   }
   if (request.method == "HEAD") return 0;  // has no body to judge
-  // As a genuine server answers for a path that is nobody's.
+  // As a real server answers for a path that is nobody's.
   if (answer.code == 404 && answer.body == "404 page not found\n") return 0;
   if (answer.code >= 400) {
     auto status = parse_json(answer.body);

@@ -1,4 +1,4 @@
-// NVIDIA's upgrade library and Lockstep, one after the other, on a genuine API server of their own
+// NVIDIA's upgrade library and Lockstep, one after the other, on a real API server of their own
 // with the same simulated nodes and the same policy; what each of them cost, side by side.
 //
 //   make bench-upstream NODES=100 PARALLEL=10

@@ -1,5 +1,5 @@
 // Tables of releases as no catalogue has them: every kind of release, and texts in which every
-// character means something to a shell, to YAML or to a template. Genuine tools must read from each
+// character means something to a shell, to YAML or to a template. Real tools must read from each
 // deployer's files what the table says.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The objects for Flux and for Argo CD are accepted by the genuine resource definitions of both,
+// The objects for Flux and for Argo CD are accepted by the real resource definitions of both,
 // and wait for each other in the recipe's order.
 #include <algorithm>
 #include <set>

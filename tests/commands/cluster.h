@@ -73,7 +73,7 @@ class Cluster {
   std::string status_port(const Child& controller);
   std::string metric(const Child& controller, const std::string& line);
 
-  // A script in which kubectl is the genuine one.
+  // A script in which kubectl is the real one.
   ProcessOutput sh(const std::string& script);
   ProcessOutput lockstep(std::vector<std::string> words);
   // spec.driver.upgradePolicy, by merge patch.

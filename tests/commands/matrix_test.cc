@@ -1,4 +1,4 @@
-// `lockstep matrix` as a process, on genuine git repositories: what it commits, what it refuses,
+// `lockstep matrix` as a process, on real git repositories: what it commits, what it refuses,
 // and that nothing is left behind, also when it is told to end in the middle.
 #include <csignal>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Gates of a rollout that ask a genuine Prometheus (Debian's package) and a webhook, by the
+// Gates of a rollout that ask a real Prometheus (Debian's package) and a webhook, by the
 // controller as a process. Prometheus scrapes an exporter of this test; all are on loopback.
 #include <arpa/inet.h>
 #include <atomic>

@@ -1,4 +1,4 @@
-// The commands of NVIDIA's documentation, word by word and by a genuine kubectl, against the
+// The commands of NVIDIA's documentation, word by word and by a real kubectl, against the
 // demo's cluster and a fleet of our own: runbooks that people have must go on working.
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-// What people have around a command: completion in genuine shells, the man page, the program as a
+// What people have around a command: completion in real shells, the man page, the program as a
 // plugin of kubectl, and the fleet on one screen.
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-// `lockstep install` and `lockstep uninstall` as a person uses them, with genuine kubectl beside.
+// `lockstep install` and `lockstep uninstall` as a person uses them, with real kubectl beside.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A genuine Kubernetes control plane on loopback, in a folder of its own: etcd, kube-apiserver with
+// A real Kubernetes control plane on loopback, in a folder of its own: etcd, kube-apiserver with
 // RBAC and an audit log, kube-controller-manager, kube-scheduler. Each is a child of the test and
 // ends with it, whatever becomes of the test. scripts/real-cluster builds the programs.
 //

@@ -1,4 +1,4 @@
-// The dashboard on a genuine control plane: what a person may do is asked of the genuine RBAC
+// The dashboard on a real control plane: what a person may do is asked of the real RBAC
 // authorizer, and done with that person's own token, whatever the dashboard itself may do.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

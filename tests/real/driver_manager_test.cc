@@ -1,4 +1,4 @@
-// The driver-manager against a genuine API server, with its DaemonSet controller, its evictions and
+// The driver-manager against a real API server, with its DaemonSet controller, its evictions and
 // its disruption budgets, on a node of the simulated fleet; the machine under it is one in memory.
 // Every step passes once, and is made to fail once: then the node is as it was before.
 #include "node/driver_manager.h"

@@ -1,4 +1,4 @@
-// A genuine control plane that fails in the middle of an upgrade, and controllers that are killed:
+// A real control plane that fails in the middle of an upgrade, and controllers that are killed:
 // nothing is lost, nothing is done twice, and no limit is passed.
 #include <algorithm>
 #include <csignal>

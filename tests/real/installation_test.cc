@@ -1,6 +1,6 @@
-// The chart on a genuine control plane: installed by genuine Helm and by `lockstep install`, an
-// upgrade with the rights that it grants, judged by the genuine RBAC authorizer, and its admission
-// policy evaluated by the genuine API server.
+// The chart on a real control plane: installed by real Helm and by `lockstep install`, an
+// upgrade with the rights that it grants, judged by the real RBAC authorizer, and its admission
+// policy evaluated by the real API server.
 #include <filesystem>
 #include <fstream>
 #include <set>

@@ -1,4 +1,4 @@
-// The transcripts of tests/kubectl, which the embedded API server fulfils, on a genuine one: what
+// The transcripts of tests/kubectl, which the embedded API server fulfils, on a real one: what
 // they expect is what Kubernetes says.
 #include <cstdlib>
 #include <stdexcept>
@@ -19,7 +19,7 @@ std::string variable(const char* name) {
 }
 
 // Pods of nodes that nobody runs: they end when their grace period is over, as the embedded server
-// lets them end. A genuine one leaves that to their kubelet.
+// lets them end. A real one leaves that to their kubelet.
 class Kubelets {
  public:
   explicit Kubelets(RealCluster& cluster) : cluster_(cluster) {

@@ -1,6 +1,6 @@
-// A rollout on a genuine control plane: gates are genuine Jobs, made into pods by the genuine Job
-// controller; the version stands in a genuine git repository, which a GitOps tool brings to the
-// cluster; the definition is held to its rules by the genuine API server. Only the nodes, and what
+// A rollout on a real control plane: gates are real Jobs, made into pods by the real Job
+// controller; the version stands in a real git repository, which a GitOps tool brings to the
+// cluster; the definition is held to its rules by the real API server. Only the nodes, and what
 // their GPUs would say, are simulated.
 #include <algorithm>
 #include <fstream>
@@ -89,7 +89,7 @@ struct RealRollout : ::testing::Test {
     cluster->add_real_fleet(node_count, 30, flags);
     must("kubectl create -f " LOCKSTEP_ROLLOUT_DEFINITION);
     must("kubectl wait --for=condition=Established crd/driverrollouts.lockstep.dev");
-    // The GPU operator makes it; a genuine API server turns pods away that name another.
+    // The GPU operator makes it; a real API server turns pods away that name another.
     must(
         "echo '{\"apiVersion\": \"node.k8s.io/v1\", \"kind\": \"RuntimeClass\", \"metadata\": "
         "{\"name\": \"nvidia\"}, \"handler\": \"nvidia\"}' | kubectl create -f -");
@@ -179,7 +179,7 @@ TEST_F(RealRollout, IsPromotedByACommitWhenItsGatesHavePassed) {
   EXPECT_EQ(must("kubectl wait --for=condition=Complete driverrollout/driver --timeout=10s"),
             "driverrollout.lockstep.dev/driver condition met\n");
 
-  // Two nodes of the canary with two gates, and the rest with one: genuine Jobs. What ecc counts is
+  // Two nodes of the canary with two gates, and the rest with one: real Jobs. What ecc counts is
   // compared with what it counted on the same node before the upgrade.
   auto completed = completed_jobs(cluster->list(resource::jobs, "lockstep-gates"));
   EXPECT_EQ(completed, (std::map<std::string, size_t>{{"driver", 2}, {"nccl", 2}, {"ecc", 12}}));

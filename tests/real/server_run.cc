@@ -44,7 +44,7 @@ std::vector<ResourceType> compared_types() {
   };
 }
 
-// Ours, and the fleet's: a genuine cluster has a few of its own besides.
+// Ours, and the fleet's: a real cluster has a few of its own besides.
 const std::set<std::string, std::less<>> our_namespaces = {"gpu-operator",    "nvidia-dra-driver",
                                                            "lockstep-system", "lockstep-gates",
                                                            "ml-training",     "kube-node-lease"};

@@ -1,5 +1,5 @@
 // One scenario of scenarios/, in real time, on an API server that is there: the embedded one with
-// the fleet's own controllers, or a genuine one with its own. `lockstep controller` is a process,
+// the fleet's own controllers, or a real one with its own. `lockstep controller` is a process,
 // as in a cluster.
 //
 //   ServerRun run(scenario, loop, cluster, Server::genuine, speed);

@@ -1,4 +1,4 @@
-// A genuine control plane to look at by hand, or for a benchmark: stays up until it is told to end.
+// A real control plane to look at by hand, or for a benchmark: stays up until it is told to end.
 //
 //   LOCKSTEP_REAL_CLUSTER=$(scripts/real-cluster path) build/tests/real/real_control_plane
 //   DIRECTORY [--like-embedded] [USER…]
