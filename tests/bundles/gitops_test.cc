@@ -84,8 +84,8 @@ int wave_of(const Json& application) {
       std::string(text_at(application, "metadata", "annotations", "argocd.argoproj.io/sync-wave")));
 }
 
-// A release that nobody waits for may become healthy only with the next one, whose wave it shares
-// then. `scripts` is the same bundle for Helm: there it says who is waited for.
+// A release that no release waits for may become healthy only with the next one, whose wave it then
+// shares. `scripts` is the same bundle for Helm: it says which releases are waited for.
 void expect_waves(const Path& scripts, const std::map<std::string, Json>& applications) {
   std::set<std::string> waited;
   int last = 0;

@@ -12,7 +12,7 @@ namespace lockstep::bundles {
 using Call = std::vector<std::string>;
 
 bool has(const Call& call, const std::string& word);
-// Empty when there is none.
+// Empty if missing.
 std::string word_after(const Call& call, const std::string& word);
 
 class RecordingHelm {

@@ -15,7 +15,7 @@ namespace lockstep::bundles {
 
 using Path = std::filesystem::path;
 
-// A question to the catalogue, as a person asks it.
+// A query of the catalogue, as a user writes it.
 struct Query {
   std::string name;
   std::vector<std::string> flags;

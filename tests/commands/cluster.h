@@ -41,7 +41,7 @@ std::string lockstep_program();
 // A program and its end, without a cluster.
 ProcessOutput run_lockstep(std::vector<std::string> words,
                            const std::map<std::string, std::string>& environment = {});
-// The answer to "GET path", with its head; empty when there is none.
+// The answer to "GET path", with its head; empty without an answer.
 std::string http_get(const std::string& port, const std::string& path);
 
 // How a test waits: how often it looks, and when it gives up.

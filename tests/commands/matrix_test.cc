@@ -341,7 +341,7 @@ TEST(MatrixCommand, AServersHookRefusesWithItsWords) {
   folder.expect_untouched();
 }
 
-// A hook that runs between our commit and our push is where somebody else is faster.
+// A hook that runs between our commit and our push simulates another user who pushes first.
 TEST(MatrixCommand, WhenSomebodyElsePushesMeanwhileItIsDoneAgain) {
   const MatrixFolder folder;
   folder.write("work/.git/hooks/post-commit",

@@ -22,7 +22,7 @@ using http::testing::ServerConnection;
 
 const char* const prometheus_program = "/usr/bin/prometheus";
 
-// One that nobody uses now: Prometheus does not say which it took.
+// A free one: Prometheus does not say which it took.
 int free_port() {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};

@@ -24,7 +24,7 @@ namespace lockstep::real {
 
 enum class Part { etcd, apiserver, controller_manager, scheduler };
 
-// Somebody who may log in. Each test's controller has a name of its own in the audit log.
+// A user who may log in. Each test's controller has a name of its own in the audit log.
 struct User {
   std::string name;
   std::vector<std::string> groups;
@@ -48,7 +48,7 @@ class ControlPlane {
   static std::string missing(const std::string& apiserver = {});
   // The path of a program that scripts/real-cluster built; of "" the folder of all.
   static std::string program(const std::string& name);
-  // One on loopback that nobody uses now.
+  // A free one on loopback.
   static int free_port();
 
   // In a folder that is there already.

@@ -117,7 +117,7 @@ class RealDraServer : public ::testing::TestWithParam<Server> {
     const Json made = cluster->get(resource::resource_claims, name, "default");
     return {"default", std::string(text_at(made, "metadata", "uid")), name};
   }
-  // "False BadConfig" of a condition; empty when there is none.
+  // "False BadConfig" of a condition; empty if missing.
   static std::string condition_in(const Json* conditions, std::string_view type) {
     if (conditions == nullptr) return "";
     for (const Json& condition : conditions->get_array()) {

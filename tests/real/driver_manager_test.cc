@@ -182,7 +182,7 @@ TEST_F(RealDriverManager, EveryStepGoesThroughAndEveryFailurePutsTheNodeBack) {
   EXPECT_EQ(run().kind, Kind::ready);
   EXPECT_TRUE(host.calls.empty());
 
-  // Whoever cordoned the node before keeps his cordon.
+  // The user who cordoned the node before keeps the cordon.
   host.view = node::loaded_driver();
   shell("kubectl cordon " + gpu_node_name);
   EXPECT_EQ(run().kind, Kind::ready);
@@ -213,7 +213,7 @@ TEST_F(RealDriverManager, EveryStepGoesThroughAndEveryFailurePutsTheNodeBack) {
   expect_failure("the driver is in use");
   settings.wait_limit = minutes(3);
 
-  // A budget that lets nobody go, and no drain.
+  // A budget that allows no disruption, and no drain.
   add_work("guarded");
   apply(R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"guard",
     "namespace":"default"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"guarded"}}}})");

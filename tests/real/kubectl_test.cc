@@ -18,8 +18,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Pods of nodes that nobody runs: they end when their grace period is over, as the embedded server
-// lets them end. A real one leaves that to their kubelet.
+// Pods of nodes without a kubelet: they end when their grace period is over, as on the embedded
+// server. A real server leaves that to their kubelet.
 class Kubelets {
  public:
   explicit Kubelets(RealCluster& cluster) : cluster_(cluster) {

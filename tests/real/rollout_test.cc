@@ -1,7 +1,7 @@
 // A rollout on a real control plane: gates are real Jobs, made into pods by the real Job
-// controller; the version stands in a real git repository, which a GitOps tool brings to the
-// cluster; the definition is held to its rules by the real API server. Only the nodes, and what
-// their GPUs would say, are simulated.
+// controller; the version is stored in a real git repository, which a GitOps tool brings to the
+// cluster; the real API server enforces the rules of the definition. Only the nodes, and what their
+// GPUs would say, are simulated.
 #include <algorithm>
 #include <fstream>
 
@@ -124,7 +124,7 @@ struct RealRollout : ::testing::Test {
     git_ops->start();
   }
 
-  // The commit of a person who wants the canary to try a version.
+  // The commit of a user who wants the canary to try a version.
   void set_canary() {
     must(fmt::format("'{}' matrix set driver={} --repo 'file://{}' --branch main",
                      commands::lockstep_program(), new_version, repository));
@@ -212,7 +212,7 @@ TEST_F(RealRollout, IsTakenBackByARevertWhenAGateFailsOnTheCanary) {
   EXPECT_EQ(phase(), "RolledBack") << show();
   EXPECT_TRUE(cluster->all_are("upgrade-done", old_version)) << cluster->table();
 
-  // The revert: what it takes back, and why; the matrix is as it was.
+  // The revert: which commit, and why; the matrix is as it was.
   std::string newest = must("git -C gpu-versions.git show main");
   const std::string commit(text_at(rollout(), "status", "revertCommit"));
   EXPECT_NE(newest.find(commit), std::string::npos) << newest;

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", why.c_str());
     return 1;
   }
-  // Whoever ends us ends the parts: they are our children.
+  // A signal that ends us ends the parts: they are our children.
   sigset_t ends;
   sigemptyset(&ends);
   for (int number : {SIGINT, SIGTERM}) sigaddset(&ends, number);
