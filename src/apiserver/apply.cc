@@ -23,7 +23,7 @@ struct Conflict {
   FieldPath path;
 };
 
-// "x" using v1 (who updates says in which version; who applies is known by name).
+// "x" using v1: an updating manager is shown with its version, an applying one by name alone.
 std::string describe(const ManagedEntry& owner) {
   std::string text = fmt::format("\"{}\"", owner.manager());
   if (!owner.subresource().empty()) {

@@ -1,5 +1,5 @@
-// The real server keeps built-in objects as Go structs, and that shows in who owns what: some parts
-// of a struct are always there, empty at worst, so that no client adds, removes or owns them.
+// The real server keeps built-in objects as Go structs, and field ownership shows it: some parts of
+// a struct always exist, empty at worst, so that no client adds, removes or owns them.
 #pragma once
 
 #include <string_view>

@@ -15,7 +15,7 @@ struct JsonPathStep {
   std::optional<int64_t> begin, end, stride;        // slice
   bool single = false;                              // slice: [n], one element
   std::string relation;                             // filter: "==", "exists", …
-  std::optional<Json> literal;                      // filter: the right side, when it is no path
+  std::optional<Json> literal;                      // filter: the right side, if it is not a path
   std::vector<JsonPathStep> left, right;            // filter
   std::vector<std::vector<JsonPathStep>> branches;  // alternatives: [0,1]
 };

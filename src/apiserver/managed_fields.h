@@ -1,4 +1,4 @@
-// metadata.managedFields: who owns which fields.
+// metadata.managedFields: the owner of each field.
 #pragma once
 
 #include <optional>

@@ -12,8 +12,8 @@ namespace lockstep::apiserver {
 class Pattern {
  public:
   // Go's syntax. What Go and Perl read differently is translated; a pattern with Unicode classes
-  // that the matcher does not know is accepted and matches everything. The error says why it is no
-  // regular expression.
+  // that the matcher does not know is accepted and matches everything. The error says why the
+  // expression is invalid.
   static Result<std::shared_ptr<const Pattern>> compile(std::string_view text);
   ~Pattern();
 

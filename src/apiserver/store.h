@@ -128,7 +128,7 @@ class Store {
   uint64_t add_listener(Listener listener);
   void remove_listener(uint64_t id);
 
-  // Of the change that listeners are being told of.
+  // Of the change that the listeners receive.
   const Origin& origin() const { return origin_; }
   // For as long as it lives, changes are this caller's; what it names must live as long.
   class OnBehalfOf {

@@ -23,7 +23,7 @@ inline kube::Response send_as_tester(Backend& backend, const kube::Request& requ
   return response_of(handle(backend, request, {"tester", {}, "test"}));
 }
 
-// The object of an answer that is no refusal.
+// The object of a successful answer.
 inline Json must_answer(const kube::Request& request, kube::Response response) {
   auto document = kube::document_of(std::move(response));
   EXPECT_TRUE(document) << request.describe() << ": " << (document ? "" : document.error().text());

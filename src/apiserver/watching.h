@@ -18,7 +18,7 @@ struct FeedEvent {
 
 class WatchFeed {
  public:
-  // 400 for what is not understood. A version that is too old is no refusal: the first event is the
+  // 400 for an invalid request. A version that is too old is not refused: the first event is the
   // 410, as the real server does it.
   static Outcome<WatchFeed> open(Backend& backend, const ResourceInfo& info,
                                  const kube::Request& request);

@@ -87,7 +87,7 @@ Outcome<Answer> store_new(Write& write, Json object, bool track) {
   if (write.backend.store.shelf(write.info.storage).find(key))
     return Refusal(already_exists(write.info.type, *name));
   if (track && write.backend.options.managed_fields) {
-    // Who creates an object does not own the status that it begins with.
+    // The creator of an object does not own its initial status.
     Json status;
     if (Json* begun = object.as_object().if_contains("status"); begun && write.info.has("status")) {
       status = std::move(*begun);

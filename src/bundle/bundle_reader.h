@@ -27,7 +27,7 @@ struct BundleContents {
   std::map<std::string, ReleaseRecords> records;  // by the kind of file
 };
 
-// `folder` begins the places of errors. A folder without recipe.yaml is no bundle.
+// `folder` begins the places of errors. A folder without recipe.yaml is not a bundle.
 Result<BundleContents> read_contents(const FileMap& files, const CriteriaWords& words,
                                      const std::string& folder);
 

@@ -44,7 +44,7 @@ struct Catalogue {
   // criteria.yaml adds its words, any other file replaces that of the same path.
   static Result<Catalogue> read(const std::vector<Layer>& layers);
 
-  // One of `files` as YAML; the error says who asked for it when it is not there.
+  // One of `files` as YAML; if it is missing, the error says which file refers to it.
   Result<YamlFile> yaml(const std::string& path) const;
 
   // The overlay and its bases: the root first, itself last, without the base of all.

@@ -290,8 +290,8 @@ TEST(AicrsCatalogue, IsReadStrictlyAndResolvesForEveryQuery) {
   expect_all_resolve(catalogue);
 }
 
-// Versions of AICR differ in whether every match is applied or only those that are no base of
-// another, and in how ties are broken. On its own data the answers must be one.
+// Versions of AICR differ in whether every match is applied or only those that are not a base of
+// another, and in how ties are broken. On its own data the answers must be the same.
 TEST(AicrsCatalogue, GivesTheSameOverlaysByEitherOfAicrsRules) {
   READ_AICR_OR_SKIP(catalogue);
   for (const Criteria& query : all_queries(catalogue.words)) {

@@ -29,7 +29,7 @@ Result<std::vector<Finding>> check_bundle(const Rules& rules, const FileMap& fil
 Result<std::vector<Finding>> check_catalogue(const Rules& rules, const Catalogue& catalogue);
 // Any file of manifests, also of Helm's templates.
 std::vector<Finding> check_manifests(const std::string& text, const std::string& place);
-// A file that a user names: an error where it is no YAML, or holds nothing that is checked.
+// A file that a user names: an error if it is not YAML, or has nothing to check.
 Result<std::vector<Finding>> check_manifest_file(const std::string& text, const std::string& place);
 
 // What is wrong with a component's values whatever a version says; empty: nothing. `chart`: as the

@@ -22,7 +22,7 @@ struct ResolvedRecipe {
   std::map<std::string, Json> validation;
   // Derived values that a user left out on purpose; listed only in a bundle's recipe.
   std::vector<std::string> not_derived;
-  // For the person who asked: a criterion that changed nothing.
+  // For the user: a criterion that changed nothing.
   std::vector<std::string> warnings;
 
   const ComponentRef* find(std::string_view component) const;

@@ -27,7 +27,7 @@ struct DerivedRule {
   // (a driver that is not installed); the second must be set at all.
   ValuePath not_if_false;
   ValuePath only_if_set;
-  // Nothing to follow is no reason for a warning.
+  // A missing source causes no warning.
   bool optional = false;
   std::string to_component;
   std::vector<ValuePath> to_paths;

@@ -109,7 +109,7 @@ std::vector<std::string> parts_of(std::string_view name) {
   return parts;
 }
 
-// "NVIDIA H100 80GB HBM3" is h100. Whole parts only: an L40S is no l40, a GB200 no b200.
+// "NVIDIA H100 80GB HBM3" is h100. Whole parts only: an L40S is not an l40, a GB200 not a b200.
 std::string accelerator_of_product(std::string_view product, const CriteriaWords& words) {
   std::vector<std::string> parts = parts_of(product);
   std::string longest;

@@ -23,7 +23,7 @@ std::string print_value_path(const ValuePath& path);
 // Null if missing; the value itself may be null too.
 const Json* find_value(const JsonObject& values, const ValuePath& path);
 
-// Whether one of the two lies at or under the other.
+// Whether one of the two is at or under the other.
 bool overlap(const ValuePath& a, const ValuePath& b);
 
 // Replaces the value at the path. Maps on the path are made where they are missing or null. A list

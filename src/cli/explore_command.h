@@ -16,7 +16,7 @@ struct ExploreFlags {
   bool exhaustive = false;
   bool sequences = false;
   uint64_t seeds = 1;  // how many, from --seed on
-  uint64_t every = 1;  // every so many of them: for several processes
+  uint64_t every = 1;  // run every Nth: for several processes
   bool pairs = false;  // of --exhaustive: two crashes, at every two places
   bool no_shrinking = false;
   bool print = false;                // of --random: the scenario itself

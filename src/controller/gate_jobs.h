@@ -100,7 +100,7 @@ class GateJobs {
   NodeVerdict own_verdict(const GateRun& run, const rollout::GateSpec& gate,
                           const std::string& node) const;
   NodeVerdict read_failure(const Job& job) const;
-  // What the pod of a Job that passed left behind; nothing: it was not heard of yet.
+  // What the pod of a Job that passed left behind; nothing: it has not arrived yet.
   std::optional<rollout::GateEnd> end_of(const Job& job) const;
   void note_pod(const GenericObject& pod, bool is_there);
   std::string job_name(const GateRun& run, const std::string& gate, const std::string& node,

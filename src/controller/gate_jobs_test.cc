@@ -261,8 +261,8 @@ TEST_F(GateJobsTest, IsHeldAgainstWhatWasBefore) {
   EXPECT_EQ(outcome(), rollout::Outcome::passed);
 }
 
-// The Job is heard of before its pod: nothing is said until its numbers are there, and never that
-// it passed without them.
+// The Job's end arrives before its pod's: there is no result until the numbers are there, and never
+// a pass without them.
 TEST_F(GateJobsTest, WaitsForTheNumbersAndThenDoesWithoutThem) {
   run.gates = {{"inference", rollout::GateKind::built_in, false, nullptr}};
   run.nodes = {"gpu-1"};

@@ -19,7 +19,7 @@ struct GitMatrixOptions {
   git::AllowedRepositories allowed;  // that rollouts may name
   git::Environment environment;      // ours: git gets what own_environment() leaves of it
   git::Limits limits;
-  // Who commits, unless GIT_AUTHOR_NAME and its like name another.
+  // The author of commits, unless GIT_AUTHOR_NAME and similar variables name another.
   std::string name = "Lockstep";
   std::string email = "lockstep@localhost";
   int tries = 10;  // when others push meanwhile

@@ -113,7 +113,7 @@ TEST(NoticeSource, OnlyWhileItLeads) {
   scene.fail_node("gpu-2");
   scene.settle();
   EXPECT_EQ(scene.told(), Lines());
-  // Who leads next tells what came about just now, and nothing older.
+  // The next leader reports what happened just now, and nothing older.
   scene.source->lead();
   scene.settle();
   EXPECT_EQ(scene.told(), (Lines{"NodeFailed Node gpu-2 ProtectedPods"}));

@@ -88,7 +88,7 @@ class RerollScene {
                                 {{"round":"{}"}}}}}}}}}})",
                                         ++round_))));
   }
-  // The DaemonSet controller has looked, and so many pods are new.
+  // The DaemonSet controller has reconciled, and `updated` pods are new.
   void observe_driver(int64_t updated) {
     ObjectKey key{std::string(operator_ns), std::string(driver_set)};
     Json set = fleet.must(kube::get(resource::daemon_sets, key));

@@ -19,7 +19,7 @@ constexpr Duration moment = seconds(1);
 constexpr size_t nodes_per_moment = 1000;
 constexpr Duration between_counts = seconds(10);
 constexpr Duration heartbeat = minutes(1);
-// While nothing is to be done but to wait: whatever happens is heard of.
+// While there is only waiting to do: every change arrives by a watch.
 constexpr Duration slow_heartbeat = minutes(5);
 
 Duration heartbeat_of(rollout::Phase phase) {
@@ -170,7 +170,7 @@ GateRun RolloutController::gate_run(const rollout::RolloutView& view) const {
   if (!rollout::has_compared_gates(view.spec.waves[run.wave])) return run;
   auto before = kept_baseline(view.name, run.wave);
   if (before && before->revision == rollout::revision_id(view.status.to)) run.before = before;
-  // Who came later has no before.
+  // A node that came later has no earlier measurement.
   if (const auto& recorded = view.recorded[run.wave]) {
     run.compared.insert(recorded->nodes.begin(), recorded->nodes.end());
   }

@@ -117,7 +117,7 @@ TEST(SlotLedger, OfTwoWritersTheLoserReadsAgainAndPlansOnWhatTheOtherWrote) {
       },
       {});
   scene.run();
-  // Who came first is the loop's choice; both slots are never given.
+  // The loop decides which comes first; both slots are never given.
   ASSERT_FALSE(seen.empty());
   if (seen.size() == 2) {
     EXPECT_EQ(seen[0], Ledger{});

@@ -88,7 +88,7 @@ TEST(FreshView, ANodeWhosePatchWasRefusedIsReadBeforeTheNext) {
   EXPECT_EQ(scene.one.api.total("patch", "nodes") - patches, 2U);
 }
 
-// A change of mind within minutes may be that of one who has not seen the newest revision.
+// A change of mind within minutes may come from a replica that has not seen the newest revision.
 TEST(FreshView, ANodeThatIsOnlyJustDoneIsReadBeforeItIsBegunAgain) {
   UpgradeScene scene({1, 1});
   scene.start();

@@ -1,6 +1,6 @@
-// The rules of who may ask the dashboard what: names of hosts (against DNS that is turned on this
-// machine), where a change comes from (against other sites' pages), tokens, and the headers that
-// every answer carries.
+// The access rules of the dashboard: names of hosts (against DNS rebinding to this machine),
+// where a change comes from (against other sites' pages), tokens, and the headers of every
+// answer.
 #pragma once
 
 #include <string>

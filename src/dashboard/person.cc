@@ -24,7 +24,7 @@ Json review(const ResourceType& type, Json spec) {
   return object;
 }
 
-// Calls back with who the cluster knows the user as.
+// Calls back with the user as the cluster knows them.
 void find_user(kube::Api& api, std::function<void(Result<kube::ClusterUser>)> done) {
   kube::find_identity(api, [done = std::move(done)](Result<kube::ClusterUser> found) {
     if (!found) {

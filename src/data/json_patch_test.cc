@@ -171,7 +171,7 @@ TEST(JsonPatch, DocumentsCannotNestWithoutBound) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ErrorKind::too_large);
 
-  // Moving back and forth is no nesting, however often.
+  // Moving back and forth does not nest, however often.
   JsonArray patch;
   for (int i = 0; i < 300; ++i) {
     patch.push_back(*parse_json(R"({"op":"move","from":"/a","path":"/b/c"})"));

@@ -174,8 +174,8 @@ Identities order_after(const Identities& before, const std::set<std::string>& de
   return after;
 }
 
-// A patch of the very items that are there, in their order, as those who write a status whole send
-// it: nothing is added, removed or moved. Only for short lists of items with names.
+// A patch of exactly the existing items in their order, as controllers send that write a whole
+// status: nothing is added, removed or moved. Only for short lists of items with names.
 bool names_same_items(const JsonArray& original, const JsonArray& patch, std::string_view key) {
   constexpr size_t longest = 12;
   if (original.size() != patch.size() || original.size() > longest) return false;

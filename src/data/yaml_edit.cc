@@ -44,7 +44,7 @@ class Walk {
     return node;
   }
 
-  // How far it came: of several documents without the path, the error tells of the likeliest.
+  // How far it came: if several documents lack the path, the error is about the likeliest.
   size_t steps() const { return steps_; }
   // The nodes from the root to the one found.
   const std::vector<const Node*>& trail() const { return trail_; }

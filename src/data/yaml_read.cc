@@ -291,7 +291,7 @@ namespace lockstep {
 
 Result<Json> parse_yaml(std::string_view text, std::string_view name, const YamlLimits& limits) {
   LOCKSTEP_TRY(const auto trees, yaml::compose(text, name, limits));
-  // Helm would take the first and drop the rest without a word.
+  // Helm would take the first and silently drop the rest.
   for (size_t index = 1; index < trees.size(); ++index) {
     if (trees[index].is_empty()) continue;
     return fail(ErrorKind::invalid,

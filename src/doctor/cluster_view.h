@@ -67,7 +67,7 @@ struct ClusterView {
   std::vector<Webhook> webhooks;
   std::vector<ObjectKey> ready_services;
   std::vector<std::pair<Right, std::optional<bool>>> rights;
-  std::string rights_of;                 // who was asked about
+  std::string rights_of;                 // the user whose rights were asked
   std::optional<Duration> server_ahead;  // the API server's clock, by how much it is ahead of ours
   std::vector<std::pair<std::string, Time>> heartbeats;  // of kubelets, by their own clocks
   std::vector<Certificate> certificates;

@@ -173,7 +173,7 @@ Json keep_note(std::string_view key, const Json& value) {
   return nullptr;
 }
 
-// "--log-level" of "--log-level=debug"; of what is no flag only the length.
+// "--log-level" of "--log-level=debug"; of another word only its length.
 Json keep_option(const Json& value) {
   const std::string_view text = as_text(&value);
   const std::string_view flag = text.substr(0, text.find('='));

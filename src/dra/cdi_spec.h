@@ -50,7 +50,7 @@ struct CdiOptions {
   std::string kind() const { return vendor + "/" + device_class; }
 };
 
-// Fails for what is no name: a path that leads elsewhere, or letters that CDI does not have.
+// Fails for an invalid name: a path that leads elsewhere, or letters that CDI does not have.
 Result<void> check_claim_uid(std::string_view uid);
 Result<void> check_device_name(std::string_view device);
 

@@ -298,7 +298,7 @@ void ClaimService::try_again(const CallPointer& call) {
 }
 
 // A permanent failure ends the pod, and its successor must not get the same device: the scheduler
-// is told of it first. For so long at most; then the kubelet is to try again, and so are we.
+// must learn of it first. That wait is limited; then the kubelet is to try again, and so are we.
 void ClaimService::answer(const CallPointer& call) {
   bool is_broken = std::any_of(call->failures.begin(), call->failures.end(),
                                [](const auto& entry) { return is_tainted(entry.second.kind); });

@@ -35,7 +35,7 @@ struct GpuConfig {
   bool operator==(const GpuConfig&) const = default;
 };
 
-// Who wrote a configuration. A tenant's claim sets only the variables of `variables_of_claims`:
+// The author of a configuration. A tenant's claim sets only the variables of `variables_of_claims`:
 // another one could load code into every container that shares the claim.
 enum class ConfigOrigin { claim, device_class };
 std::span<const std::string_view> variables_of_claims();

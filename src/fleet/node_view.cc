@@ -21,7 +21,7 @@ bool has_strange_state(const Node& node, const Keys& keys) {
 
 std::string_view skip_label_of(const Node& node, const Keys& keys) {
   if (node.meta.labels.get(keys.skip) == "true") return keys.skip;
-  // One that a rollout wrote, beside NVIDIA's controller, is no user's.
+  // A label that a rollout wrote, beside NVIDIA's controller, is not a user's.
   bool is_users = node.meta.labels.get(keys.users_skip) == "true" &&
                   !node.meta.annotations.contains(kept_back_annotation);
   return is_users ? std::string_view(keys.users_skip) : std::string_view();

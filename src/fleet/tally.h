@@ -1,6 +1,6 @@
-// How many nodes of each pool are where, kept up to date change by change, and who is next: what
-// slots are given out by. Counts come from labels and cordons, never from which pods happen to be
-// bound.
+// How many nodes of each pool are in which state, kept up to date change by change, and which node
+// is next: the basis for giving out slots. Counts come from labels and cordons, never from which
+// pods happen to be bound.
 #pragma once
 
 #include <map>
@@ -78,7 +78,7 @@ class Tally {
   // Failed nodes that may be validated: still out of service, or put into service by a user.
   const std::set<Waiting>& recovering(const std::string& pool) const;
   const std::set<Waiting>& recovering_in_service(const std::string& pool) const;
-  // Everybody in the group, whatever their state.
+  // All nodes of the group, whatever their state.
   const std::set<std::string>& group(const std::string& pool, const std::string& name) const;
   // Every pool that has a node, in order.
   std::vector<std::string> pools() const;

@@ -13,7 +13,7 @@ namespace lockstep::git {
 struct Source {
   std::string address;    // to clone from and to push to
   std::string work_tree;  // the user's own, where one was named
-  Config config;          // of the user's clone, that ours shall have
+  Config config;          // of the user's clone, to be copied to ours
 };
 
 // `repository` as check_repository() takes it.
@@ -22,8 +22,8 @@ Result<Source> find_source(Program& program, const std::string& repository);
 // A user's uncommitted changes would be missing in the clone that we are about to change.
 Result<void> check_clean(Program& program, const Source& source, const std::string& path);
 
-// Settings that say who commits, how a commit is signed and how the other side is reached. Not:
-// which remotes and branches there are, or where the work tree is.
+// Settings for the author of commits, their signatures and the connection to the remote. Not: which
+// remotes and branches there are, or where the work tree is.
 bool is_inherited(const std::string& key);
 
 }  // namespace lockstep::git

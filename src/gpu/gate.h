@@ -38,8 +38,8 @@ struct GateOutcome {
   bool over_budget = false;
 };
 
-// Fails with not_found where there is no driver or no GPU, with invalid where the options ask for
-// what is not there.
+// Fails with not_found without a driver or GPU, with invalid if the options name what does not
+// exist.
 Result<GateOutcome> run_gate(const GateOptions& options);
 
 // Passed, or the worst that anything came to.

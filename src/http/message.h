@@ -15,7 +15,7 @@ namespace lockstep::http {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// Whom the client's certificate names.
+// The user that the client's certificate names.
 struct ClientCertificate {
   std::string common_name;
   std::vector<std::string> organizations;

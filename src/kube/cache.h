@@ -71,7 +71,7 @@ class Cache {
   Cache& operator=(const Cache&) = delete;
 
   void on_change(Listener listener) { listeners_.push_back(std::move(listener)); }
-  // An expectation was settled; perhaps with no change of that object to tell of.
+  // An expectation was settled; perhaps without a change of that object to report.
   void on_settled(SettledListener listener) { settled_listeners_.push_back(std::move(listener)); }
 
   // Reading.

@@ -47,7 +47,7 @@ struct CallPlan {
   Duration reply_delay{0};              // before the answer arrives
   std::optional<Duration> retry_after;  // of a 429 or 500
   std::optional<Duration> stale;        // of a read: it is answered as of so long ago
-  size_t page_size = 0;                 // of a list: no more than so many at once; 0: as asked
+  size_t page_size = 0;                 // of a list: the most items on a page; 0: as asked
 };
 
 // What becomes of one watch. Several may be set: what comes first counts.

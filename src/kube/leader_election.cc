@@ -8,7 +8,7 @@
 namespace lockstep::kube {
 namespace {
 
-// A duration that no person would set is taken for garbage: it must not lock everybody out.
+// A longer duration is taken for garbage: it must not lock all other replicas out.
 constexpr int64_t longest_believable_lease = 3600;
 
 std::function<void()> nothing() {
@@ -129,7 +129,7 @@ bool LeaderElection::is_held_by_other() const {
   return loop_.uptime() < observed_at_ + observed_duration_;
 }
 
-// Null: there is no lease yet. What others put into it stays.
+// Null: the lease does not exist yet. What others put into it stays.
 void LeaderElection::write_lease(const Json* current, Purpose purpose) {
   Json lease = JsonObject{
       {"apiVersion", resource::leases.api_version()},
@@ -248,7 +248,8 @@ void LeaderElection::stop(std::function<void()> done) {
   stopping_ = true;
   release_tries_ = 0;
   attempt_.reset();
-  // Posted, because what follows may destroy us. Who never wrote has nothing to release.
+  // Posted, because what follows may destroy us. Without a write there is nothing to
+  // release.
   loop_.post(attempt_.bind([this] {
     if (wrote_) {
       release();

@@ -78,7 +78,7 @@ class LeaderElection {
   void attempt_failed(Error error);
   void send(Request request, std::function<void(Reply)> done);
 
-  // Notes what the lease says; the time of a change is when we hear of it.
+  // Records what the lease says; the time of a change is when we see it.
   void observe(const Json& lease);
   bool is_held_by_other() const;
   void lead();

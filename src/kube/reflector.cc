@@ -238,7 +238,7 @@ void Reflector::see_again(Duration from) {
 Duration Reflector::sees_since() const {
   if (!status_.synced) return loop_.uptime();
   if (!blind_since_) return sees_since_;
-  // A watch that is open and quiet sees: there is nothing to be told of.
+  // A watch that is open and quiet sees: there are no changes.
   Duration until = status_.watching ? watch_began_ : loop_.uptime();
   return until - *blind_since_ > moment_of_blindness ? until : sees_since_;
 }

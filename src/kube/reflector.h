@@ -32,8 +32,8 @@ class ReflectorSink {
 
   // A list begins (again): what was collected and not ended before is void.
   virtual void begin_replace() = 0;
-  // One page of the list. An error means that it is no list at all; a bad item is the sink's
-  // affair.
+  // One page of the list. An error means that it is not a list at all; the sink handles an invalid
+  // item.
   virtual Result<ListPage> page(const Body& body) = 0;
   // One object of a list that comes as a stream.
   virtual void item(const Body& object) = 0;
@@ -104,15 +104,16 @@ class Reflector {
 
   bool synced() const { return status_.synced; }
   const ReflectorStatus& status() const { return status_; }
-  // Since when, on the loop's uptime, it has been told of everything, but for moments: who decides
-  // that something has lasted too long must have been there to see it. Now, before the first list.
+  // Since when, on the loop's uptime, it has received every change, except for moments. Code
+  // that decides that something has lasted too long must have seen it. Now, before the first
+  // list.
   Duration sees_since() const;
   // What is held may be long past at this moment: nothing has been told for longer than a moment,
   // or a list took so long that it was old when it ended, and the watch after it has only just
   // begun.
   bool is_blind() const;
-  // From when on, on the loop's uptime, others who watch the same may be expected to see it, too:
-  // they lost it when this one did, and ask again at other moments.
+  // From when on, on the loop's uptime, other clients with the same watch can be expected to see
+  // it, too: they lost it when this one did, and ask again at other moments.
   Duration others_see_from() const;
 
  private:

@@ -29,7 +29,7 @@ struct ManagerOutcome {
   };
   Kind kind = Kind::failed;
   std::string text;
-  std::optional<Error> error;  // why this is no success
+  std::optional<Error> error;  // why it did not succeed
 };
 
 class DriverManager {

@@ -18,11 +18,11 @@ using upgrade::counted;
 using upgrade::name_pods;
 using upgrade::name_some;
 
-// Nothing tells of a device that is closed.
+// Closing a device causes no event.
 constexpr Duration device_heartbeat = seconds(1);
 // A process takes a moment to end after its pod is gone.
 constexpr Duration device_patience = seconds(30);
-// A drain costs those their place who use no GPU at all.
+// A drain evicts pods that use no GPU at all, too.
 constexpr Duration drain_patience = minutes(1);
 
 struct Situation {

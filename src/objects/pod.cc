@@ -346,7 +346,7 @@ PodClaims claims_of(const Pod& pod) {
       claims.names.push_back(made->claim_name);
     }
   }
-  // Nothing in the spec tells of it.
+  // The spec does not show it.
   if (!pod.extended_resource_claim.empty()) claims.names.push_back(pod.extended_resource_claim);
   return claims;
 }

@@ -32,7 +32,7 @@ struct Action {
 // A page's: {"verb": "pause", "target": "pool", "name": "", "reason": "…"}; strict.
 Result<Action> read_action(std::string_view body);
 
-// Who, for what is written into the cluster, on one line and not too long.
+// The user's name, for what is written into the cluster, on one line and not too long.
 std::string clean_line(std::string_view text, size_t most);
 
 // The object that carries a pool's rules.

@@ -1,5 +1,5 @@
-// Who we are to a registry, as Docker remembers it: config.json in $DOCKER_CONFIG or ~/.docker,
-// with its credential helpers. `docker login`, `helm registry login` and `oras login` all write it.
+// Our identity to a registry, as Docker stores it: config.json in $DOCKER_CONFIG or ~/.docker, with
+// its credential helpers. `docker login`, `helm registry login` and `oras login` all write it.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace lockstep::registry {
 struct Login {
   std::string username;
   std::string password;
-  std::string identity_token;  // to be exchanged for an access token; then there is no password
+  std::string identity_token;  // to be exchanged for an access token; without a password
 
   bool empty() const { return username.empty() && password.empty() && identity_token.empty(); }
   bool operator==(const Login&) const = default;

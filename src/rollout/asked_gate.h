@@ -26,13 +26,13 @@ struct AskedGate {
   std::optional<Condition> failure;
   Duration interval = minutes(1);
   int64_t count = 1;               // measurements
-  int64_t failure_limit = 0;       // so many of them may fail
+  int64_t failure_limit = 0;       // the number of failures that are tolerated
   Duration timeout = minutes(30);  // for so long a webhook may say that it is at it
 };
 
 AskedGate read_asked_gate(GateKind kind, StrictReader& details);
 
-// Of whom it is asked.
+// The subject of a query.
 struct AskedAbout {
   std::string rollout;
   std::string wave;

@@ -35,8 +35,8 @@ bool is_left_behind(const Node& node, const RolloutSpec* keeper, bool governed);
 // Nodes that must be held come first: a wave opens only when all of them are held.
 std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& gate,
                                   const fleet::Keys& keys);
-// One patch: the label and whose it is.
-// On the version of the node that was decided on: one that arrives late must change nothing.
+// One patch: the label and its owner. On the version of the node that was decided on: one that
+// arrives late must change nothing.
 Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys,
                 std::string_view resource_version);
 

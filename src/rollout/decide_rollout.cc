@@ -457,7 +457,7 @@ RolloutDecision Look::decide_promoting() {
   if (wave().verdict != Outcome::passed) {
     return hold_wave({Reason::not_passed, fmt::format("wave {} has not passed", wave().name), ""});
   }
-  // Before the last wave the canary's versions become everybody's.
+  // Before the last wave the canary's versions are promoted.
   bool is_due = current() + 2 >= view_.spec.waves.size();
   if (view_.spec.matrix && is_due && next_.promote_commit.empty()) return promote_in_git();
   if (current() + 1 < view_.spec.waves.size()) return open(current() + 1);

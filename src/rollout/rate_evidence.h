@@ -67,8 +67,8 @@ struct RateSearch {
   double most_per_node = std::numeric_limits<double>::infinity();
 };
 
-// The probability that a bake of these exposures finds that incidents are so many times as frequent
-// on the upgraded nodes. In truth it is a little more: what is found before the end is not counted.
+// The probability that a bake of these exposures finds that incidents are `ratio` times as frequent
+// on the upgraded nodes. In truth it is a little higher: early findings are not counted.
 double detection_power(const RateExposure& exposure, const RateSearch& search, double ratio);
 
 // How much more frequent the incidents would have to be on the upgraded nodes for a bake of these

@@ -35,7 +35,7 @@ TEST(Progress, CountsEveryNodeOnceInItsWave) {
   EXPECT_EQ(measure_progress(rollout.view).failed_in_open, 0);
 }
 
-// Of a rollout to 580, or to 570 long ago: who was in a wave of the second says nothing now.
+// Of a rollout to 580, or to 570 long ago: the second one's waves say nothing now.
 TEST(Progress, ARecordOfAnotherRolloutPutsNoNodeIntoAWave) {
   TestRollout rollout(
       3, "  waves: [{name: one, nodes: {count: 1}}, {name: rest, nodes: {rest: true}}]\n");

@@ -141,14 +141,14 @@ struct RolloutStatus {
   std::optional<Phase> held_from;
   // In a rollback: how many waves had been opened.
   int64_t waves_to_return = 0;
-  // And the driver's object was restored: who changes it again is not us.
+  // And the driver's object was restored: a later change of it is not ours.
   bool restored = false;
   std::vector<RejectedDriver> rejected;  // the last ones
   std::vector<WaveStatus> waves;
   int64_t total = 0;
   std::map<std::string, int64_t> by_state;
   std::map<ReasonName, int64_t> by_reason;
-  // Of a matrix in Git: the commits that made the version everybody's, and that took it back.
+  // Of a matrix in Git: the commits that promoted the version, and that reverted it.
   std::string promote_commit;
   std::string revert_commit;
   // The user's last command that was done, so that it is not done twice.

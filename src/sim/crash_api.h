@@ -35,7 +35,7 @@ class CrashApi final : public kube::Api {
 
   // From now on writes are counted, and the crashes planned are made.
   void count_afresh();
-  // One more, after so many writes from now on; unless it is called off before.
+  // One more, after a number of writes from now on, unless call_off() cancels it.
   void crash_in(const Crash& crash);
   void call_off() { called_.clear(); }
   uint64_t writes() const { return writes_; }

@@ -356,7 +356,7 @@ void DaemonSetController::roll(const GenericObject& daemon_set, State& state) {
           find(*daemon_set.document, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")) {
     if (auto parsed = IntOrPercent::from_json(*text)) allowed = parsed->of(desired, Rounding::up);
   }
-  // An old pod that is not ready is no loss.
+  // An old pod that is not ready costs nothing.
   for (const Object& pod : old_unready) delete_pod(daemon_set, state, *pod);
   for (const Object& pod : old_ready) {
     if (desired - ready >= std::max<int64_t>(allowed, 1)) break;

@@ -46,7 +46,7 @@ std::vector<Disturbances> every_disturbance(const RunSummary& calm,
 // What a run that was disturbed must not show; empty: all is well.
 std::vector<std::string> compare_with_calm(const RunSummary& run, const RunSummary& calm);
 
-// Stops after so many findings.
+// Stops after `most_findings` findings.
 ExhaustiveReport explore_all(const Scenario& scenario, const ExhaustiveOptions& options,
                              size_t most_findings = 5);
 

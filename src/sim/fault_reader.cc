@@ -92,7 +92,7 @@ void read_faults(StrictReader& reader, Scenario& scenario) {
   if (scenario.controller_faults > 0) weights = Weights::everything(scenario.controller_faults);
   read_weights(reader, weights);
   reader.within("world", [&](StrictReader& world) { read_world(world, scenario); });
-  // A world that goes wrong is no reason to believe that the API does.
+  // Faults of the world alone do not imply faults of the API.
   bool world_alone = reader.has("world") && reader.json().get_object().size() == 1;
   if (!world_alone) scenario.controller_weights = std::move(weights);
   reader.within("fleet", [&](StrictReader& fleet) {

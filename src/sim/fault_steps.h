@@ -26,8 +26,8 @@ class FaultSteps {
   // Both must outlive it.
   FaultSteps(Random& random, const FaultStepScope& scope) : random_(random), scope_(scope) {}
 
-  // Of a kind of fault_step_kinds(), on a node by lot if it is done to one, without a time. The
-  // same random numbers give the same step.
+  // A step of a kind of fault_step_kinds(), without a time, and on a random node if it needs one.
+  // The same random numbers give the same step.
   Interference draw(std::string_view kind);
 
   bool chance(double probability) { return random_.fraction() < probability; }
@@ -44,7 +44,7 @@ class FaultSteps {
 // A kind has the name of its action, or of what is wrong with a machine from then on.
 struct FaultStepKind {
   std::string_view name;
-  bool on_node;  // each befalls one node
+  bool on_node;  // each affects one node
 };
 std::vector<FaultStepKind> fault_step_kinds();
 

@@ -87,7 +87,7 @@ void EventsCount::on_change(const std::string& storage, const apiserver::Change&
 }
 
 void EventsCount::look_at_record(const std::string& name, const Json& map) {
-  // What was noted before the wave's upgrade is no bake yet.
+  // What was recorded before the wave's upgrade is not part of the bake.
   if (text_at(map, "data", "until").empty()) return;
   auto record = rollout::BakeRecord::parse(text_at(map, "data", "record"));
   if (!record) return accuse(fmt::format("{} cannot be read: {}", name, record.error().text()));

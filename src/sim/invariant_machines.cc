@@ -24,7 +24,7 @@ bool NoAccident::is_ours(const Accident& accident) const {
   if (pod == pods.end()) return false;
   Duration bound = pod->second.bound;
   if (bound >= end->second.at) return false;
-  // A scheduler that has not heard of a cordon yet sends one more pod.
+  // A scheduler that does not know of a cordon yet sends one more pod.
   bool could_not_be_seen =
       bound > end->second.cordoned && end->second.at - bound <= Truth::time_to_look;
   return !could_not_be_seen;

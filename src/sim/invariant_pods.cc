@@ -157,7 +157,7 @@ void NoNeedlessEviction::on_pod_end(const PodEnd& end) {
   const NodeTruth* node = truth().node(end.node);
   const PodTruth* driver_pod = truth().driver_pod(end.node);
   if (node == nullptr || driver_pod == nullptr || is_terminating(*driver_pod->object)) return;
-  // A driver that does not run is no reason to leave its users where they are.
+  // A driver that does not run is not a reason to leave its users where they are.
   if (!is_ready_pod(*driver_pod->object) || truth().may_be_unknown(driver_pod->changed)) return;
   if (asks_for_restart(*node, keys()) || !truth().is_configured_as_wanted(*driver_pod->object))
     return;

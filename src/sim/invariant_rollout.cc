@@ -73,7 +73,7 @@ std::optional<TrueHold> OpenWavesOnly::hold_of(const apiserver::StoredPtr& rollo
   for (Duration ago : {Duration::zero(), truth().blindness}) {
     const Time then = truth().cluster().loop.now() - ago;
     hold = true_hold(rollout, store, node, set, driver.newest, then, &pod);
-    // It may not have heard of the newest revision: then its wave was open for the one before.
+    // It may not know the newest revision: then its wave was open for the previous one.
     if (hold && truth().may_be_unknown(driver.changed)) {
       const Json* open_for = find(rollout->json(), "status", "openFor", "revisions");
       const std::string older(open_for == nullptr ? "" : text_at(*open_for, set));

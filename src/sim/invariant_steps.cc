@@ -79,7 +79,7 @@ void WholeSteps::on_node(const NodeStep& step) {
   bool is_soon = last != last_.end() && now - last->second <= truth().blindness;
   // A clock that was set back may show the very second of the last step again.
   is_soon = is_soon || (last != last_.end() && last->second <= truth().clock_set);
-  // Also where a time that no clock can have shown was put right, without a step.
+  // Also where an impossible time was corrected, without a step.
   if (!kept || step.changes_state()) last_[step.name] = now;
   if (!step.changes_state()) return;
   auto missing = [&](std::string_view what) {

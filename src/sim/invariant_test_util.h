@@ -67,7 +67,7 @@ class InvariantTest : public ::testing::Test {
   void go(const std::string& node, const std::vector<State>& states) {
     for (State state : states) patch(node, step(state));
   }
-  // A new driver for all, long enough ago for everybody to know.
+  // A new driver for all, long enough ago for every controller to know.
   void change_driver() {
     EXPECT_TRUE(cluster->set_driver_version(new_version));
     cluster->loop.run_for(seconds(20));

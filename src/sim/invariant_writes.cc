@@ -20,7 +20,7 @@ void BoundedWrites::on_node(const NodeStep& step) {
   if (meddled || news) changes_[step.name] = 0;
   if (!step.ours) return;
   int count = ++changes_[step.name];
-  // Again and again: where no time passes, the run ends after so many violations.
+  // Repeatedly: without passing time, the run ends after this number of violations.
   if (count <= most_changes || count % most_changes != 1) return;
   accuse(fmt::format("{} was changed {} times for one cause, now in {}", step.name, count,
                      fleet::display_name(step.to())));

@@ -22,7 +22,7 @@ class BoundedWrites final : public Invariant {
   // Changes of one node by the controller alone: an upgrade takes ten.
   static constexpr int most_changes = 60;
   // Pods of one DaemonSet on one node that we remove within ten minutes. Each has another name, so
-  // that a loop of these is no loop of calls about one object.
+  // a loop of these is not a loop of calls about one object.
   static constexpr size_t most_removals = 10;
 
  private:

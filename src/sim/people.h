@@ -17,11 +17,11 @@ class People {
   People(Cluster& cluster, const Scenario& scenario, RolloutPart& rollout)
       : cluster_(cluster), scenario_(scenario), rollout_(rollout), keys_(scenario.key_domain) {}
 
-  // Takes a step in a fleet that began with so many nodes.
+  // Takes a step in a fleet that began with `nodes` nodes.
   Result<void> take(const Interference& step, int nodes);
   // Of several NVIDIADrivers the one that the rollout is for.
   Result<void> set_version(const std::string& version);
-  // With those who put everything right come those who try again what failed.
+  // Users who repair everything also retry what failed.
   Result<void> retry_failed();
 
  private:

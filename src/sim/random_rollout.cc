@@ -94,7 +94,7 @@ class RolloutDrawer {
                      [](const auto& left, const auto& right) { return left.at < right.at; });
   }
 
-  // By lots of its own: what a seed has been so far, it stays.
+  // With random numbers of its own, so that older seeds stay what they were.
   void draw_images() {
     auto below = [&](uint64_t most) { return images_random_.below(most); };
     const bool is_renamed = below(2) == 0;
@@ -156,7 +156,7 @@ class RolloutDrawer {
   }
 
   // Nodes that get the new driver although their wave is not open: a pod is deleted, or a node is
-  // replaced. By lots of its own: what a seed has been so far, it stays.
+  // replaced. With random numbers of its own, so that older seeds stay what they were.
   void draw_outsiders() {
     auto below = [&](int most) {
       return static_cast<int>(outside_.below(static_cast<uint64_t>(most)));

@@ -50,8 +50,8 @@ RolloutPart::Git::Git(Cluster& cluster, uint64_t seed, GitOpsOptions options)
       tool(Parts{cluster.api("gitops"), cluster.loop, random, log}, repository,
            std::move(options)) {}
 
-// With a matrix: one version for all nodes, the canary's while there is one, and the waves say who
-// gets it. Without: the version as users commit it.
+// With a matrix: one version for all nodes, the canary's while there is one, and the waves decide
+// which nodes get it. Without: the version as users commit it.
 void RolloutPart::start_git() {
   const std::string version =
       written_version(scenario_.fleet.image_naming, scenario_.fleet.driver_version);

@@ -97,7 +97,7 @@ std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const 
   const rollout::RolloutSpec spec = rollout::read_rollout_spec(rollout->json());
   const auto wave = static_cast<int64_t>(recorded_wave(rollout, spec.waves.size(), store, node));
   if (wave < as_integer(find(status, "openWaves"))) return std::nullopt;
-  // A rollback takes along who got the rejected version although its wave was never open.
+  // A rollback includes nodes that got the rejected version although their wave was never open.
   const bool was_open = wave < as_integer(find(status, "wavesToReturn"));
   if (phase == "RollingBack" && !was_open && pod != nullptr && runs_another(*pod, status, set)) {
     return std::nullopt;

@@ -72,7 +72,7 @@ std::vector<size_t> blinding_steps(const Scenario& scenario) {
   return steps;
 }
 
-// One run: the cluster, the controllers, and those who interfere.
+// One run: the cluster, the controllers, and the sources of interference.
 class Run {
  public:
   Run(const Scenario& scenario, const RunOptions& options)
@@ -400,14 +400,14 @@ class Run {
     compare_answers();
   }
 
-  // Several who believe to lead know different things, and beside NVIDIA's controller there is
-  // nothing to publish.
+  // Several controllers that believe to lead have different views, and beside NVIDIA's controller
+  // there is nothing to publish.
   void compare_answers() {
     if (scenario_.controllers != 1 || scenario_.conduct || controllers_.empty()) return;
     Answers said = answers_that_differ();
     if (said.empty()) return;
-    // It publishes in a moment what it has just learnt. What it says all that time must be said by
-    // everybody.
+    // It publishes in a moment what it has just learnt. Every source must agree on what it says all
+    // that time.
     run_for(seconds(5));
     if (controllers_.empty()) return;
     auto seen = ask_observer();

@@ -1,6 +1,6 @@
 // The cluster as it really is, kept up to date change by change, and who made it so: what the
-// invariants of an upgrade look at. It knows nothing of what a controller believes, but for how
-// long a change may have been hidden from it.
+// invariants of an upgrade read. It knows nothing of what a controller believes, except how long a
+// change may have been hidden from it.
 #pragma once
 
 #include <array>
@@ -46,8 +46,8 @@ struct NodeTruth {
   // Others had cordoned it before that: it stays their cordon, even if it is uncordoned meanwhile.
   bool cordoned_before = false;
   Duration ready_changed = Duration::min();
-  // The controller keeps it out of service because it got a driver that no open wave allows: that
-  // is no upgrade of ours, whatever the limits say.
+  // The controller keeps it out of service because it got a driver that no open wave allows. That
+  // is not an upgrade of ours, whatever the limits say.
   bool contained = false;
   // The version at which it went out of service by others' doing; zero: it did not.
   uint64_t out_since = 0;
@@ -130,7 +130,7 @@ class Truth {
   // It has, or had until a moment ago: a controller that read it just before, and began to replace
   // it for another reason, could not know.
   bool was_just_as_wanted(const Json& driver_pod) const;
-  // What is so young cannot be seen even by who asks the API itself right before a step.
+  // Even a fresh read right before a step cannot see a change that is younger than this.
   static constexpr Duration time_to_look = seconds(5);
 
   // What a rollout's status says. Read once for each version of the object: many ask for it.

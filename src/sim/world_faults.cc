@@ -247,7 +247,7 @@ Result<void> WorldFaults::delete_node(const Interference&, const std::string& no
   LOCKSTEP_TRY(Document removed, cluster_.call(kube::remove(resource::nodes, {"", node})));
   (void)removed;
   remove_pods_of(node);
-  // A scheduler that had not heard of it yet may have sent one more.
+  // A scheduler that did not know of it yet may have sent one more.
   later(grace_of_silence, [this, node] {
     if (!cluster_.kubelets().is_there(node)) remove_pods_of(node);
   });

@@ -29,7 +29,7 @@ class WorldFaults {
   WorldFaults(const WorldFaults&) = delete;
   WorldFaults& operator=(const WorldFaults&) = delete;
 
-  // Takes a step of a fleet that began with so many nodes. Nothing: the step is not a fault.
+  // Takes a step of a fleet that began with `nodes` nodes. Nothing: the step is not a fault.
   std::optional<Result<void>> take(const Interference& step, int nodes);
 
   // Everything is well again, at once: no fault at the API, no outage, every machine that still

@@ -3,8 +3,8 @@
 //
 //   faults: {world: {rebootNodes: 0.5, cordon: 0.2, outage: 1, until: 90m}}
 //
-// On average so many an hour, of each node or of the whole fleet. A run draws steps from that
-// with its seed (fault_steps.h), and at the end of that time users repair what broke.
+// Averages per hour, of each node or of the whole fleet. A run draws steps from that with its
+// seed (fault_steps.h), and at the end of that time users repair what broke.
 #pragma once
 
 #include <cstdint>

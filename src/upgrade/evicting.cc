@@ -233,7 +233,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
                seconds(30));
       decision.events = {{true, decision.reason.text}};
       decision.write = std::move(progress.to_force);
-      // The node may have been lost since we last heard of it.
+      // The node may have been lost since its last report.
       decision.freshness = Freshness::driver;
       return decision;
     }

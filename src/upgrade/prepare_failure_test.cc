@@ -36,7 +36,7 @@ TEST(PrepareFailure, IsKnownByItsWords) {
   }
 }
 
-// KEP-5322's own example, as a kubelet tells of it.
+// KEP-5322's own example, as a kubelet reports it.
 constexpr std::string_view too_many =
     "Failed to prepare dynamic resources: prepare dynamic resources: NodePrepareResources failed "
     "for ResourceClaim dep0-shared-gpus-jblsv: error preparing devices for claim 3cf849a7: prepare "

@@ -39,7 +39,7 @@ const ContainerStatus* find_status(const Pod& pod, Predicate predicate) {
   return nullptr;
 }
 
-// A finished init container is not ready either, and that is no trouble.
+// A finished init container is not ready either, and that is normal.
 bool is_in_trouble(const ContainerStatus& status) {
   return !status.ready && !(status.terminated && status.exit_code == 0);
 }

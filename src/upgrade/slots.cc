@@ -99,7 +99,7 @@ std::optional<Reason> held_by_limits(const Filled& pool, Place place, bool retry
   const Policy& policy = pool.policy;
   const fleet::PoolCounts& counts = pool.counts;
   Limits limits = limits_of(policy, counts.total);
-  // Each that recovers is a failure less; and who repaired a node need not wait for the others.
+  // Each node that recovers is a failure less; and a repaired node need not wait for the others.
   if (counts.failed >= limits.failures && !is_recovery(place) && !retry) {
     return Reason{
         Reason::failure_budget,
@@ -350,7 +350,8 @@ std::optional<Reason> holds_slot(const fleet::Tally& tally, const std::string& p
     --pool.counts.active;
     if (!facts->unschedulable && facts->ready) --pool.counts.unavailable;
   }
-  // Who has a slot does not wait for the failures of others: those may wait for a slot themselves.
+  // A node with a slot does not wait for failed nodes: those may wait for a slot
+  // themselves.
   pool.counts.failed = 0;
   for (const auto& [name, place] : given) {
     std::optional<Reason> reason = held_by_limits(pool, place);

@@ -1,4 +1,4 @@
-// Whatever the fleet looks like: slots never take it beyond its limits, and everybody gets one.
+// Whatever the fleet looks like: slots never take it beyond its limits, and every node gets one.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -45,7 +45,7 @@ bool fits_again(const fleet::NodeView& view, const Rules& rules) {
   if (fleet::waits_for_safe_load(node, rules.keys)) return false;
   // It was restarted, and what it became has not been validated.
   if (fleet::is_unvalidated(node)) return false;
-  // A retry of the revision that failed is no rollback of the change: what failed must pass first.
+  // A retry of the revision that failed does not roll back the change: what failed must pass first.
   return !is_retry(view);
 }
 
@@ -114,7 +114,7 @@ bool is_outside_wave(const fleet::NodeView& view) {
 
 namespace {
 
-// Whose turn the node awaits, for those who cannot read rollouts.
+// The rollout whose wave the node awaits, for readers without access to rollouts.
 void note_rollout(Decision& decision, const Situation& situation) {
   const std::string& rollout = situation.view.rollout;
   if (rollout.empty()) return;
@@ -126,7 +126,7 @@ void note_rollout(Decision& decision, const Situation& situation) {
 Decision contain(const Situation& situation) {
   Reason reason = *situation.view.outside_wave;
   const std::string event = reason.line();
-  // It is out of service as it is; a replica that has not heard of its wave yet can wait.
+  // It is out of service as it is; a replica that does not know of its wave yet can wait.
   if (fleet::is_active(situation.state())) {
     if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
   }
@@ -323,7 +323,8 @@ Decision decide_waiting(const Situation& situation) {
   bool held = held_by_switch(situation.policy()) || situation.view.held_by_rollout;
   if (situation.view.known.granted && !held) {
     if (!situation.view.driver.is_revision_unknown()) return begin(situation);
-    // The slot is another's of us, who knows more; what to do with it depends on the change.
+    // The slot belongs to another replica, which knows more; its use depends on the
+    // change.
     return hold({Reason::revision_unknown,
                  "the newest revision of the driver DaemonSet is not known at this moment", ""});
   }

@@ -46,8 +46,8 @@ const DriverRevisions::Newest* DriverRevisions::known_of(const DaemonSet& set) c
 
 Text DriverRevisions::newest_of(const fleet::DriverView& driver) const {
   const Newest* newest = driver.set ? known_of(*driver.set) : nullptr;
-  // A pod that was made after the newest revision that we know, of one that we do not know, is no
-  // old pod: we are behind.
+  // A pod that is younger than the newest known revision, and of an unknown one, is not old: our
+  // view is stale.
   if (newest == nullptr || is_of_later_revision(driver, *newest)) return {};
   return newest->hash;
 }

@@ -362,7 +362,7 @@ void FleetWatch::count_changed() {
 void FleetWatch::count(const fleet::NodeView& view) {
   std::string name(view.name());
   uncounted_.erase(name);
-  // Who gives the slots counts them by itself.
+  // The controller that gives the slots counts them by itself.
   if (caches_.reads_notes() && own_knowledge_ == nullptr) {
     if (view.known.granted) {
       tally_.reserve(name);
@@ -391,8 +391,8 @@ void FleetWatch::count(const fleet::NodeView& view) {
   // A node in the middle of its upgrade keeps its place while its DaemonSet and its pod are gone
   // for a moment, as when the DaemonSet is deleted and created again.
   fleet::State state = fleet::state_of(*view.node, rules_.keys);
-  // The same holds for the rest of them while there is no driver DaemonSet at all: one that is
-  // cordoned or not Ready is out of service with or without a driver.
+  // The same holds for the rest of them while no driver DaemonSet exists: a node that is cordoned
+  // or not Ready is out of service with or without a driver.
   bool between = driver_sets_.empty() && state != fleet::State::unknown;
   bool counts =
       view.driver.wanted() || fleet::is_active(state) || state == fleet::State::failed || between;

@@ -13,7 +13,7 @@ namespace lockstep::view {
 namespace {
 
 bool is_behind_on_revisions(const FreshNode& fresh, const fleet::DriverView& driver) {
-  // Which it is cannot be told at the moment, and who decides something all the same knows that.
+  // The newest is unknown at the moment, and a caller that decides all the same knows that.
   if (driver.newest_revision.empty()) return false;
   auto revisions = fresh.revisions;
   std::erase_if(revisions, [&](const auto& revision) {

@@ -41,7 +41,7 @@ struct FreshNode {
   std::shared_ptr<const DaemonSet> driver_set;
   bool has_read_revisions = false;
   std::vector<std::shared_ptr<const ControllerRevision>> revisions;  // of its namespace
-  // Of those pods, what the watch had not shown as allocated; null: there is no such claim.
+  // Of those pods, what the watch had not shown as allocated; null: the claim does not exist.
   std::map<ObjectKey, std::shared_ptr<const ResourceClaim>> claims;
 };
 

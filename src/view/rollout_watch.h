@@ -30,7 +30,7 @@ inline constexpr std::string_view job_gates_are_off =
     "Job gates are off in this cluster (controller.gates.jobs.enabled, --job-gates)";
 
 struct RolloutWatchOptions {
-  bool enabled = false;                // off: there are no rollouts
+  bool enabled = false;                // off: no rollouts
   bool allows_job_gates = true;        // off: a rollout that has one is invalid
   std::string ns = "lockstep-system";  // of the waves' ConfigMaps
   // The zones of maintenance windows; without it there is UTC alone.
