@@ -1,6 +1,6 @@
-// Recipes and bundles: what a person waits for who runs `lockstep bundle` once, process start and
-// writing included, and what a pipeline waits for that makes every recipe of the catalogue for
-// every deployer.
+// Recipes and bundles: how long a user waits for one `lockstep bundle`, process start and writing
+// included, and how long a pipeline waits that makes every recipe of the catalogue for every
+// deployer.
 //
 // The first is a process of its own, from before its start until its end was seen; wall time, so
 // that a busy machine shows, and so does the file system: the target is for one in memory. The

@@ -98,7 +98,7 @@ console.log(`  JavaScript's heap: ${(heap / 2 ** 20).toFixed(0)} MB`);
 say("memory of the page's own process", renderer, "MB", 150);
 await closeBrowser();
 
-// What the server takes with nobody there, and with many pages.
+// What the server uses without pages, and with many.
 async function usage(seconds) {
   const ask = async () => {
     server.output = "";

@@ -1,4 +1,4 @@
-// A change of a node in a cluster to its event at a page, through the genuine watches and feed: an embedded API server with
+// A change of a node in a cluster to its event at a page, through the real watches and feed: an embedded API server with
 // 10,000 simulated nodes and `lockstep dashboard` on it (docs/PERFORMANCE.md). Without a browser: bench/dashboard_bench.mjs
 // has the rest of the way.
 //

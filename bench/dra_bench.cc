@@ -1,4 +1,4 @@
-// The DRA plugin's executable as a kubelet meets it: genuine gRPC, the embedded API server, a fake
+// The DRA plugin's executable as a kubelet meets it: real gRPC, the embedded API server, a fake
 // driver with 8 GPUs. Wall time, as the kubelet's.
 #include <algorithm>
 #include <chrono>

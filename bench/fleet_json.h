@@ -23,8 +23,8 @@ std::string node_name(size_t number);
 // number / pods_per_node.
 inline constexpr size_t pods_per_node = 10;
 std::string pod_json(size_t number);
-// The number of the pod that stands at `position` when all pods of so many nodes are listed by
-// namespace and name, as an API server lists them.
+// The number of the pod at `position` when all pods of so many nodes are listed by namespace and
+// name, as an API server lists them.
 size_t pod_in_list_order(size_t position, size_t nodes);
 
 // {"kind":"<kind>List", …, "items":[item(0), …, item(count - 1)]}

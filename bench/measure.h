@@ -28,7 +28,7 @@ inline double processor_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-// Enough digits for small figures, no more than people read for large ones.
+// Enough digits for small figures, no more than needed for large ones.
 inline std::string figure(double value) {
   return value < 100 ? fmt::format("{:.2f}", value) : fmt::format("{:.0f}", value);
 }

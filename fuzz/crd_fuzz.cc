@@ -1,6 +1,6 @@
-// Small languages in resource definitions, which anyone who may create a definition writes for the
-// embedded API server: patterns and the JSONPath of printer columns. No crash, an error has words,
-// and nothing takes long (-timeout).
+// Small languages in resource definitions, which every user who may create a definition can send to
+// the embedded API server: patterns and the JSONPath of printer columns. No crash, an error has
+// words, and nothing takes long (-timeout).
 //
 // The first line is the pattern or path, the rest what it is applied to.
 #include <cstdint>

@@ -83,8 +83,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (answer.watch) {
     while (answer.watch->ready()) (void)server->front.next_events(*answer.watch);
   }
-  if (request.method == "HEAD") return 0;  // has no body to judge
-  // As a genuine server answers for a path that is nobody's.
+  if (request.method == "HEAD") return 0;  // has no body to check
+  // As a real server answers for an unknown path.
   if (answer.code == 404 && answer.body == "404 page not found\n") return 0;
   if (answer.code >= 400) {
     auto status = parse_json(answer.body);

@@ -1,6 +1,6 @@
 // What the kernel of a node says of itself, which programs on it can shape: /proc/modules and
-// /proc/self/mountinfo. No crash; an error names its line; what is unloaded comes in an order in
-// which nothing stands on it any more; what is unmounted lies below the root that was asked for.
+// /proc/self/mountinfo. No crash; an error names its line; every module is unloaded after those
+// that depend on it; what is unmounted lies below the root that was asked for.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Any bytes as what a registry or a person may send: a tar archive, a WWW-Authenticate header, a
+// Any bytes as what a registry or a user may send: a tar archive, a WWW-Authenticate header, a
 // reference. No crash; an archive that is accepted holds paths that stay inside and can be written
 // and read again; a reference that is accepted means the same when it is printed and read again.
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A support bundle of anything: the input is a log, a document, and what stands around a planted
-// secret. No crash; the secret never survives, in a text, in a field that is kept, or in one that
+// A support bundle of anything: the input is a log, a document, and what surrounds a planted
+// secret. No crash; the secret never survives, in a string, in a field that is kept, or in one that
 // is not listed; what is written is JSON.
 //
 // The first byte chooses how the secret is planted, the second the resource.

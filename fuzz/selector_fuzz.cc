@@ -1,5 +1,5 @@
-// Selectors from anybody: parsing never crashes, and what was accepted prints as a text that reads
-// as the same selector and matches the same labels.
+// Foreign selectors: parsing never crashes, and what was accepted prints as a string that reads as
+// the same selector and matches the same labels.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

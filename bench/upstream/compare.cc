@@ -1,4 +1,4 @@
-// NVIDIA's upgrade library and Lockstep, one after the other, on a genuine API server of their own
+// NVIDIA's upgrade library and Lockstep, one after the other, on a real API server of their own
 // with the same simulated nodes and the same policy; what each of them cost, side by side.
 //
 //   make bench-upstream NODES=100 PARALLEL=10
@@ -140,7 +140,7 @@ class Contest {
     const Time began = now();
     cluster_.set_version(new_version);
     Figures figures;
-    // NVIDIA's controller looks again after two minutes, wave by wave.
+    // NVIDIA's controller requeues after two minutes, wave by wave.
     const Duration limit = minutes(10) + minutes(3) * (settings_.nodes / settings_.parallel + 1);
     figures.finished = wait_for(
         [&] {

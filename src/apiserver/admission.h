@@ -1,5 +1,5 @@
-// What stands between a request's body and the store: header and field checks, the metadata that
-// only the server sets, what a subresource may change, validation.
+// The checks between a request's body and the store: headers and fields, the metadata that only the
+// server sets, what a subresource may change, validation.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ struct Conflict {
   FieldPath path;
 };
 
-// "x" using v1 (who updates says in which version; who applies is known by name).
+// "x" using v1: an updating manager is shown with its version, an applying one by name alone.
 std::string describe(const ManagedEntry& owner) {
   std::string text = fmt::format("\"{}\"", owner.manager());
   if (!owner.subresource().empty()) {
@@ -84,7 +84,7 @@ std::vector<Conflict> find_conflicts(ManagedFields& managed, const FieldChanges&
   return conflicts;
 }
 
-// What the endpoint does not write, whoever applies it: the status of a built-in object by its main
+// What the endpoint never writes, for any manager: the status of a built-in object by its main
 // endpoint, its spec by the status endpoint.
 void drop_unwritable(FieldSet& fields, const FieldManager& manager, const Schema* schema) {
   if (schema == nullptr || !schema->typed) return;
@@ -97,14 +97,14 @@ FieldSet with_parents(FieldSet fields, const Schema* schema) {
   return fields;
 }
 
-// Takes out what the manager applied last time and not this time, unless somebody else owns it.
+// Removes what the manager applied last time and not this time, unless it has another owner.
 Json pruned(const Json& merged, ManagedFields& managed, const FieldSet& last,
             const Schema* schema) {
   const FieldSet last_fields = with_parents(last, schema);
   const FieldSet merged_fields = with_parents(fields_of(merged, schema), schema);
   Json rest = without_fields(merged, last_fields, schema);
 
-  // Add back what anybody owns now, this manager included.
+  // Add back what any manager owns now, this one included.
   FieldSet owned;
   for (ManagedEntry& entry : managed.entries()) owned.unite(entry.fields());
   FieldSet gone = merged_fields;
@@ -112,7 +112,7 @@ Json pruned(const Json& merged, ManagedFields& managed, const FieldSet& last,
   gone.subtract(with_parents(std::move(owned), schema));
   rest = without_fields(merged, gone, schema);
 
-  // And remove only what this manager had: what nobody owns is not ours to take.
+  // And remove only what this manager had: fields without an owner are not ours to remove.
   FieldSet removed = merged_fields;
   removed.subtract(with_parents(fields_of(rest, schema), schema));
   removed.intersect(last_fields);
@@ -262,7 +262,7 @@ std::optional<StatusError> find_error(const Json& applied, const FieldManager& m
   return std::nullopt;
 }
 
-// Somebody made this object before anybody kept track.
+// The object was made before field managers were tracked.
 void claim_untracked(ManagedFields& managed, const Json& live, const FieldManager& manager,
                      const Schema* schema, Time now) {
   const FieldManager unknown{"before-first-apply", manager.api_version, manager.subresource};

@@ -1,4 +1,4 @@
-// Server-side apply and the bookkeeping of who owns which field (metadata.managedFields).
+// Server-side apply and the bookkeeping of field ownership (metadata.managedFields).
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@
 namespace lockstep::apiserver {
 
 struct Options {
-  // Who owns which field. Off in simulations, where nobody applies and every write counts.
+  // Track the owner of each field. Off in simulations, which never apply and count every write.
   bool managed_fields = true;
   // Removes pods when their grace period is over, as a kubelet would: for a server without
   // kubelets.
@@ -25,7 +25,7 @@ struct Options {
   size_t log_limit = 100'000;
 };
 
-// Who asks.
+// The author of a request.
 struct Caller {
   std::string user = "system:anonymous";
   std::vector<std::string> groups;

@@ -1,4 +1,4 @@
-// A cluster for tests: the backend with its chores, in virtual time.
+// A cluster for tests: the backend with its background controllers, in virtual time.
 #pragma once
 
 #include <string>
@@ -53,7 +53,7 @@ struct TestCluster {
   bool exists(const ResourceType& type, const ObjectKey& key) {
     return send(kube::get(type, key)).has_value();
   }
-  // Lets the chores finish.
+  // Lets the background controllers finish.
   void settle() { loop.run_for(seconds(1)); }
 
   std::string add_pod(const std::string& name, std::string_view labels = "{}",

@@ -155,7 +155,7 @@ class Builder {
   Schema text_;
 };
 
-// Defaults must fit the schema that they stand in. Descends as the structure does.
+// Defaults must fit the schema that contains them. Descends as the structure does.
 void check_defaults(const Schema& schema, const std::string& place,
                     std::vector<StatusCause>& causes) {
   if (schema.typed) return;

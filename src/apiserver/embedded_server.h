@@ -17,8 +17,8 @@ struct EmbeddedOptions {
   std::string address = "127.0.0.1";
   uint16_t port = 0;
   bool tls = false;
-  // Who shows it is let in, besides the holder of the certificate of TLS. Empty: one is made.
-  // kubectl and client-go send no token over plain HTTP.
+  // A client with this token is accepted, besides the holder of the TLS certificate. Empty: one is
+  // made. kubectl and client-go send no token over plain HTTP.
   std::string token;
   // Any process of this machine is let in without one: for tests.
   bool open = false;

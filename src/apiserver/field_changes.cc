@@ -89,8 +89,8 @@ class Comparer {
   }
 
  private:
-  // What a missing side of a built-in object stands for. False: nobody set what is on the other
-  // one.
+  // The meaning of a missing side of a built-in object. False: the value on the other side is a
+  // default too.
   bool fill_in(const ChangeStep& step, const Json*& before, const Json*& after) const {
     if (kind_.empty()) return true;
     const std::string dotted = step.dotted();

@@ -90,7 +90,7 @@ std::string aggregated_version(std::string_view accept) {
 }  // namespace
 
 HttpAnswer Front::refuse(const StatusError& error) {
-  // No handler, so nobody who would make a Status: clients then say themselves what they asked for.
+  // No handler, so no Status: clients then print the request themselves.
   if (error.code == 404 && error.kind.empty()) {
     HttpAnswer answer;
     answer.code = 404;
@@ -377,7 +377,7 @@ void Front::write_event(WatchStream& stream, const FeedEvent& event, std::string
 
 std::shared_ptr<const std::string> Front::next_events(WatchStream& stream) {
   WatchFeed& feed = stream.feed_;
-  // Hundreds of watches of the same thing stand at the same place: the text is made once for all.
+  // Hundreds of watches of the same thing are at the same place: the text is made once for all.
   bool sharable = feed.in_log() && stream.wanted_.shape == Shape::object;
   uint64_t from = feed.position();
   if (sharable) {

@@ -53,7 +53,7 @@ struct HttpAnswer {
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  // A long body comes in pieces: appends the next one, false when there is none left.
+  // A long body comes in pieces: appends the next one, false after the last one.
   std::function<bool(std::string&)> more;
   std::shared_ptr<WatchStream> watch;  // set: a stream of events
   // Between two pieces of the body: a slow server, for tests of clients.
@@ -72,8 +72,8 @@ class Front {
   // A refusal that needs no request (401, 413, 400 from the HTTP parser).
   static HttpAnswer refuse(const StatusError& error);
 
-  // The next events of a watch as one piece of text, shared between watches that stand at the same
-  // place; null when there are none.
+  // The next events of a watch as one piece of text, shared between watches at the same place; null
+  // if there are no new events.
   std::shared_ptr<const std::string> next_events(WatchStream& stream);
   std::shared_ptr<const std::string> bookmark(WatchStream& stream);
 

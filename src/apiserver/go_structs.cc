@@ -80,7 +80,7 @@ const Json* value_when_missing(std::string_view kind, std::string_view path) {
 bool is_zero_value(std::string_view kind, std::string_view path, const Json& value) {
   if (value.is_null()) return true;
   // Counters and names in a status, and most fields of an event, are plain values that the server
-  // always writes. Elsewhere zero is often a pointer's target: somebody's choice.
+  // always writes. Elsewhere zero is often a pointer's target: a client's choice.
   if (!path.starts_with("status.") && !is_event(kind)) return false;
   if (value.is_string()) return value.get_string().empty();
   if (value.is_number()) return json_equal(value, Json(0));

@@ -223,7 +223,7 @@ void Housekeeping::drop_finalizer(const Store::Place& place, std::string_view fi
   rewrite(backend_, place.storage, stored, std::move(object));
 }
 
-// What of the storage lies in the namespace is deleted; false: something of it is still there.
+// Deletes the storage's objects in the namespace; false: some still exist.
 bool Housekeeping::empty_shelf(const std::string& storage, const std::string& ns) {
   std::vector<StoredPtr> content;
   auto [at, end] = backend_.store.shelf(storage).range(ns);

@@ -1,6 +1,6 @@
-// The chores that a cluster's controllers do and no client asks for: garbage collection by
-// ownerReferences, the end of namespaces, the status of disruption budgets, and (where there are no
-// kubelets) the end of pods whose grace period is over. Follows changes; never scans.
+// The background controllers of a cluster, which no client requests: garbage collection by
+// ownerReferences, the end of namespaces, the status of disruption budgets, and (without kubelets)
+// the end of pods whose grace period is over. Follows changes; never scans.
 #pragma once
 
 #include <deque>

@@ -62,7 +62,7 @@ class WatchBody final : public http::Stream {
     if (watch_->ready()) {
       piece.text = front_.next_events(*watch_);
     } else if (bookmark_due_) {
-      // Only a watcher that has seen everything may be told where it stands.
+      // Only a watcher that has seen everything may be told its position.
       bookmark_due_ = false;
       piece.text = front_.bookmark(*watch_);
     }
@@ -181,7 +181,7 @@ class Door final : public HttpServer {
     try {
       answer = front_.answer(request);
     } catch (const std::exception& problem) {
-      // A bug of ours must stay the trouble of the one who met it.
+      // A bug of ours must affect only the request that met it.
       answer = Front::refuse(internal_error(fmt::format("the server failed: {}", problem.what())));
     }
     if (!answer.watch) return plain_form(std::move(answer));

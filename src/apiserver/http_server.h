@@ -1,4 +1,4 @@
-// The API server's door for HTTP: who is let in, what they asked Front, and watches as streams. The
+// The API server's HTTP entry: authentication, the requests to Front, and watches as streams. The
 // sockets are http/server's.
 #pragma once
 
@@ -47,7 +47,7 @@ class HttpServer {
   virtual size_t connections() const = 0;
   // Cuts every open connection, as a restart or a broken network would: for tests.
   virtual void drop_connections() = 0;
-  // Whom it lets in, from the next request on.
+  // The accepted users, from the next request on.
   virtual Authenticator& authenticator() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Who the server is and who may talk to it: a certificate authority made for one run, the server's
-// certificate, an administrator's certificate and token.
+// The identity of the server and its clients: a certificate authority made for one run, the
+// server's certificate, an administrator's certificate and token.
 #pragma once
 
 #include <map>
@@ -39,7 +39,7 @@ Result<std::string> make_token();
 // anonymous.
 class Authenticator {
  public:
-  // Everyone is let in, as the administrator: for tests.
+  // Accepts every client as the administrator: for tests.
   static Authenticator open();
   // Only tokens and certificates.
   static Authenticator closed();

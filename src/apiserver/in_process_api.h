@@ -30,8 +30,8 @@ class InProcessApi final : public kube::Api {
   Backend& backend_;
   Caller caller_;
   uint64_t listener_;
-  // By what they watch, and by number, not by address: who is woken first must not depend on the
-  // allocator.
+  // By the watched resource, and by number, not by address: the order of wake-ups must not depend
+  // on the allocator.
   std::unordered_map<std::string, std::map<uint64_t, FeedWatch*>> watches_;
   uint64_t next_watch_ = 1;
   Scope scope_;

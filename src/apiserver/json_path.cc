@@ -15,7 +15,7 @@ struct JsonPathStep {
   std::optional<int64_t> begin, end, stride;        // slice
   bool single = false;                              // slice: [n], one element
   std::string relation;                             // filter: "==", "exists", …
-  std::optional<Json> literal;                      // filter: the right side, when it is no path
+  std::optional<Json> literal;                      // filter: the right side, if it is not a path
   std::vector<JsonPathStep> left, right;            // filter
   std::vector<std::vector<JsonPathStep>> branches;  // alternatives: [0,1]
 };
@@ -116,7 +116,7 @@ class Reader {
     return read_slice(inside == "*" ? ":" : inside, steps);
   }
 
-  // Kubernetes reads ['a.b'] as .a.b and wants ['a\.b'] for one name; people write the former and
+  // Kubernetes reads ['a.b'] as .a.b and wants ['a\.b'] for one name; users write the former and
   // mean the latter, so the literal name comes first.
   Result<void> read_quoted_name(std::string_view quoted, Steps& steps) {
     LOCKSTEP_TRY(Steps nested, Reader("." + std::string(quoted)).read_owned());

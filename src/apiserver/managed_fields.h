@@ -1,4 +1,4 @@
-// metadata.managedFields: who owns which fields.
+// metadata.managedFields: the owner of each field.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace lockstep::apiserver {
 
-// One manager's fields. They stay encoded until somebody asks: most entries are never looked into.
+// One manager's fields. They stay encoded until they are needed: most entries are never read.
 class ManagedEntry {
  public:
   ManagedEntry(const FieldManager& manager, bool is_apply);
@@ -57,7 +57,7 @@ class ManagedFields {
   // The value of metadata.managedFields. Nothing when Kubernetes would refuse to read it.
   // `trusted`: we wrote it ourselves, so that its sets need not be checked.
   static std::optional<ManagedFields> decode(Json managed_fields, bool trusted);
-  // Null when nobody owns anything.
+  // Null if no field has an owner.
   Json encode() &&;
 
   bool empty() const { return entries_.empty(); }

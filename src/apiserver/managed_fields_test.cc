@@ -29,7 +29,7 @@ TEST(ManagedFields, WhatIsReadIsWritten) {
 }
 
 TEST(ManagedFields, Order) {
-  // Those who apply first; then by time, name, version, subresource. No time is the oldest.
+  // Applying managers first; then by time, name, version, subresource. No time is the oldest.
   const std::vector<std::string> ordered = {
       entry_text("z", "Apply", ""),
       entry_text("z", "Apply", "2026-01-01T00:00:00Z", "b", "v1", "status"),

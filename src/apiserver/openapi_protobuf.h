@@ -13,7 +13,7 @@ namespace lockstep::apiserver {
 inline constexpr std::string_view openapi_protobuf_type =
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-// Clients ask for it under that name, or under an older one that is no proper media type.
+// Clients request it under that name, or under an older one that is not a valid media type.
 bool is_openapi_protobuf(std::string_view accept);
 
 // The document without its paths, which no client reads from this form.

@@ -95,7 +95,7 @@ void track_update(const Json* before, Json& after, const FieldManager& manager,
   Json* slot = metadata.if_contains("managedFields");
   Json given = slot == nullptr ? Json(nullptr) : std::exchange(*slot, nullptr);
   ManagedFields managed = starting_fields(before, std::move(given), manager);
-  // Nobody tracks an object whose owners were forgotten, until somebody applies to it.
+  // An object whose owners were forgotten is not tracked until a client applies to it.
   if (!managed.empty() || before == nullptr) {
     record_update(managed, before, after, manager, schema, now);
     managed.cap_updates();

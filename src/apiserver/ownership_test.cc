@@ -152,7 +152,7 @@ RC_GTEST_PROP(OwnershipProperty, EveryFieldHasOneOwnerAndNoneIsLeftOver, ()) {
   Json live;
   for (int i = 0; i < 5; ++i) {
     Json next = generate::thing();
-    // Something that always has an owner: an object that nobody owns a part of is tracked no more.
+    // A field that always has an owner: an object without any owned field is no longer tracked.
     ensure_object(ensure_object(next.as_object(), "metadata"), "labels")["kept"] = "1";
     const FieldManager manager = by(*rc::gen::element<std::string>("a", "b", "c"));
     const Json before = live;

@@ -43,7 +43,7 @@ class Translator {
     result_ += text_[at_++];
   }
 
-  // In a class, Go takes a dash that does not stand between two characters as itself: [a-z-.].
+  // In a class, Go takes a dash that is not between two characters literally: [a-z-.].
   void take_class() {
     take_one();
     if (is_next('^')) take_one();

@@ -1,4 +1,4 @@
-// A regular expression from a CRD: somebody else's, so it may be broken, huge or slow.
+// A regular expression from a CRD: foreign input, so it may be broken, huge or slow.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace lockstep::apiserver {
 class Pattern {
  public:
   // Go's syntax. What Go and Perl read differently is translated; a pattern with Unicode classes
-  // that the matcher does not know is accepted and matches everything. The error says why it is no
-  // regular expression.
+  // that the matcher does not know is accepted and matches everything. The error says why the
+  // expression is invalid.
   static Result<std::shared_ptr<const Pattern>> compile(std::string_view text);
   ~Pattern();
 
   // Whether any part of the text matches. True as well when the matcher gives up (its work is
-  // bounded): a value is never refused for a reason that a person could not find.
+  // bounded): a value is never refused for a reason that a user could not find.
   bool matches(std::string_view text) const;
 
  private:

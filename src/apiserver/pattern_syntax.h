@@ -9,8 +9,8 @@
 namespace lockstep::apiserver {
 
 // Repeats of more than 1000 (also by nesting), what Perl knows and Go does not (looking around,
-// references to groups, possessive repeats), expressions that nest or expand too far. What is no
-// regular expression otherwise is left to the compiler of Pattern.
+// references to groups, possessive repeats), expressions that nest or expand too far. The compiler
+// of Pattern reports all other errors.
 Result<void> check_go_syntax(std::string_view pattern);
 
 }  // namespace lockstep::apiserver

@@ -5,7 +5,7 @@ namespace lockstep::apiserver {
 
 namespace {
 
-// "latest", also when no tag is written, is pulled every time. A digest is no tag.
+// "latest", also when no tag is written, is pulled every time. A digest is not a tag.
 bool has_latest_tag(std::string_view image) {
   if (image.find('@') != std::string_view::npos) return false;
   size_t slash = image.rfind('/');

@@ -141,7 +141,7 @@ class Decoder {
         fields(schema, field->number, field->bytes, depth + 1, into);
       }
     }
-    // An unknown field was tried as a message; that it is none is no error.
+    // An unknown field was tried as a message; it is no error if it is not a message.
     if (outer == 0) broken |= reader.broken();
   }
 

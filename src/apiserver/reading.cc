@@ -109,7 +109,7 @@ StatusError snapshot_gone(bool paging) {
                         : "The resourceVersion for the provided list is too old.");
 }
 
-// Walks a shelf as it was at a version: what has changed since is taken from `then`.
+// Walks a resource store as it was at a version: `then` has what has changed since.
 template <typename Visit>
 void walk(const Shelf& shelf, const std::map<ObjectKey, StoredPtr>& then, const std::string& ns,
           const std::optional<ObjectKey>& after, Visit visit) {

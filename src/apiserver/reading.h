@@ -18,7 +18,7 @@ struct Selection {
 
 Outcome<Selection> read_selection(const ResourceInfo& info, const kube::Request& request);
 
-// The version a read asks for; nothing when it does not ask. 400 when it is no version.
+// The requested version; nothing if the request names none. 400 for an invalid version.
 Outcome<std::optional<uint64_t>> read_version(const kube::Request& request);
 
 Outcome<Answer> get_object(Backend& backend, const ResourceInfo& info,

@@ -16,7 +16,7 @@ struct RequestGuard {
   // Besides localhost, 127.0.0.0/8 and [::1]: names and addresses without a port.
   std::vector<std::string> hosts;
   uint16_t port = 0;
-  // With TLS the certificate says who the server is: any name of Host is right.
+  // With TLS the certificate proves the server's identity: any name of Host is accepted.
   bool any_host = false;
 };
 

@@ -1,5 +1,5 @@
-// Questions that are posted and answered, never stored: may I, who am I. Everybody whom the server
-// lets in may do everything: there are no rules to ask.
+// Reviews, which are posted and answered, never stored: access reviews and self-subject reviews.
+// Every authenticated user may do everything: there are no rules to evaluate.
 #pragma once
 
 #include "apiserver/backend.h"

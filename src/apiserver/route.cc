@@ -6,7 +6,7 @@ namespace lockstep::apiserver {
 
 namespace {
 
-// Where the resource stands in the path, after the group and version.
+// The position of the resource in the path, after the group and version.
 struct Prefix {
   std::string group;
   std::string version;

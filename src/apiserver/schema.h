@@ -91,7 +91,7 @@ class SchemaSet {
   std::deque<Schema> schemas_;
 };
 
-// Built-in types: parsed once from the table, on first use, by the one who owns it.
+// Built-in types: parsed once from the table, on first use, by their owner.
 class BuiltinSchemas {
  public:
   BuiltinSchemas();

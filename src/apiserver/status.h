@@ -57,7 +57,7 @@ StatusError too_many_requests(std::string message, int retry_after_seconds);
 StatusError unsupported_media_type(std::string_view got, const std::vector<std::string>& offered);
 StatusError too_large(std::string message);
 StatusError internal_error(std::string message);
-// 404 for a path that is no resource at all.
+// 404 for a path that is not a resource.
 StatusError path_not_found();
 // 406: none of the types in Accept is offered.
 StatusError not_acceptable(const std::vector<std::string>& offered);

@@ -49,7 +49,7 @@ struct Change {
   StoredPtr before;  // null when it was created
 };
 
-// Who is writing, for those that look on. Empty: the server itself, doing its chores.
+// The writer of a change, for listeners. Empty: the server itself, in a background controller.
 struct Origin {
   std::string_view who;  // the caller's user
   std::string_view verb;
@@ -128,7 +128,7 @@ class Store {
   uint64_t add_listener(Listener listener);
   void remove_listener(uint64_t id);
 
-  // Of the change that listeners are being told of.
+  // Of the change that the listeners receive.
   const Origin& origin() const { return origin_; }
   // For as long as it lives, changes are this caller's; what it names must live as long.
   class OnBehalfOf {

@@ -1,4 +1,4 @@
-// Services and what stands behind them.
+// Services and their endpoints.
 #include <algorithm>
 #include <set>
 

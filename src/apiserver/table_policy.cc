@@ -1,4 +1,4 @@
-// Who may do what: role bindings, admission webhooks and policies.
+// Access rules: role bindings, admission webhooks and policies.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -46,7 +46,7 @@ Json name_cell(const Json& object);
 std::string age_of(const Json* timestamp, Time now);
 Json age_cell(const Json& object, Time now);
 
-// The elements of an array field, none when it is no array.
+// The elements of an array field; empty if it is not an array.
 std::span<const Json> elements(const Json* array);
 size_t count_of(const Json* container);
 const Json* condition_of(const Json& object, std::string_view type);

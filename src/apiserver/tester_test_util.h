@@ -1,5 +1,5 @@
-// Short ways for a test to speak to the embedded API as somebody with all rights: what must work,
-// works, or the test fails with the request and the server's words.
+// Short ways for a test to call the embedded API as a user with all rights: what must work, works,
+// or the test fails with the request and the server's message.
 #pragma once
 
 #include <string_view>
@@ -23,7 +23,7 @@ inline kube::Response send_as_tester(Backend& backend, const kube::Request& requ
   return response_of(handle(backend, request, {"tester", {}, "test"}));
 }
 
-// The object of an answer that is no refusal.
+// The object of a successful answer.
 inline Json must_answer(const kube::Request& request, kube::Response response) {
   auto document = kube::document_of(std::move(response));
   EXPECT_TRUE(document) << request.describe() << ": " << (document ? "" : document.error().text());

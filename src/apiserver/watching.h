@@ -18,7 +18,7 @@ struct FeedEvent {
 
 class WatchFeed {
  public:
-  // 400 for what is not understood. A version that is too old is no refusal: the first event is the
+  // 400 for an invalid request. A version that is too old is not refused: the first event is the
   // 410, as the real server does it.
   static Outcome<WatchFeed> open(Backend& backend, const ResourceInfo& info,
                                  const kube::Request& request);
@@ -31,14 +31,14 @@ class WatchFeed {
   bool ended() const { return ended_; }
   bool wants_bookmarks() const { return bookmarks_; }
   size_t initial_objects() const { return initial_.size(); }
-  // A bookmark of where it stands.
+  // A bookmark of its position.
   FeedEvent bookmark() const;
 
   const ResourceInfo& info() const { return *info_; }
   // Feeds with equal fingerprints at equal positions give the same events.
   const std::string& fingerprint() const;
   uint64_t position() const { return position_; }
-  // Somebody else already read up to here on our behalf.
+  // Another watch already read up to here on our behalf.
   void skip_to(uint64_t position) { position_ = position; }
   bool in_log() const {
     return initial_.empty() && !announce_initial_end_ && too_old_ == 0 && !ended_;

@@ -87,7 +87,7 @@ Outcome<Answer> store_new(Write& write, Json object, bool track) {
   if (write.backend.store.shelf(write.info.storage).find(key))
     return Refusal(already_exists(write.info.type, *name));
   if (track && write.backend.options.managed_fields) {
-    // Who creates an object does not own the status that it begins with.
+    // The creator of an object does not own its initial status.
     Json status;
     if (Json* begun = object.as_object().if_contains("status"); begun && write.info.has("status")) {
       status = std::move(*begun);
@@ -315,7 +315,7 @@ Outcome<Answer> bind_pod(Backend& backend, const ResourceInfo& info, const kube:
   JsonObject& status = ensure_object(object.as_object(), "status");
   if (!status["conditions"].is_array()) status["conditions"] = JsonArray{};
   JsonArray& conditions = status["conditions"].as_array();
-  // Whoever could not place it before has said so there.
+  // A scheduler that could not place the pod before has written a condition.
   auto said = std::find_if(conditions.begin(), conditions.end(),
                            [](const Json& one) { return text_at(one, "type") == "PodScheduled"; });
   if (said != conditions.end()) conditions.erase(said);

@@ -1,5 +1,5 @@
-// The checks of `lockstep gate`, by name: what a person may ask for on a node, and what a rollout
-// may name as a built-in gate. In the order in which results are shown.
+// The checks of `lockstep gate`, by name. A user may request them on a node, and a rollout may name
+// them as built-in gates. They are in the order in which results are shown.
 #pragma once
 
 #include <array>

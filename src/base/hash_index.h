@@ -1,6 +1,6 @@
-// A hash table of pointers to items that lie elsewhere, in a map or a set that keeps them in order:
-// finding one of a hundred thousand by its key then takes one or two looks at memory, where an
-// ordered tree takes seventeen. It knows nothing of keys: whoever uses it brings the hash and the
+// A hash table of pointers to items that are stored elsewhere, in an ordered map or set. It finds
+// one of a hundred thousand items by key in one or two memory accesses, where an ordered tree
+// needs seventeen. The table knows nothing of keys: the caller supplies the hash and the
 // comparison.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace lockstep {
 template <typename Item>
 class HashIndex {
  public:
-  // The item of that hash for which `is_it` holds; null when there is none.
+  // The item with that hash for which `is_it` returns true; null if not found.
   template <typename IsIt>
   Item* find(size_t hash, const IsIt& is_it) const {
     if (places_.empty()) return nullptr;

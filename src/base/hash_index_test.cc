@@ -29,7 +29,7 @@ TEST(HashIndex, FindsWhatWasPutIn) {
   EXPECT_EQ(index.size(), 2U);
 }
 
-// All of one hash stand in one row; taking one out must leave no gap that hides those behind it.
+// Items with the same hash share a row. Removing one must not leave a gap that hides later ones.
 TEST(HashIndex, KeepsApartWhatHasTheSameHash) {
   for (size_t gone = 0; gone < 5; ++gone) {
     HashIndex<Thing> index;

@@ -24,7 +24,7 @@ class IndexedMap {
   IndexedMap(IndexedMap&&) = default;
   IndexedMap& operator=(IndexedMap&&) = default;
 
-  // Null when there is none.
+  // Null if not found.
   template <typename Wanted>
   Value* find(const Wanted& key) {
     Entry* entry = look_up(key);
@@ -39,7 +39,7 @@ class IndexedMap {
   bool contains(const Wanted& key) const {
     return look_up(key) != nullptr;
   }
-  // The key as the map holds it: it stays where it is until it is erased. Null when there is none.
+  // The key as stored in the map, at a stable address until it is erased. Null if not found.
   template <typename Wanted>
   const Key* key_of(const Wanted& key) const {
     const Entry* entry = look_up(key);

@@ -10,7 +10,7 @@ namespace lockstep {
 
 class ReferenceCount {
  public:
-  // Of a new thing: one holds it, who made it.
+  // For a new object: its creator holds one reference.
   ReferenceCount() noexcept : holders_(1) {}
   ReferenceCount(const ReferenceCount&) = delete;
   ReferenceCount& operator=(const ReferenceCount&) = delete;

@@ -14,7 +14,7 @@ enum class ErrorKind {
   invalid,       // the input is wrong: a syntax error, a bad flag, a rejected object
   not_found,     // the named thing does not exist
   exists,        // it exists already
-  conflict,      // somebody else changed it meanwhile
+  conflict,      // another client changed it meanwhile
   unauthorized,  // we are not known
   forbidden,     // we are known and may not
   expired,       // a position in a stream that is no longer kept (HTTP 410)
@@ -35,7 +35,7 @@ struct Error {
   // Where: "file.yaml:12:3", "Node gpu-7", "--port". Empty when the message says it.
   std::string place;
 
-  // "place: message", as a person reads it.
+  // "place: message", for messages to users.
   std::string text() const;
 
   // The same error, seen from further out: prefixes the place.

@@ -1,4 +1,4 @@
-// Whether this build is watched by a sanitizer, which sees less of what is pooled or packed.
+// Whether a sanitizer watches this build. It cannot check memory that is pooled or packed.
 #pragma once
 
 namespace lockstep {

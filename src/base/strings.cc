@@ -217,7 +217,7 @@ bool natural_less(std::string_view a, std::string_view b) {
       if (x.size() != y.size()) return x.size() < y.size();
       if (const int order = x.compare(y); order != 0) return order < 0;
     } else {
-      // A number against a character: the first digit stands for the number, which is consistent
+      // A number against a character: the first digit represents the number, which is consistent
       // because the digits are neighbours in ASCII.
       if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
       ++i, ++j;

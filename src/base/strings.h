@@ -57,7 +57,7 @@ bool is_valid_utf8(std::string_view text);
 
 // A string as Go's %q writes it: in double quotes, with escapes.
 std::string quoted(std::string_view text);
-// The same of a text that may be very long: its beginning.
+// The same for a string that may be very long: quotes only its beginning.
 std::string quoted_excerpt(std::string_view text);
 
 }  // namespace lockstep

@@ -59,7 +59,7 @@ Text::Text(std::string_view text) : bits_(0) {
   std::memcpy(reinterpret_cast<char*>(block) + offsetof(Shared, characters), text.data(),
               text.size());
   bits_ = reinterpret_cast<uint64_t>(block);
-  // An address with more bits is only given to who asks for one.
+  // An address with more bits is only given to a process that asks for one.
   if (bits_ >> mark_shift != 0) std::abort();
   bits_ |= static_cast<uint64_t>(mark_of(text)) << mark_shift;
 }

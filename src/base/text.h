@@ -42,7 +42,7 @@ class Text {
 
   void swap(Text& other) noexcept { std::swap(bits_, other.bits_); }
 
-  // Valid as long as this value: a short text lies inside it.
+  // Valid as long as this value: a short text is stored inside it.
   std::string_view view() const noexcept {
     if (is_shared()) return {shared()->characters, shared()->size};
     return {reinterpret_cast<const char*>(&bits_) + 1, static_cast<size_t>((bits_ & 0xff) >> 1)};
@@ -75,11 +75,11 @@ class Text {
   // Of texts up to inline_limit, equal bits mean equal texts.
   static constexpr size_t inline_limit = 7;
   uint64_t bits() const noexcept { return bits_; }
-  // Of longer ones, another mark means another text: who looks for one among many need not go to
-  // where each of them lies.
+  // For longer texts: different marks mean different texts, so a search among many need not read
+  // each of them from memory.
   uint16_t mark() const noexcept { return static_cast<uint16_t>(bits_ >> mark_shift); }
   static uint16_t mark_of(std::string_view text) noexcept {
-    // Who looks for leaks does not know a pointer with a mark.
+    // Leak detectors do not recognise a pointer with a mark.
     if (sanitized) return 0;
     return static_cast<uint16_t>(text.size() + 0x6d * static_cast<unsigned char>(text.back()) +
                                  0x1f3 * static_cast<unsigned char>(text[text.size() / 2]));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t nanoseconds_per_second = 1'000'000'000;
 
-// Reads a text from left to right; every step says whether it succeeded.
+// Reads a string from left to right; every step says whether it succeeded.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -71,7 +71,7 @@ Civil to_civil(Time time) {
           nanosecond};
 }
 
-// Digits over the zeros of a text. The years that a Time can hold are those of four digits.
+// Writes digits over the zeros of a string. A Time can hold only years of four digits.
 void put_number(std::string& text, size_t place, size_t digits, int64_t number) {
   for (size_t i = place + digits; i > place; --i) {
     text[i - 1] = static_cast<char>('0' + number % 10);

@@ -9,7 +9,7 @@ namespace lockstep::bundle {
 namespace {
 
 // Every field that is set, in words, at the depth at which merging replaces. Lists that merging
-// unites are no fields: both overlays get what they asked for.
+// unites do not count: both overlays get what they asked for.
 std::map<std::string, Json> settings_of(const RecipeSpec& spec) {
   std::map<std::string, Json> settings;
   for (const Constraint& constraint : spec.constraints) {

@@ -1,5 +1,5 @@
-// Two overlays that are equally specific have no order but that of their names. Where they say
-// different things about the same field, that order would decide, and nobody chose it.
+// Two overlays that are equally specific are ordered only by name. Where they set the same field
+// differently, that order would decide, although no author chose it.
 #pragma once
 
 #include "base/result.h"

@@ -91,7 +91,7 @@ class Reader {
     for (std::string_view line : split(text, '\n')) {
       if (!line.starts_with(before)) continue;
       std::string_view version = trim(line.substr(before.size()));
-      // What had to be quoted is no version that anybody could have meant; it is left to verify.
+      // A version that needs quotes cannot be a version; `lockstep verify` reports it.
       if (version.find_first_of("'\"\\{") != std::string_view::npos) return;
       ReleaseRecords& records = into.records[std::string(before)];
       records.versions[release_of(folder)] = std::string(version);
@@ -100,7 +100,7 @@ class Reader {
     }
   }
 
-  // Only the versions: its values stand in the folders.
+  // Reads only the versions: the values are in the folders.
   Result<void> read_helmfile(const std::string& text, BundleContents& into) const {
     LOCKSTEP_TRY(std::vector<Json> documents, parse_yaml_stream(text, place("helmfile.yaml")));
     for (const Json& document : documents) {

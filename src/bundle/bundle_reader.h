@@ -1,5 +1,5 @@
-// A bundle, read back from its files, whichever deployer they are for: the recipe, and the values
-// of every release as often as they stand in it.
+// A bundle of any deployer, read back from its files: the recipe, and the values of every release,
+// as often as the files contain them.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ struct BundleContents {
   std::map<std::string, ReleaseRecords> records;  // by the kind of file
 };
 
-// `folder` begins the places of errors. A folder without recipe.yaml is no bundle.
+// `folder` begins the places of errors. A folder without recipe.yaml is not a bundle.
 Result<BundleContents> read_contents(const FileMap& files, const CriteriaWords& words,
                                      const std::string& folder);
 

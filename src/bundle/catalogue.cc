@@ -21,7 +21,7 @@ std::string place_in(const Layer& layer, std::string_view path) {
   return layer.name.empty() ? std::string(path) : fmt::format("{}/{}", layer.name, path);
 }
 
-// Files that belong to nobody are let be (README.md, checks/), but a folder that is all but one of
+// Files with other names are ignored (README.md, checks/). A folder whose name is almost one of
 // ours is a mistake that would lose everything in it.
 Result<void> check_folder(std::string_view path, const std::string& place) {
   static const std::vector<std::string> known = {"overlays", "mixins", "components", "checks",

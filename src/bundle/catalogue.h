@@ -1,6 +1,6 @@
-// A catalogue of recipes, read from files that somebody else has fetched: registry, overlays,
-// mixins and the files of the components. What is wrong in any of them is found here, not in the
-// one recipe that happens to need it.
+// A catalogue of recipes, from files that the caller has read: registry, overlays, mixins and the
+// files of the components. An error in any of them is found here, not only in the recipe that
+// happens to need it.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ using FileMap = std::map<std::string, std::string, std::less<>>;
 struct Layer {
   std::string name;  // begins the places of errors: "recipes", "/home/me/data"; may be empty
   FileMap files;
-  // The values of the YAML files among them, as JSON, where somebody has parsed them before.
+  // The values of the YAML files among them, as JSON, where the caller has parsed them already.
   FileMap json = {};
 };
 
@@ -37,17 +37,17 @@ struct Catalogue {
   std::map<std::string, std::string, std::less<>> places;  // what errors call each file
   // derived.yaml, releases.yaml and hooks.yaml of every layer that has one, the lowest first.
   std::map<std::string, std::vector<YamlFile>, std::less<>> rules;
-  // Rules that came without a registry: whoever wrote them did not know this one.
+  // The rules came without a registry: their author did not know this one.
   bool has_foreign_rules = false;
 
   // Later layers lie over earlier ones: registries are merged by component and rules by name,
   // criteria.yaml adds its words, any other file replaces that of the same path.
   static Result<Catalogue> read(const std::vector<Layer>& layers);
 
-  // One of `files` as YAML; the error says who asked for it when it is not there.
+  // One of `files` as YAML; if it is missing, the error says which file refers to it.
   Result<YamlFile> yaml(const std::string& path) const;
 
-  // What an overlay stands on, the root first, itself last, without the base of all.
+  // The overlay and its bases: the root first, itself last, without the base of all.
   std::vector<const Overlay*> chain(const Overlay& overlay) const;
   bool is_ancestor(const Overlay& above, const Overlay& of) const;
 };

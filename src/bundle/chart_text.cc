@@ -22,7 +22,7 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
   }
 }
 
-// As print_yaml writes a string that stands alone, without the line's end.
+// The string as print_yaml writes it as a whole document, without the line's end.
 std::string printed(std::string_view text) {
   const std::string line = print_yaml(Json(std::string(text)));
   return std::string(trim(line));

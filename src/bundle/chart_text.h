@@ -17,8 +17,8 @@ std::string chart_text(std::string_view text);
 // one does not: an escape of YAML, unlike one of templates, means the same to both.
 std::string print_yaml_without_braces(const Json& value);
 
-// Strings that stand for a piece of text in a document that is yet to be printed. They hold a
-// control character, so that no name, version or address can be one of them by chance.
+// Placeholders for text in a document that is not printed yet. They contain a control character, so
+// that no name, version or address is one of them by chance.
 std::string text_mark(std::string_view name);
 // Replaces every mark, with the quotes that print_yaml gave it.
 std::string replace_marks(std::string yaml, const std::map<std::string, std::string>& texts);

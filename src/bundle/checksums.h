@@ -25,8 +25,8 @@ struct VerifyReport {
   bool operator==(const VerifyReport&) const = default;
 };
 
-// A text that is no list of checksums, names a file twice or one outside of the bundle, is an error
-// with its line.
+// A string that is not a list of checksums, names a file twice, or names one outside the bundle is
+// an error with its line.
 Result<VerifyReport> verify(std::string_view checksums_text, const BundleFiles& files);
 
 }  // namespace lockstep::bundle

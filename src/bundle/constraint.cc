@@ -16,7 +16,7 @@ struct Spelling {
   ConstraintOperator op;
 };
 
-// Those of two characters first: ">=" is no ">" before "=".
+// Those of two characters first: ">=" is not ">" before "=".
 constexpr std::array<Spelling, 6> spellings = {{{">=", ConstraintOperator::at_least},
                                                 {"<=", ConstraintOperator::at_most},
                                                 {"==", ConstraintOperator::equal},

@@ -26,7 +26,7 @@ struct ConstraintPath {
 Result<ConstraintPath> parse_constraint_path(std::string_view text);
 std::string to_string(const ConstraintPath& path);
 
-// Of one number or more: "580", "1.33", "v1.33.5-eks-3025e55". None when it is no version.
+// Of one number or more: "580", "1.33", "v1.33.5-eks-3025e55". Nothing for an invalid version.
 std::optional<std::vector<std::string>> version_numbers(std::string_view text);
 // Both from version_numbers().
 std::strong_ordering compare_versions(const std::vector<std::string>& a,
@@ -43,8 +43,8 @@ struct ConstraintExpression {
 // version.
 Result<ConstraintExpression> parse_constraint_expression(std::string_view text);
 
-// Whether what was found meets it. == and != compare versions where the demanded value is one with
-// a dot and the found one is a version, and texts otherwise. A found text that is no version never
+// Whether what was found meets it. == and != compare versions if the demanded value has a dot and
+// the found one is a version, and strings otherwise. A found string that is not a version never
 // meets an operator that orders.
 bool evaluate(const ConstraintExpression& expression, std::string_view found);
 

@@ -1,5 +1,5 @@
-// What a recipe is asked for: which Kubernetes service, accelerator, intent, operating system and
-// platform. The words that may be said are data (criteria.yaml); what is not said is "any".
+// What a recipe is requested for: Kubernetes service, accelerator, intent, operating system and
+// platform. The accepted values are data (criteria.yaml); a missing value is "any".
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ std::string describe(const Criteria& criteria);
 // As AICR prints it: every word, "any" where none was said; nodes only when said.
 JsonObject to_json(const Criteria& criteria);
 
-// The words that may be said, with other names for them.
+// The accepted values and their aliases.
 class CriteriaWords {
  public:
   // Adds the words of a criteria.yaml to those that are known.

@@ -1,4 +1,4 @@
-// The catalogues themselves: ours, and AICR's, which nobody here wrote and which is not part of the
+// The catalogues themselves: ours, and AICR's, which has other authors and is not part of the
 // project.
 #include <algorithm>
 #include <filesystem>
@@ -164,7 +164,7 @@ TEST(OurCatalogue, FlagshipHasItsComponentsInOrder) {
   EXPECT_TRUE(recipe->warnings.empty());
 }
 
-// A version that stood twice would be bumped once.
+// If a file had a version twice, an update would change only one of them.
 TEST(OurCatalogue, EveryVersionStandsOnceAndInNoValuesFile) {
   Catalogue catalogue = our_catalogue();
   std::vector<const RecipeSpec*> specs = {&catalogue.base.spec};
@@ -290,8 +290,8 @@ TEST(AicrsCatalogue, IsReadStrictlyAndResolvesForEveryQuery) {
   expect_all_resolve(catalogue);
 }
 
-// Versions of AICR differ in whether every match is applied or only those that are no base of
-// another, and in how ties are broken. On its own data the answers must be one.
+// Versions of AICR differ in whether every match is applied or only those that are not a base of
+// another, and in how ties are broken. On its own data the answers must be the same.
 TEST(AicrsCatalogue, GivesTheSameOverlaysByEitherOfAicrsRules) {
   READ_AICR_OR_SKIP(catalogue);
   for (const Criteria& query : all_queries(catalogue.words)) {

@@ -122,8 +122,8 @@ std::vector<std::string> about_application(const BundleModel& model, size_t posi
 
 }  // namespace
 
-// Argo CD starts a wave when the one before is healthy. What makes a release healthy that nobody
-// waits for may be in the next release: the two must share a wave, or none would ever follow.
+// Argo CD starts a wave when the one before is healthy. A release that no release waits for may
+// become healthy only with the next one: the two must share a wave, or the next never starts.
 std::vector<int> sync_waves(const BundleModel& model) {
   std::vector<int> waves;
   for (size_t position = 0; position < model.releases.size(); ++position) {

@@ -18,7 +18,7 @@ namespace lockstep::bundle {
 namespace {
 
 // The Application as the argocd deployer writes it, with expressions of Helm in place of what is a
-// value of the chart. The values of the release are no part of the template: they stay in their
+// value of the chart. The values of the release are not part of the template: they stay in their
 // file, which Helm reads and does not render.
 std::string application_template(const BundleModel& model, size_t position) {
   const std::string folder = release_folder(position, model.releases[position]);

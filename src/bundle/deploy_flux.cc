@@ -44,7 +44,7 @@ JsonObject reference(std::string_view kind, std::string_view name) {
   return json;
 }
 
-// "v1.2.3", "2026.11": what nobody calls a branch.
+// "v1.2.3", "2026.11": names that are versions and not branches.
 bool is_version(const std::string& revision) {
   std::string_view text = revision;
   if (text.starts_with('v')) text.remove_prefix(1);
@@ -52,7 +52,7 @@ bool is_version(const std::string& revision) {
          text.front() <= '9' && text.find('/') == std::string_view::npos;
 }
 
-// What a name of Git's stands for, if it does not say so itself.
+// What a name means to Git, if it does not say so itself.
 JsonObject git_reference(const std::string& revision, std::string_view otherwise) {
   const bool is_commit =
       revision.size() == 40 && revision.find_first_not_of("0123456789abcdef") == std::string::npos;

@@ -20,7 +20,7 @@ inline JsonObject values_of(std::string_view yaml) {
   return json && json->is_object() ? json->get_object() : JsonObject{};
 }
 
-// operator (nobody waits for it) <- plugin (oci) <- operator-post (local); kustom (kustomize).
+// operator (not waited for) <- plugin (oci) <- operator-post (local); kustom (kustomize).
 inline BundleModel sample_model() {
   BundleModel model;
   model.recipe.applied_overlays = {"base"};

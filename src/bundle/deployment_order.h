@@ -9,8 +9,8 @@
 
 namespace lockstep::bundle {
 
-// Of all components whose dependencies are placed, the smallest name next. A dependency that is no
-// component of the list, and a cycle, are errors; the latter shows the cycle.
+// Of all components whose dependencies are placed, the smallest name next. A dependency that is not
+// in the list, and a cycle, are errors; the latter shows the cycle.
 Result<std::vector<std::string>> deployment_order(const std::vector<ComponentRef>& components);
 
 }  // namespace lockstep::bundle

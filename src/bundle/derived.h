@@ -1,6 +1,6 @@
-// Values that follow another component's version, so that its upgrade rolls the pods that must be
-// rolled. They are written after everything a user can set, from the resolved recipe alone: nobody
-// has to remember them, and nobody can get them wrong.
+// Values that follow another component's version, so that its upgrade restarts the right pods. They
+// are written after everything that a user can set, from the resolved recipe alone: users need not
+// remember them and cannot get them wrong.
 #pragma once
 
 #include <optional>
@@ -40,15 +40,15 @@ struct Deviation {
 std::vector<Deviation> deviations(const std::vector<DerivedRule>& rules,
                                   const ResolvedRecipe& enabled, const ValuesMap& values);
 
-// A value that stands in a file and belongs to a rule.
+// A value in a file that a rule would derive.
 struct HandWritten {
   std::string rule;
   ValuePath path;
   Json found;
 };
 
-// For values that somebody has written, as in a file of the catalogue: all that is derived, whether
-// right or wrong, for it will be wrong after the next upgrade.
+// For values that a user has written, as in a file of the catalogue: all values that rules derive,
+// right or wrong, because they will be wrong after the next upgrade.
 std::vector<HandWritten> hand_written(const std::vector<DerivedRule>& rules,
                                       std::string_view component, const JsonObject& values);
 

@@ -256,7 +256,7 @@ TEST(OverriddenDerivedValue, IsReplacedWithAWarningThatNamesIt) {
                 "replaces it; to keep yours: --no-derived dra-follows-driver"),
             std::string::npos)
       << replaced.warnings[0];
-  // The same is no news.
+  // The same value is not a change.
   EXPECT_TRUE(apply({follows_driver()}, recipe_of({"gpu-operator", "dra"}), replaced.values, driver)
                   .warnings.empty());
 }

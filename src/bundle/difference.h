@@ -41,7 +41,7 @@ struct Difference {
 Difference difference(const Described& before, const Described& after);
 
 Json to_json(const Difference& difference);
-// As a person reads it; "no difference" when there is none.
+// For display; "no difference" if the bundles are equal.
 std::string describe(const Difference& difference);
 
 }  // namespace lockstep::bundle

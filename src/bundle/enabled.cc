@@ -11,7 +11,7 @@ namespace lockstep::bundle {
 
 namespace {
 
-// Whether it is enabled, and who said so.
+// Whether it is enabled, and which source decided it.
 struct Switch {
   bool on = true;
   std::string said_by;

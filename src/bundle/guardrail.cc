@@ -36,8 +36,8 @@ std::optional<KeyLine> key_line(std::string_view line) {
   return KeyLine{indent, std::string(key), std::string(trim(text.substr(colon + 1)))};
 }
 
-// The lines of spec.driver.nodeSelector in documents of the kind ClusterPolicy. By indentation, as
-// a template is no YAML before it is rendered.
+// The lines of spec.driver.nodeSelector in documents of the kind ClusterPolicy. By indentation,
+// because a template is not YAML before it is rendered.
 std::vector<size_t> trap_lines(std::string_view text) {
   std::vector<size_t> found;
   std::vector<size_t> candidates;
@@ -103,8 +103,8 @@ void check_spec(const Rules& rules, const RecipeSpec& spec, std::vector<Finding>
   }
 }
 
-// Values of a component as the rules know them: what belongs to its hooks stands in the values of
-// the chart after it.
+// Values of a component as the rules know them: the values of its hooks are in the values of the
+// chart after it.
 ValuesMap by_component(const ResolvedRecipe& recipe, const ReleaseRecords& records) {
   ValuesMap values;
   for (const ComponentRef& component : recipe.components) {

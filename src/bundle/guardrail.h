@@ -1,5 +1,5 @@
-// The guardrail behind `lockstep check`: a value that must follow a version is derived, and says
-// what the resolved recipe says, wherever it stands. And what looks as if it worked and cannot, is
+// The guardrail behind `lockstep check`. A value that must follow a version is derived and agrees
+// with the resolved recipe, in every file. Settings that look as if they worked but cannot are
 // refused.
 #pragma once
 
@@ -29,7 +29,7 @@ Result<std::vector<Finding>> check_bundle(const Rules& rules, const FileMap& fil
 Result<std::vector<Finding>> check_catalogue(const Rules& rules, const Catalogue& catalogue);
 // Any file of manifests, also of Helm's templates.
 std::vector<Finding> check_manifests(const std::string& text, const std::string& place);
-// A file that a user names: an error where it is no YAML, or holds nothing that is checked.
+// A file that a user names: an error if it is not YAML, or has nothing to check.
 Result<std::vector<Finding>> check_manifest_file(const std::string& text, const std::string& place);
 
 // What is wrong with a component's values whatever a version says; empty: nothing. `chart`: as the

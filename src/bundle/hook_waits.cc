@@ -22,7 +22,7 @@ Result<int64_t> seconds_at(const JsonObject& hook, const ValuePath& path) {
   return std::chrono::duration_cast<std::chrono::seconds>(*duration).count();
 }
 
-// How many nodes a limit lets have their driver at a time: a number (0 is no limit) or "25%".
+// How many nodes may have their driver restarted at a time: a number (0: no limit) or "25%".
 Result<int64_t> most_at_a_time(const TurnLimit& limit, const JsonObject& component, int64_t nodes) {
   const Json* value = find_value(component, limit.value);
   std::string text = value == nullptr || value->is_null() ? limit.default_text

@@ -15,7 +15,7 @@ struct FittedWaits {
   int64_t driver_seconds = 0;
   int64_t plugin_seconds = 0;
   int64_t deadline_seconds = 0;  // of the Job: more than both together
-  std::string warning;           // empty: there is none
+  std::string warning;           // empty: no warning
 };
 
 // Writes into `hook` (the defaults and what the user has set of it, together) the times that the

@@ -35,7 +35,7 @@ struct MadeBundle {
 Result<MadeBundle> make_bundle(const Catalogue& catalogue, const Rules& rules,
                                const BundleRequest& request);
 
-// The values that every deployer gets, and what was said on the way. For those who want no more.
+// The values that every deployer gets, and the warnings. For callers that need only these.
 struct FinalValues {
   ResolvedRecipe recipe;  // without what is disabled
   ValuesMap values;

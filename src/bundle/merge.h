@@ -1,5 +1,5 @@
-// How one overlay is laid over what stands below it, and how mixins come last. The rules are those
-// of AICR, so that its data gives its recipes.
+// How an overlay is merged over its base, and how mixins come last. The rules are those of AICR, so
+// that its data gives its recipes.
 #pragma once
 
 #include <vector>

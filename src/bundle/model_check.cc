@@ -19,8 +19,8 @@ namespace {
 // Helm adds up to ten characters to it in a label.
 constexpr size_t longest_release_name = 53;
 
-// One line of text that may be an argument of a command: it may hold anything that a person can
-// type, but must not be taken for a flag.
+// One line of text that may be an argument of a command: any text that a user can type, except text
+// that would be taken for a flag.
 Result<void> check_line(std::string_view what, std::string_view text) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (std::any_of(text.begin(), text.end(), is_control) || !is_valid_utf8(text)) {

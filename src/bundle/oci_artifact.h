@@ -43,9 +43,9 @@ std::string digest_of(std::string_view content);
 // The file oci-layout of an image layout directory.
 std::string layout_marker();
 
-// index.json of an image layout with this manifest under the tag: everything else that `existing`
-// names stays (empty: there is none yet), but for what had the tag before. An error when `existing`
-// is no index.
+// index.json of an image layout with this manifest under the tag. Everything else in `existing`
+// stays (empty: no index yet), except the previous owner of the tag. An error if `existing` is not
+// an index.
 Result<std::string> index_with(std::string_view existing, const Blob& manifest,
                                std::string_view tag);
 

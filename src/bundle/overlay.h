@@ -1,5 +1,5 @@
-// The files of a catalogue that recipes are made of. An overlay says when it applies and what it
-// stands on; a mixin is a piece that several overlays name.
+// The files of a catalogue that recipes are made of. An overlay says when it applies and what its
+// base is; a mixin is a piece that several overlays name.
 #pragma once
 
 #include <optional>

@@ -67,7 +67,7 @@ class Registry {
   // below, is replaced whole.
   Result<void> add(const YamlFile& file);
 
-  // Null when there is none.
+  // Null if not found.
   const Component* find(std::string_view name) const;
   // By name or alias; the error names the nearest of both.
   Result<const Component*> named(std::string_view name_or_alias) const;

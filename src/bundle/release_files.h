@@ -21,7 +21,8 @@ std::string values_file(const Release& release);
 void add_chart_files(BundleFiles& files, const std::string& folder, const Release& release);
 
 // NNN-<release>/ of every release: upstream.env, install.sh and values.yaml; or a local chart; or
-// kustomization.yaml and install.sh. A local chart has an install.sh only where somebody runs it.
+// kustomization.yaml and install.sh. A local chart has an install.sh only if the deployer runs
+// it.
 void add_release_folders(BundleFiles& files, const BundleModel& model, bool install_local_charts);
 
 // A kustomize source as kubectl takes it: "https://host/repository//path?ref=tag".

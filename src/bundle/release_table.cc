@@ -43,7 +43,7 @@ class Table {
   }
 
  private:
-  // A hook's values are no business of the component's own chart, whether the hook is there or not.
+  // A component's own chart never gets a hook's values, whether the hook exists or not.
   Result<void> find_hooks() {
     for (const HookRule& rule : rules_.hooks) {
       auto values = values_.find(rule.component);

@@ -56,7 +56,7 @@ const Release& release(const MadeBundle& made, std::string_view name) {
   return made.model.releases.front();
 }
 
-// Sixteen nodes, one after the other, are no failure: the release waits for all of their turns.
+// Sixteen nodes, one after the other, are not a failure: the release waits for all their turns.
 TEST(HookWaits, FitTheNodesAndHowManyGetTheirDriverAtATime) {
   struct Case {
     int64_t nodes;

@@ -20,9 +20,9 @@ struct ResolvedRecipe {
   std::vector<ComponentRef> components;  // by name
   std::vector<std::string> deployment_order;
   std::map<std::string, Json> validation;
-  // Derived values that somebody left out on purpose; said in a bundle's recipe alone.
+  // Derived values that a user left out on purpose; listed only in a bundle's recipe.
   std::vector<std::string> not_derived;
-  // For the person who asked: a criterion that changed nothing.
+  // For the user: a criterion that changed nothing.
   std::vector<std::string> warnings;
 
   const ComponentRef* find(std::string_view component) const;

@@ -8,14 +8,14 @@ namespace lockstep::bundle {
 
 namespace {
 
-// The rules of `lockstep reroll`, for those who run deploy.sh and have no such image: node by node,
-// and without the nodes that a rollout, a label or an administrator holds.
+// The rules of `lockstep reroll`, for users of deploy.sh without such an image: node by node, and
+// without the nodes that a rollout, a label or an administrator holds.
 //
-// Times are compared as text, which is right for the one format in which Kubernetes writes them.
-// A driver counts from when it was ready: its module is loaded some time after its container began.
-// A pod counts from .status.startTime and not from its container's: a container that was restarted
-// in an old pod still has the mounts of the old driver.
-// No associative arrays and no mapfile: the bash of macOS has neither.
+// Times are compared as text, which is right for the one format in which Kubernetes writes them. A
+// driver counts from when it was ready: its module is loaded some time after its container began. A
+// pod counts from .status.startTime and not from its container's: a container that was restarted in
+// an old pod still has the mounts of the old driver. No associative arrays and no mapfile: the bash
+// of macOS has neither.
 constexpr std::string_view lists = R"BASH(
 driver_fields='{range .items[*]}{"set|"}{.metadata.name}{"|"}{.metadata.generation}{"|"}'
 driver_fields+='{.status.observedGeneration}{"|"}{.status.desiredNumberScheduled}{"|"}'

@@ -70,7 +70,7 @@ bool is_whole(const ValuePath& keys) {
          std::none_of(keys.begin(), keys.end(), [](const std::string& key) { return key.empty(); });
 }
 
-// Remembers who had the name first.
+// Remembers the first user of each name.
 class Names {
  public:
   void add(StrictReader& object, std::string_view key, const std::string& name) {

@@ -24,10 +24,10 @@ struct DerivedRule {
   DerivedSource source = DerivedSource::version;
   ValuePath from_value;  // with DerivedSource::value
   // Switches in the values of from_component. While the first is false, there is nothing to follow
-  // (a driver that nobody installs); the second must be set at all.
+  // (a driver that is not installed); the second must be set at all.
   ValuePath not_if_false;
   ValuePath only_if_set;
-  // Nothing to follow is no reason for a warning.
+  // A missing source causes no warning.
   bool optional = false;
   std::string to_component;
   std::vector<ValuePath> to_paths;
@@ -83,13 +83,13 @@ struct HookRule {
   std::optional<HookRestart> restart;
   std::optional<HookWaits> waits;
   ValuePath switch_value;  // of the hook's values: false switches it off; empty: nothing does
-  // The hook's image where it is not published: whoever leaves the default has to be warned.
+  // The hook's image if it is not published: users of the default must be warned.
   ValuePath unpublished_image;
   Place place;
 };
 
-// Each file is a list of maps. Every component that is named must be in the registry (null: of
-// rules that were written for another, anything goes), and every name stands once.
+// Each file is a list of maps. Every component that is named must be in the registry (null: any
+// component, because the rules belong to another registry). Every name is unique.
 Result<std::vector<DerivedRule>> read_derived_rules(const YamlFile& file, const Registry* registry);
 Result<std::vector<ReleaseRule>> read_release_rules(const YamlFile& file, const Registry* registry);
 Result<std::vector<HookRule>> read_hook_rules(const YamlFile& file, const Registry* registry);

@@ -15,9 +15,9 @@ struct Rules {
   std::vector<HookRule> hooks;
 };
 
-// Of two rules of one name that of the upper layer counts. Where the rules come from another layer
-// than the registry (a data directory of somebody else's), they may speak of components that it
-// lacks, which no recipe will have.
+// Of two rules with the same name, the one in the upper layer counts. If rules and registry come
+// from different layers (a user's data directory), rules may name components that the registry
+// lacks and that no recipe will have.
 Result<Rules> read_rules(const Catalogue& catalogue);
 
 }  // namespace lockstep::bundle

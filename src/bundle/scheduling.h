@@ -59,7 +59,7 @@ std::string print_taint(const Taint& taint);
 
 // Writes at the paths of the component's entry. Node selectors, the workload gate, the workload
 // selector and the number of nodes are written only when they were given; tolerations always, as
-// AICR does it: what was given, or else [{operator: Exists}]. What stood there is replaced; a path
+// AICR does it: what was given, or else [{operator: Exists}]. Existing values are replaced; a path
 // through a scalar or a list is an error.
 Result<void> apply_scheduling(const Component& entry, const SchedulingFlags& flags,
                               JsonObject& values);

@@ -1,10 +1,10 @@
-// What a user sets on the command line: --set component:path.to.key=value and its two siblings.
+// What a user sets on the command line: --set component:path.to.key=value and its two
+// siblings.
 //
-// A value of --set is true, false or null in any case; a number when the number, printed, is the
-// very text that was written; and text otherwise. So 0123, 1e3, 580.10, 1.0 and integers above
-// 2^53, which Helm would round, stay text: nobody's version loses a digit. --set-string makes text
-// of everything, and
-// --set-json takes JSON. A comma is a comma.
+// A value of --set is true, false or null in any case; a number if the number, printed, is the
+// very text that was written; and a string otherwise. So 0123, 1e3, 580.10, 1.0 and integers
+// above 2^53, which Helm would round, stay strings: no version loses a digit. --set-string
+// makes strings of everything, and --set-json takes JSON. A comma is a comma.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ Result<void> check(const YamlFile& file) {
 }
 
 struct Data {
-  const Json* json = nullptr;  // null when there is none
+  const Json* json = nullptr;  // null if not found
   YamlPath path;
 };
 
@@ -55,7 +55,7 @@ Data find_data(const YamlFile& file, std::string_view type, std::string_view sub
   return {};
 }
 
-// The word, without its alias; empty when it is none.
+// The accepted value, without its alias; empty if the value is unknown.
 std::string word(const CriteriaWords& words, std::string_view field,
                  const std::optional<std::string>& text) {
   if (!text) return {};
@@ -109,7 +109,7 @@ std::vector<std::string> parts_of(std::string_view name) {
   return parts;
 }
 
-// "NVIDIA H100 80GB HBM3" is h100. Whole parts only: an L40S is no l40, a GB200 no b200.
+// "NVIDIA H100 80GB HBM3" is h100. Whole parts only: an L40S is not an l40, a GB200 not a b200.
 std::string accelerator_of_product(std::string_view product, const CriteriaWords& words) {
   std::vector<std::string> parts = parts_of(product);
   std::string longest;

@@ -10,8 +10,8 @@
 
 namespace lockstep::bundle {
 
-// By path; owner 0, time 0, modes 0644 and 0755. Directories have no entries of their own: whoever
-// unpacks makes them.
+// By path; owner 0, time 0, modes 0644 and 0755. Directories have no entries of their own: the
+// program that unpacks the archive makes them.
 std::string write_tar(const BundleFiles& files);
 
 // Strict: a wrong checksum, an archive that is cut off, a path that leads out, a link or a device

@@ -69,7 +69,7 @@ TEST(Tar, ADamagedOneIsRefused) {
 }
 
 TEST(Tar, NoPathLeadsOut) {
-  // On disk, the last would be called by what stands before its zero.
+  // On disk, the name of the last would end before its zero byte.
   const std::string zero = std::string(120, 'a') + '\0' + "b";
   for (const std::string& path :
        std::vector<std::string>{"../x", "/etc/x", "a/../x", "a//x", "./x", zero}) {

@@ -1,5 +1,5 @@
-// The way to one value in a component's values: the keys from the root. Whoever writes there
-// (--set, scheduling, derived values) does it by the same rules.
+// The path to one value in a component's values: the keys from the root. All writers (--set,
+// scheduling, derived values) use the same rules.
 #pragma once
 
 #include <string>
@@ -20,14 +20,14 @@ Result<ValuePath> parse_value_path(std::string_view text);
 // The text that reads back as the path.
 std::string print_value_path(const ValuePath& path);
 
-// Null where there is nothing; what stands there may be null too.
+// Null if missing; the value itself may be null too.
 const Json* find_value(const JsonObject& values, const ValuePath& path);
 
-// Whether one of the two lies at or under the other.
+// Whether one of the two is at or under the other.
 bool overlap(const ValuePath& a, const ValuePath& b);
 
-// Replaces what stands at the path, whatever it is. Maps on the way are made where they are missing
-// or null; a list or a scalar on the way is an error that shows it, and then nothing is changed.
+// Replaces the value at the path. Maps on the path are made where they are missing or null. A list
+// or a scalar on the path is an error that shows it, and then nothing is changed.
 Result<void> set_value(JsonObject& values, const ValuePath& path, Json value);
 
 }  // namespace lockstep::bundle

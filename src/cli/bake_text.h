@@ -1,5 +1,5 @@
-// A bake's verdict as people read it: of a rollout in the cluster (`lockstep why ROLLOUT`), or of a
-// record in a file, judged again (`lockstep simulate --replay FILE`).
+// A bake's analysis for display: of a rollout in the cluster (`lockstep why ROLLOUT`), or of a
+// record in a file, analyzed again (`lockstep simulate --replay FILE`).
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ std::string why_rollout_text(const view::RolloutWatch& watch, const view::KnownR
                              Time now);
 Json why_rollout_json(const view::RolloutWatch& watch, const view::KnownRollout& rollout);
 
-// A record as it stands in the ConfigMap lockstep-bake-NAME-NUMBER, or that ConfigMap itself.
+// A record as stored in the ConfigMap lockstep-bake-NAME-NUMBER, or that ConfigMap itself.
 Result<rollout::BakeRecord> read_bake_file(const std::string& file);
 int run_replay(const std::string& file, const std::string& output);
 

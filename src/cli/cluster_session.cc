@@ -86,7 +86,7 @@ Result<std::unique_ptr<ClusterSession>> ClusterSession::open(const ClusterFlags&
 Result<void> wait_for_fleet(ClusterSession& session, view::FleetWatch& watch, Duration limit) {
   watch.start();
   const kube::ReflectorStatus& contact = watch.caches().contact();
-  // A person waits: what half a minute of trying again will hardly mend is said at once.
+  // A user waits: an error that half a minute of retries will hardly cure is reported at once.
   auto is_hopeless = [&] {
     const auto& error = contact.last_error;
     return !contact.synced && error &&

@@ -57,9 +57,9 @@ class ClusterSession {
 
 // Our environment as a value.
 kube::Environment system_environment();
-// Who we are, for what is written into the cluster: user@host.
+// The local user, for what is written into the cluster: user@host.
 std::string who_am_i();
-// Who the cluster takes this user for; one that does not say gets who_am_i().
+// The user as the cluster knows them; a cluster that does not say gets who_am_i().
 Result<kube::ClusterUser> identity_in(kube::SyncApi& api);
 
 // Starts the watch and waits until all has been listed; an error says what did not come.

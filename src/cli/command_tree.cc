@@ -79,7 +79,7 @@ std::string bash_script(const CommandText& program) {
                          single_quoted(join(next, " ")),
                          single_quoted(join(flags_of(command), " ")), single_quoted(names));
     for (const OptionText& option : command.options) {
-      // What comes after a flag that takes a value is no name.
+      // The word after a flag with a value is not a name.
       const bool takes_file = !names.empty() && option.takes_value;
       if ((option.choices.empty() && !takes_file) || option.is_positional()) continue;
       const std::string offered =

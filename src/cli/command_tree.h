@@ -25,7 +25,7 @@ struct CommandText {
   std::vector<CommandText> commands;
 };
 
-// For `source <(lockstep completion bash)`, `zsh` and `fish`. Empty: there is no such shell.
+// For `source <(lockstep completion bash)`, `zsh` and `fish`. Empty for an unknown shell.
 std::string completion_script(const CommandText& program, const std::string& shell);
 
 // In the language of man(7).

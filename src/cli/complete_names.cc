@@ -17,7 +17,7 @@ namespace lockstep::cli {
 
 namespace {
 
-// Who presses a key does not wait longer.
+// A user who presses a key does not wait longer.
 constexpr unsigned patience_seconds = 2;
 constexpr int64_t page_size = 500;
 

@@ -52,7 +52,8 @@ Result<void> ensure_namespace(ClusterSession& session, const std::string& ns) {
   return ensure_there(api, resource::namespaces, {"", ns}, {{pod_security, "restricted"}});
 }
 
-// Where gates run, and as whom. The chart brings both. Without them only gates fail, and say why.
+// The namespace and account of gates, which the chart brings. Without them only gates
+// fail.
 void ensure_gate_place(ClusterSession& session, const std::string& ns) {
   static const ResourceType accounts{"", "v1", "ServiceAccount", "serviceaccounts", true};
   kube::SyncApi api(*session.api, session.loop);
@@ -67,7 +68,7 @@ void ensure_gate_place(ClusterSession& session, const std::string& ns) {
                        {{"namespace", ns}, {"error", made.error().text()}});
 }
 
-// Tells people; not there without an address.
+// Notifies users; not there without an address.
 struct Notices {
   std::unique_ptr<notify::HttpSender> sender;
   std::unique_ptr<notify::Notifier> notifier;
@@ -100,9 +101,9 @@ struct Notices {
   std::string metrics() const { return notifier ? notify::metrics_of(notifier->counts()) : ""; }
 };
 
-// The controllers of one process, which lead and follow together. The others look at the fleet
-// through the watches of the first; where NVIDIA's controller takes the nodes' steps (conduct)
-// there is no first, and the watch is by itself.
+// The controllers of one process, which lead and follow together. The others read the watches of
+// the first. Where NVIDIA's controller takes the nodes' steps (conduct), the first is missing, and
+// the watch is separate.
 struct Controllers {
   controller::GitMatrix git;
   controller::HttpGateAsker asker;

@@ -29,7 +29,7 @@ struct ControllerFlags {
   std::vector<std::string> allow_gate_addresses;  // besides those that are never refused
   std::string notify_address;                     // a webhook; empty: no notifications
   std::string notify_form = "json";
-  std::string notify_cluster;  // which cluster, for people with several
+  std::string notify_cluster;  // which cluster, for users with several
 };
 int run_controller(const ControllerFlags& flags);
 

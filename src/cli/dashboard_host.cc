@@ -43,7 +43,7 @@ std::vector<dashboard::ShownMatrix> matrices_of(const view::FleetWatch& watch,
   if (!place.matrix.repository.empty()) add(place.matrix, true);
   for (const auto& [name, known] : watch.rollouts().all()) {
     if (!known.spec.matrix) continue;
-    // Who names a directory in which they have the repository means that one.
+    // A user who names a local clone of the repository means that one.
     const bool stands_for = !place.matrix.repository.empty() && !place.rollouts_repositories;
     auto& matrix = stands_for ? shown.front()
                               : add(*known.spec.matrix, place.rollouts_repositories.has_value());

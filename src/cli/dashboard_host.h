@@ -26,15 +26,15 @@ struct DashboardPlace {
   // A version matrix to show; an empty repository: none.
   rollout::MatrixPlace matrix = {"", "", "gpu-version-matrix.yaml"};
   // Which of the repositories that rollouts name are read: by the controller, which commits to them
-  // anyway. Nothing: none. On a user's machine an object of the cluster must not say whom git
-  // calls.
+  // anyway. Nothing: none. On a user's machine an object of the cluster must not decide which
+  // servers git contacts.
   std::optional<git::AllowedRepositories> rollouts_repositories = {};
   Duration matrix_interval = minutes(1);
 };
 
 class DashboardHost {
  public:
-  // The watch is somebody's who starts it, and outlives this.
+  // The caller starts and owns the watch, which outlives this object.
   static Result<std::unique_ptr<DashboardHost>> start(ClusterSession& session,
                                                       const ClusterFlags& flags,
                                                       view::FleetWatch& watch,

@@ -117,7 +117,7 @@ class Demo {
     controller_ =
         std::make_unique<ChildProcess>(session_->loop, std::move(words), log_file_.path());
     if (!controller_->start()) return fail(ErrorKind::internal, "the controller does not start");
-    // The rollout knows the way back before anything changes.
+    // The rollout knows its rollback before anything changes.
     bool up = run_until(
         [&] {
           FleetStatus status = look_at_fleet(*watch_, session_->loop.now());
@@ -212,7 +212,7 @@ class Demo {
                status.revert_commit, flags_.to);
   }
 
-  // The commands of NVIDIA's documentation, by a genuine kubectl.
+  // The commands of NVIDIA's documentation, with the real kubectl.
   void show_kubectl() {
     if (flags_.kubectl.empty()) return;
     run_kubectl({"get", "node", "-l", "nvidia.com/gpu.present",
@@ -235,7 +235,7 @@ class Demo {
     run_until([] { return false; }, hours(24 * 365));
   }
 
-  // Whoever looks at the page is not left with a dead one.
+  // A user who has the page open must not be left with a dead one.
   void wait_for_pages() {
     if (!dashboard_ || dashboard_->pages() == 0) return;
     fmt::print(
@@ -331,7 +331,7 @@ class Demo {
     ProcessSpec spec;
     spec.command = {flags_.kubectl, "--kubeconfig", kubeconfig_.path()};
     spec.command.insert(spec.command.end(), arguments.begin(), arguments.end());
-    // The fleet lives on this thread: it must not stand still while kubectl runs.
+    // The fleet runs on this thread: it must not stop while kubectl runs.
     std::optional<Result<ProcessOutput>> outcome;
     session_->processes.start(spec, session_->loop,
                               [&](Result<ProcessOutput> result) { outcome = std::move(result); });

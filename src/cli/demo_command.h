@@ -13,7 +13,7 @@ struct DemoFlags {
   int failing = 17;     // the node that is made to fail; 0: none
   std::string kubectl;  // to show the seed's commands at the end; empty: do not
   bool keep = false;
-  // The new driver is a bad one: its canary shows it, and a git revert takes it back.
+  // The new driver is a bad one: its canary shows it, and a git revert rolls it back.
   bool bad_driver = false;
   std::string kubeconfig_out;
   std::string dashboard_address = "127.0.0.1:8640";  // empty: none; another port when it is taken

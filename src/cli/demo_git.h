@@ -1,5 +1,5 @@
-// The demo's version matrix: a genuine git repository in a temporary directory, and a GitOps tool
-// that brings what it says to the demo's cluster.
+// The demo's version matrix: a real git repository in a temporary directory, and a GitOps tool that
+// applies it to the demo's cluster.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class DemoGit {
   DemoGit& operator=(const DemoGit&) = delete;
 
   const std::string& address() const { return address_; }
-  // The canary gets another driver: what a person does. Gives the commit.
+  // Sets another driver for the canary, as a user does. Returns the commit.
   Result<std::string> set_driver(const std::string& version);
   // As `git log` and `git show` show it.
   Result<std::string> log();

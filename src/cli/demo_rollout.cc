@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* canary_label = "gpu-canary";
 constexpr int nodes_per_canary = 12;
-// As long on screen as people like to look at it, at the usual speed.
+// As long on screen as users like to watch it, at the usual speed.
 constexpr double bake_seconds = 150;
 
 }  // namespace

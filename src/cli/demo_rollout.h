@@ -18,7 +18,7 @@ inline constexpr std::string_view demo_rollout_name = "driver";
 void label_canary(const DemoFlags& flags, sim::FleetOptions& fleet);
 // How long the bake is here, instead of two days.
 Duration demo_bake(const DemoFlags& flags);
-// `repository`: of the version matrix; empty: there is none.
+// `repository`: of the version matrix; empty: no matrix.
 Json demo_rollout(const DemoFlags& flags, const std::string& repository);
 // How often fatal XIDs happen on busy nodes.
 sim::EventRates demo_rates(const DemoFlags& flags);

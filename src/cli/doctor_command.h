@@ -25,7 +25,7 @@ struct DoctorFlags {
 };
 int run_doctor(const DoctorFlags& flags);
 
-// For people.
+// For display.
 std::string doctor_text(const std::vector<doctor::Check>& checks, const Terminal& terminal);
 
 }  // namespace lockstep::cli

@@ -74,7 +74,7 @@ void read_users(const std::string& root, NodeFacts& facts) {
   }
 }
 
-// Every "hostPath" or "path" of a mount or device, wherever it stands.
+// Every "hostPath" or "path" of a mount or device, at any depth.
 void collect_host_paths(const Json& value, std::vector<std::string>& paths) {
   if (value.is_array()) {
     for (const Json& item : value.as_array()) collect_host_paths(item, paths);

@@ -21,7 +21,7 @@ namespace {
 constexpr Duration last_words = seconds(3);
 
 Result<Duration> duration_of(const std::string& text, std::string_view flag) {
-  // The variable is called DRAIN_TIMEOUT_SECONDS: whoever writes a plain number means that.
+  // The variable is called DRAIN_TIMEOUT_SECONDS: a plain number means seconds.
   if (auto number = parse_unsigned(text)) return seconds(static_cast<int64_t>(*number));
   auto duration = parse_duration(text);
   if (!duration) return fail(duration.error().at(flag));

@@ -28,8 +28,8 @@ struct DriverManagerFlags {
 };
 int run_driver_manager(const DriverManagerFlags& flags);
 
-// `lockstep enter-root ROOT PROGRAM …`, of which nobody is told: a program of the host runs in the
-// host's own file system, with the host's libraries.
+// `lockstep enter-root ROOT PROGRAM …`, which is not documented for users: a program of the host
+// runs in the host's own file system, with the host's libraries.
 int enter_root(int argc, char** argv);
 
 }  // namespace lockstep::cli

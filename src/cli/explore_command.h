@@ -16,11 +16,11 @@ struct ExploreFlags {
   bool exhaustive = false;
   bool sequences = false;
   uint64_t seeds = 1;  // how many, from --seed on
-  uint64_t every = 1;  // every so many of them: for several processes
+  uint64_t every = 1;  // run every Nth: for several processes
   bool pairs = false;  // of --exhaustive: two crashes, at every two places
   bool no_shrinking = false;
   bool print = false;                // of --random: the scenario itself
-  bool calm = false;                 // of --print: its calm twin
+  bool calm = false;                 // for --print: its fault-free run
   bool keep_going = false;           // of --random: after a failure, too
   std::string only;                  // of --sequences: the one of this name
   std::vector<std::string> crashes;  // "7", "7+420s"

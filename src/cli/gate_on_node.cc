@@ -88,7 +88,7 @@ Json job_object(const GateFlags& flags, const std::string& name, const std::stri
                                                   {"spec", std::move(pod)}}}}}};
 }
 
-// "Pending: ErrImagePull: …", for who waits.
+// "Pending: ErrImagePull: …", for the waiting user.
 std::string state_of_pod(const Json& pod) {
   std::string text(text_at(pod, "status", "phase"));
   const Json* statuses = find(pod, "status", "containerStatuses");

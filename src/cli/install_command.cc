@@ -129,7 +129,7 @@ Result<Release> release_of(const InstallFlags& flags) {
 void print_changes(const std::vector<ObjectChange>& changes) {
   for (const ObjectChange& change : changes)
     print_text(fmt::format("{} {}\n", change.what, change.object));
-  // Whoever waits sees what is done already.
+  // A waiting user sees what is done already.
   std::fflush(stdout);
 }
 

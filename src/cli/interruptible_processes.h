@@ -1,5 +1,5 @@
-// Programs that end when we are told to: SIGTERM or Ctrl-C ends what runs, at once, and from then
-// on every further one fails as cancelled, so that whoever waits cleans up and returns.
+// Programs that end when we are told to: SIGTERM or Ctrl-C ends what runs, at once. From then on
+// every further program fails as cancelled, so that the caller cleans up and returns.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view usual_namespace = "lockstep-system";
 constexpr std::string_view lease_name = "lockstep-controller";
 
-// Who may not read it works by the labels.
+// An account that may not read it works by the labels.
 bool is_refusal(const Error& error) {
   return error.kind == ErrorKind::forbidden || error.kind == ErrorKind::unauthorized;
 }

@@ -20,7 +20,7 @@ struct ApplyTarget {
 // needs an NVIDIADriver, because a ClusterPolicy has one version for all nodes.
 Result<ApplyTarget> parse_apply_target(const std::string& text, rollout::Slot slot);
 
-// Gives what was patched, for people.
+// Returns what was patched, for display.
 Result<std::string> apply_driver(const ClusterFlags& cluster, const ApplyTarget& target,
                                  const std::string& version, bool dry_run);
 

@@ -10,7 +10,7 @@ namespace lockstep::cli {
 
 struct MatrixPlace {
   std::string repository = ".";
-  std::string branch;  // empty: the one that the repository stands on
+  std::string branch;  // empty: the current one
   std::string path = "gpu-version-matrix.yaml";
   std::string file;  // show and check: a file of this machine instead
 };

@@ -21,7 +21,7 @@ class MatrixSession {
   static Result<std::unique_ptr<MatrixSession>> open(const MatrixPlace& place, bool changes);
 
   git::Clone& clone() { return *clone_; }
-  // For people: without passwords.
+  // For display: without passwords.
   const std::string& address() const { return address_; }
 
  private:

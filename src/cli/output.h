@@ -1,5 +1,5 @@
-// Where texts for people leave the program: all that a cluster, a repository or a server said goes
-// through terminal_text() here.
+// Where text for users leaves the program: everything from a cluster, a repository or a server
+// passes terminal_text() here.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A plan as people read it.
+// A plan for display.
 #pragma once
 
 #include <string>

@@ -139,7 +139,7 @@ int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == complete_names_word) {
     return run_complete_names(argc, argv);
   }
-  // A process of the gate's own, which nobody else starts.
+  // A process of the gate's own; no other caller starts it.
   if (argc == 2 && std::string_view(argv[1]) == gate_worker_word) return run_gate_worker();
   CLI::App app(
       "Lockstep upgrades the GPU drivers of a Kubernetes fleet without breaking what runs on it.",

@@ -46,7 +46,7 @@ void add_criteria_flags(CLI::App* command, CriteriaFlags& flags) {
       ->type_name("FILE");
 }
 
-// In the order in which they stand on the command line, whichever of the three they are.
+// In the order of the command line, whichever of the three they are.
 void add_settings(CLI::App* command, std::vector<GivenSetting>& settings) {
   const std::pair<const char*, const char*> kinds[] = {
       {"--set", "component:path.to.key=value; repeatable, the last wins"},

@@ -1,4 +1,4 @@
-// A rollout as people read it.
+// A rollout for display.
 #pragma once
 
 #include <string>

@@ -42,7 +42,7 @@ class Tree {
   }
 
  private:
-  // Cut to the terminal's width; whoever reads a file gets all of it.
+  // Shortened to the terminal's width; a file gets the whole line.
   void line(std::string_view before, const std::string& text) {
     std::string whole = fmt::format("{}{}", before, text);
     out_ += (terminal_.interactive ? shorten(whole, static_cast<size_t>(terminal_.width)) : whole) +

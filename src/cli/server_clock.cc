@@ -54,7 +54,7 @@ Result<Duration> server_ahead(ClusterSession& session) {
   session.loop.run_until([&] { return answer.has_value(); }, seconds(15));
   if (!answer) return fail(ErrorKind::timed_out, "the API server did not answer");
   if (!*answer) return fail(answer->error());
-  // Any code will do: also one who is refused is told the time.
+  // Any code will do: a refusal has the time, too.
   for (const auto& [name, value] : (*answer)->headers) {
     if (name != "date") continue;
     auto date = parse_http_date(value);

@@ -9,8 +9,8 @@ namespace lockstep::cli {
 void block_signals();
 // Returns the signal that came.
 int wait_for_signal();
-// The same without waiting: the loop is stopped when a signal comes, and `came` becomes true, for
-// those who run it in pieces: the end of a piece looks the same. After block_signals().
+// The same without waiting: a signal stops the loop and sets `came`, for callers that run the loop
+// in pieces, because the end of a piece looks the same. After block_signals().
 void stop_at_signal(EventLoop& loop, bool* came = nullptr);
 
 }  // namespace lockstep::cli

@@ -17,10 +17,10 @@ struct SimulateFlags {
   uint64_t seed = 1;
   int nodes = 0;
   std::string output = "table";
-  std::string replay;  // a recorded bake to judge again, instead of a scenario
+  std::string replay;  // a recorded bake to analyze again, instead of a scenario
   size_t events = 0;  // how many to print in any case; those of a run that fails are printed anyway
   ExploreFlags explore;
-  std::vector<std::string> given;  // the flags that somebody wrote, and "scenario" for the file
+  std::vector<std::string> given;  // the flags that the user gave, and "scenario" for the file
 };
 Result<sim::Scenario> read_scenario_file(const std::string& file);
 int run_simulate(const SimulateFlags& flags);

@@ -1,5 +1,5 @@
-// Which flags of `lockstep simulate` go with which of its modes. One that its mode would not look
-// at is refused: whoever wrote it believes that it does something.
+// Which flags of `lockstep simulate` go with which of its modes. A flag that its mode would ignore
+// is refused: its user believes that it does something.
 #pragma once
 
 #include "base/result.h"

@@ -1,4 +1,4 @@
-// The fleet's status as people read it: a tree of pools and nodes, a compact map, one node in full.
+// The fleet's status for display: a tree of pools and nodes, a compact map, one node in full.
 #pragma once
 
 #include <string>

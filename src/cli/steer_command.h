@@ -1,4 +1,4 @@
-// `lockstep pause`, `resume`, `retry`, `skip` and `unskip`: a person's hand on an upgrade.
+// `lockstep pause`, `resume`, `retry`, `skip` and `unskip`: manual controls of an upgrade.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct SteerFlags {
   NodeSteering what = NodeSteering::retry;
   std::vector<std::string> nodes;
   bool force = false;  // retry: also a node that has not failed
-  std::string reason;  // why, for those who come after
+  std::string reason;  // why, for later readers
   bool dry_run = false;
 };
 int run_steer(const SteerFlags& flags);

@@ -171,7 +171,7 @@ int run_support_bundle(const SupportBundleFlags& asked) {
   collect_logs(api, flags, collection);
   std::string file = flags.file.empty() ? name + ".tar.gz" : flags.file;
   std::string archive = collection.archive();
-  // Names of machines and people are in it: it is for its owner to hand on.
+  // It has names of machines and users: only its owner decides to pass it on.
   constexpr int for_the_owner = 0600;
   if (auto written = write_output(file, archive, for_the_owner); !written) {
     return report(written.error().at(file));

@@ -1,4 +1,4 @@
-// `lockstep support-bundle`: what somebody else needs to help, in one file, without secrets.
+// `lockstep support-bundle`: what a supporter needs to help, in one file, without secrets.
 #pragma once
 
 #include <string>

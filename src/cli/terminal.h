@@ -21,7 +21,7 @@ struct Terminal {
   std::string paint(std::string_view text, std::string_view colour_code) const;
 };
 
-// The colour in which a state is shown, and a letter for those who do not see colours.
+// The colour of a state, and a letter for users who do not see colours.
 std::string_view colour_of(fleet::State state);
 char letter_of(fleet::State state);
 

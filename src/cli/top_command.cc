@@ -24,7 +24,7 @@ struct Row {
   const PoolStatus* pool;
 };
 
-// Failed first, then those under way, then those that wait, then the rest.
+// Failed first, then those in progress, then those that wait, then the rest.
 int trouble_of(const NodeStatus& node) {
   if (node.state == State::failed) return 0;
   if (fleet::is_active(node.state)) return 1;

@@ -12,7 +12,7 @@ namespace lockstep::cli {
 struct TopFlags {
   ClusterFlags cluster;
   std::string sort = "trouble";  // trouble, age, name
-  bool once = false;             // one picture, as where the output is no terminal
+  bool once = false;             // one picture, as without a terminal
 };
 int run_top(const TopFlags& flags);
 

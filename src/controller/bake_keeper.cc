@@ -45,7 +45,7 @@ std::vector<rollout::Breach> breaches_of(const BakeNode& entry,
                         fmt::format("{} is loaded instead of {}", version, entry.version)});
   }
   for (const std::string& published : entry.published) {
-    // The label may lag behind: whoever tells of what is meant to run is right, too.
+    // The label may lag behind: a source that reports the desired version counts too.
     if (version.empty() || fleet::is_same_version(published, version) ||
         fleet::is_same_version(published, entry.version)) {
       continue;
@@ -154,7 +154,7 @@ void add_hours(const BusyGpus::BySide& gpus, double hours, double& all,
 // broke when it was first seen.
 constexpr const char* old_prefix = "old:";
 
-// Where a node's counts stand when it reports for the first time, and what is broken then.
+// Records a node's counts when it reports for the first time, and what is broken then.
 void note_first(std::map<std::string, int64_t>& seen, const BakeNode& entry,
                 const std::map<std::string, int64_t>& health) {
   for (const auto& [kind, count] : health) {
@@ -211,7 +211,7 @@ void add_events(std::map<std::string, int64_t>& seen, const std::string& name,
     if (is_state(kind)) continue;
     auto at = seen.find(kind);
     const int64_t before = at == seen.end() ? 0 : at->second;
-    // A count that went back began again.
+    // A count that decreased was reset.
     const int64_t more = count >= before ? count - before : count;
     if (count != before) seen[kind] = count;
     if (more > 0) events[name][kind] += more;

@@ -34,8 +34,8 @@ using HealthMemory = std::unordered_map<std::string, ReadHealth>;
 void note_before(KeptBake& kept, const std::vector<BakeNode>& nodes,
                  HealthMemory* memory = nullptr);
 
-// Adds what happened since it was last looked, so long ago by a clock that nobody sets. The first
-// look only notes where the counts stand.
+// Adds what happened since the last call; `passed` is by a monotonic clock. The first call only
+// records the counts.
 void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now, Duration passed,
                   HealthMemory* memory = nullptr);
 
@@ -46,9 +46,9 @@ Duration next_look(const KeptBake& kept, Duration interval);
 // give.
 double usual_gpu_hours(const std::vector<BakeNode>& nodes, Duration duration);
 
-// The bakes of the waves before, as one step each: what `before` has of its own, and what it was
-// given itself. Nothing where that was a finding: a person went on all the same, for reasons that
-// are not in it.
+// The bakes of earlier waves, as one step each: what `before` has of its own, and its own earlier
+// steps. Nothing where that was a finding: a user continued all the same, for reasons that are not
+// in it.
 std::vector<rollout::BakeStep> earlier_steps(const KeptBake& before);
 
 // What the analysis says of what was kept.

@@ -312,7 +312,7 @@ TEST(BakeKeeper, APluginThatTellsOfAnotherDriverThanIsLoadedIsABreach) {
     upgraded.published = {published};
     look(kept, {upgraded}, hours(0));
     look(kept, {upgraded}, minutes(5));
-    // The same version, as the plugin writes it, is none.
+    // The same version, as the plugin writes it, does not fail.
     const bool fails = published == std::string("570");
     EXPECT_EQ(judge_bake(kept).outcome == rollout::Outcome::failed, fails);
     EXPECT_EQ(judge_bake(kept).text.find("PluginDisagrees on a") == 0, fails);

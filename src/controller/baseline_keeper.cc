@@ -98,7 +98,7 @@ rollout::WaveBaseline collect_baseline(const rollout::RolloutView& view, size_t 
   for (const auto& [name, node] : nodes.there) {
     rollout::NodeBaseline& entry = baseline.nodes[name];
     entry.in_use = in_use.contains(name);
-    // It runs the new driver already: there is no before.
+    // It runs the new driver already: a measurement before the upgrade is impossible.
     if (node->in_sync) continue;
     auto numbers = measured.find(name);
     if (numbers != measured.end()) {

@@ -18,7 +18,7 @@ std::string baseline_name(const std::string& rollout, size_t wave);
 // `rollout` is the DriverRollout that it belongs to.
 Json baseline_to_json(const ObjectKey& key, const GenericObject& rollout,
                       const rollout::WaveBaseline& baseline, const std::string& resource_version);
-// Nothing: what is there is none, and was not written by us as a whole.
+// Nothing: the ConfigMap is not a baseline that we wrote as a whole.
 std::optional<rollout::WaveBaseline> baseline_from(const ConfigMap& map);
 
 // The Jobs that measure before the wave is opened, of the nodes that can be measured now.

@@ -93,7 +93,7 @@ TEST_F(BaselineKeeperTest, IsOneConfigMapThatGoesWithItsRollout) {
   auto map = decode_object<ConfigMap>(json, context);
   ASSERT_TRUE(map);
   EXPECT_EQ(baseline_from(*map), kept);
-  // A half of it is none.
+  // Half of a baseline is invalid.
   json.as_object()["data"].as_object()["baseline"] = kept.text().substr(0, 40);
   EXPECT_FALSE(baseline_from(*decode_object<ConfigMap>(json, context)));
 }

@@ -256,7 +256,7 @@ bool FailureController::take(const std::string& key, const kube::Reply& reply,
     queue_.forget(key);
     return true;
   }
-  // Changed or gone meanwhile: the watch brings the news. Should it not, we look again anyway.
+  // Changed or deleted meanwhile: the watch reports it. If it does not, the pod is requeued anyway.
   if (reply && (reply->code == 409 || reply->code == 404)) {
     queue_.add_after(key, seconds(5));
     return false;

@@ -1,7 +1,7 @@
 // The failure controller: pods whose claims no DRA driver prepares (upgrade/prepare_failure.h). It
-// hears of them by the kubelets' events, restarts a plugin that is stale, and says on a pod whose
-// request is wrong that it will never start. It looks at the fleet through the watches of the
-// upgrade controller and writes only while it leads.
+// learns of them from the kubelets' events, restarts a stale plugin, and reports on a pod with an
+// invalid request that it will never start. It reads the watches of the upgrade controller and
+// writes only while it leads.
 #pragma once
 
 #include <map>

@@ -42,7 +42,7 @@ class FailureTest : public ::testing::Test {
     status.subresource = "status";
     fleet.must(status);
   }
-  // As a kubelet tells of it.
+  // As a kubelet reports it.
   void fail_prepare(std::string_view message) {
     std::string now = format_rfc3339(fleet.loop.now());
     fleet.must(kube::create(

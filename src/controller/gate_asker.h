@@ -1,4 +1,4 @@
-// Who asks over the network what gates want to know: Prometheus, a webhook.
+// Sends the queries of gates to Prometheus or a webhook.
 #pragma once
 
 #include <functional>
@@ -21,12 +21,12 @@ struct GateAnswer {
 class GateAsker {
  public:
   virtual ~GateAsker() = default;
-  // `done` once, later: an answer whatever its code, or why there is none.
+  // `done` once, later: an answer whatever its code, or why it is missing.
   virtual void ask(rollout::Question question, std::function<void(Result<GateAnswer>)> done) = 0;
 };
 
 // By a POST, within a limit of time and size. Follows no redirection, sends no credentials, and
-// connects to no address that the guard refuses: whom it asks is what a rollout says.
+// connects to no address that the guard refuses, because a rollout names the address.
 class HttpGateAsker final : public GateAsker {
  public:
   // `environment`: where a proxy may be named.

@@ -59,7 +59,7 @@ TEST_F(HttpGateAskerTest, DoesNotConnectToAnAddressThatIsRefused) {
   EXPECT_EQ(server.connections(), 0U);
 }
 
-// The one who is asked does not say who is asked next.
+// A server does not decide which server is asked next.
 TEST_F(HttpGateAskerTest, FollowsNoRedirection) {
   ScriptedServer other([](const ReceivedRequest&, ServerConnection& connection) {
     connection.answer(200, "secret");

@@ -19,7 +19,7 @@ using rollout::Outcome;
 
 constexpr int64_t gate_seconds = 1800;
 constexpr int64_t baseline_seconds = 300;
-// A Job's end and its pod's are heard of one after the other; after this long the pod is gone.
+// The ends of a Job and its pod arrive one after the other; after this long the pod is gone.
 constexpr Duration pods_come_late = minutes(5);
 constexpr int64_t keep_seconds = 7 * 24 * 3600;
 
@@ -187,7 +187,7 @@ GateJobs::NodeVerdict GateJobs::read_failure(const Job& job) const {
     verdict.outcome = Outcome::error;
     verdict.text = "its pod left no exit code";
   } else if (!at->second) {
-    // The Job was heard of before its pod was.
+    // The Job's end arrived before its pod's.
     verdict.outcome = Outcome::running;
   } else {
     rollout::GateWord word = rollout::word_of(*at->second);
@@ -249,7 +249,7 @@ GateJobs::NodeVerdict GateJobs::own_verdict(const GateRun& run, const rollout::G
     }
     NodeVerdict failure = read_failure(*job);
     verdict.text = failure.text;
-    // Its own error is tried again; all else stands.
+    // Its own error is retried; every other outcome is final.
     if (failure.outcome != Outcome::error) {
       verdict.outcome = failure.outcome;
       verdict.end = failure.end;

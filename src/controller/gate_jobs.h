@@ -31,8 +31,8 @@ struct GateJobsOptions {
   bool allows_job_gates = true;                            // off: only built-in gates run
 };
 
-// A wave's gates as they run once: for one revision of the driver, since the rollout began with
-// it, and for each time that a person lets them be tried again.
+// A wave's gates as they run once: for one revision of the driver, since the rollout began with it,
+// and for each time that a user retries them.
 struct GateRun {
   std::string rollout;
   size_t wave = 0;
@@ -43,10 +43,10 @@ struct GateRun {
   int64_t round = 0;
   std::vector<rollout::GateSpec> gates;
   std::vector<std::string> nodes;
-  // Before the upgrade: what is measured is kept, and nobody waits for long.
+  // Before the upgrade: the measurements are kept, and the rollout does not wait for long.
   bool is_baseline = false;
-  // After it: what was kept for the wave (null: nothing), which nodes it is to be compared on, and
-  // on which of them somebody's pods use the GPUs.
+  // After it: what was kept for the wave (null: nothing), the nodes on which to compare it, and
+  // those on which pods of users use the GPUs.
   std::shared_ptr<const rollout::WaveBaseline> before = nullptr;
   std::set<std::string> compared = {};
   std::set<std::string> in_use = {};
@@ -63,7 +63,7 @@ inline constexpr std::string_view gate_label = "lockstep.dev/gate";
 JsonObject gate_pod(const std::string& image, const std::string& node,
                     const std::vector<std::string>& words);
 
-// A built-in gate or a Job; others ask somebody over the network.
+// A built-in gate or a Job; other gates query a server.
 bool runs_on_nodes(const rollout::GateSpec& gate);
 
 class GateJobs {
@@ -100,7 +100,7 @@ class GateJobs {
   NodeVerdict own_verdict(const GateRun& run, const rollout::GateSpec& gate,
                           const std::string& node) const;
   NodeVerdict read_failure(const Job& job) const;
-  // What the pod of a Job that passed left behind; nothing: it was not heard of yet.
+  // What the pod of a Job that passed left behind; nothing: it has not arrived yet.
   std::optional<rollout::GateEnd> end_of(const Job& job) const;
   void note_pod(const GenericObject& pod, bool is_there);
   std::string job_name(const GateRun& run, const std::string& gate, const std::string& node,

@@ -223,7 +223,7 @@ TEST_F(GateJobsTest, WhatABaselineMeasuresIsReadFromThePodsOnceAllHaveEnded) {
   leave("gpu-1", 0, speed(800));
   end("gpu-1", "Complete");
   EXPECT_FALSE(gates.measured(run)) << "the other one runs";
-  // It is tried once: nobody waits for long.
+  // It is tried once: the rollout does not wait for long.
   leave("gpu-2", 3, "no driver");
   end("gpu-2", "Failed");
   auto measured = gates.measured(run);
@@ -261,8 +261,8 @@ TEST_F(GateJobsTest, IsHeldAgainstWhatWasBefore) {
   EXPECT_EQ(outcome(), rollout::Outcome::passed);
 }
 
-// The Job is heard of before its pod: nothing is said until its numbers are there, and never that
-// it passed without them.
+// The Job's end arrives before its pod's: there is no result until the numbers are there, and never
+// a pass without them.
 TEST_F(GateJobsTest, WaitsForTheNumbersAndThenDoesWithoutThem) {
   run.gates = {{"inference", rollout::GateKind::built_in, false, nullptr}};
   run.nodes = {"gpu-1"};

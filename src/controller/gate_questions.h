@@ -1,5 +1,5 @@
-// The gates of a wave that ask somebody over the network, and what was answered so far: in one
-// ConfigMap per wave, so that a controller that begins anew goes on where the last one was.
+// The gates of a wave that query a server, and the answers so far: in one ConfigMap per wave, so
+// that a controller that restarts continues where the last one was.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class GateQuestions {
   GateQuestions& operator=(const GateQuestions&) = delete;
 
   std::vector<rollout::Verdict> verdicts(const GateRun& run) const;
-  // How long until somebody is to be asked; nothing: never.
+  // How long until the next query is due; nothing: never.
   std::optional<Duration> due_in(const GateRun& run) const;
   // Asks those whose time has come, and writes down what they answered. `done` with the API's
   // answer.

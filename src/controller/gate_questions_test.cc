@@ -75,7 +75,7 @@ TEST_F(GateQuestionsTest, AsksAndWritesTheAnswerDown) {
   EXPECT_EQ(verdict().outcome, Outcome::passed);
   EXPECT_EQ(verdict().text, "fine");
   EXPECT_EQ(questions().due_in(run), std::nullopt);
-  // It is in the cluster, for whoever comes after.
+  // It is stored in the cluster, for the next controller.
   made.reset();
   one.restart();
   fleet.loop.run_for(seconds(30));

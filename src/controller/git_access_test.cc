@@ -1,5 +1,5 @@
-// What leaves the controller for a repository that a rollout names, as genuine servers on this
-// machine see it.
+// What leaves the controller for a repository that a rollout names, as real servers on this machine
+// see it.
 #include <filesystem>
 #include <optional>
 

@@ -1,6 +1,6 @@
-// The version matrix in a genuine git repository: each commit is made in a clone of its own, pushed
-// (never by force), and done again when somebody else was faster. Git takes its time, so it runs on
-// a thread of its own and answers on the loop.
+// The version matrix in a real git repository. Each commit is made in a clone of its own, pushed
+// (never by force), and made again if another user pushed first. Git is slow, so it runs on a
+// thread of its own and answers on the loop.
 #pragma once
 
 #include <list>
@@ -19,7 +19,7 @@ struct GitMatrixOptions {
   git::AllowedRepositories allowed;  // that rollouts may name
   git::Environment environment;      // ours: git gets what own_environment() leaves of it
   git::Limits limits;
-  // Who commits, unless GIT_AUTHOR_NAME and its like name another.
+  // The author of commits, unless GIT_AUTHOR_NAME and similar variables name another.
   std::string name = "Lockstep";
   std::string email = "lockstep@localhost";
   int tries = 10;  // when others push meanwhile

@@ -95,7 +95,7 @@ Result<rollout::MatrixReport> MatrixLog::read_now(const rollout::MatrixPlace& pl
   Repository& repository =
       repositories_[fmt::format("{}\n{}\n{}", place.repository, place.branch, place.path)];
   auto opened = open(place, repository);
-  // A clone that somebody has swept away (it lies among temporary files) is made again.
+  // A clone that was removed (it is among temporary files) is made again.
   if (!opened && std::exchange(repository.clone, nullptr)) opened = open(place, repository);
   if (!opened) return fail(opened.error());
   return report(place, repository);

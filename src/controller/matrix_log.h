@@ -1,6 +1,6 @@
-// Reads version matrices with their history from genuine git, for whoever shows them. Clones are
-// kept for as long as this lives, so that a second look is a fetch. Git takes its time, so it runs
-// on a thread of its own and answers on the loop.
+// Reads version matrices with their history from real git, for display. Clones are kept for the
+// lifetime of this object, so that the next read is only a fetch. Git is slow, so it runs on a
+// thread of its own and answers on the loop.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// The version matrix in Git, as the loop of the rollouts needs it: the canary's versions become
-// everybody's, or what brought a version is taken back. Genuine git is git_matrix; the simulator
-// has its own in memory.
+// The version matrix in Git, as the loop of the rollouts needs it: it promotes the canary's
+// versions, or reverts the commit that brought a version. git_matrix uses real Git; the simulator
+// has its own matrix in memory.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ class MatrixStore {
 
 inline constexpr std::string_view no_commit = "none";
 
-// Of a matrix that was read for GitStep::check: an error says why there is no way back.
+// For a matrix that was read for GitStep::check: an error says why a rollback is unavailable.
 Result<std::string> check_text(const std::string& text, const MatrixCommit& commit);
 
 // Whether trying again by itself may help: not for a conflict, a refusal or a thing that is not

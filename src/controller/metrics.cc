@@ -37,7 +37,7 @@ class Metrics {
  private:
   std::vector<std::string> pools() const {
     auto names = watch_.tally().pools();
-    // Nobody is there yet, and the policy may be wrong already.
+    // There is no pool yet, but the policy may be invalid already.
     if (names.empty()) names.emplace_back();
     return names;
   }

@@ -15,7 +15,7 @@ std::string render_metrics(const UpgradeController& controller, const kube::Coun
                            Time now);
 
 // How long ago a pause began, by the time at the head of its text ("2026-11-15T08:00:00Z by ann:
-// why"); zero when there is none or it says no time.
+// why"); zero without a pause or without a time.
 Duration age_of_pause(const upgrade::Policy& policy, Time now);
 
 }  // namespace lockstep::controller

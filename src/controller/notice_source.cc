@@ -123,8 +123,8 @@ void NoticeSource::tell_of_node(const Node& node, State before, State now) {
 
 void NoticeSource::look_at_rollouts() {
   for (const auto& [name, known] : watch_.rollouts().all()) {
-    // The reason belongs to it only where somebody is waited for: in Upgrading it changes all the
-    // time.
+    // The reason belongs to the phase only where the rollout waits for a user: in Upgrading it
+    // changes all the time.
     Phase phase = known.status.phase;
     bool waits =
         phase == Phase::held || phase == Phase::awaiting_approval || phase == Phase::pending;

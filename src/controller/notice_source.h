@@ -1,6 +1,6 @@
-// What of a fleet's upgrade is worth telling people who do not look: a rollout that changes its
-// phase, a pool that is held, a node that failed, an upgrade that began or ended. Looks through the
-// watches of the upgrade controller, and only while it leads.
+// The events of a fleet's upgrade that users who do not watch must know: a rollout that changes its
+// phase, a pool that is held, a node that failed, an upgrade that began or ended. Reads the watches
+// of the upgrade controller, and only while it leads.
 #pragma once
 
 #include <map>
@@ -21,8 +21,8 @@ class NoticeSource {
   NoticeSource(const NoticeSource&) = delete;
   NoticeSource& operator=(const NoticeSource&) = delete;
 
-  // What is so already is not news, unless it came about just now: somebody else led until a moment
-  // ago and may not have told of it.
+  // What is so already is not news, unless it is very recent: another replica led until a moment
+  // ago and may not have reported it.
   void lead();
   void follow() { leading_ = false; }
 
@@ -54,7 +54,7 @@ class NoticeSource {
   Scope scope_;
 };
 
-// A pool that stays held until a person does something; nothing for what passes by itself.
+// A pool that is held until a user acts; nothing for what passes by itself.
 std::optional<fleet::Reason> held_for_a_person(const view::FleetWatch& watch,
                                                const std::string& pool);
 

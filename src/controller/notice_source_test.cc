@@ -94,7 +94,7 @@ TEST(NoticeSource, TellsOfAHoldThatAPersonMustEnd) {
   scene.upgrade();
   ASSERT_TRUE(
       scene.fleet.run_until([&] { return scene.fleet.unschedulable("gpu-1"); }, minutes(5)));
-  // In line behind the first is nothing that a person must end.
+  // A rollout in line behind the first one needs no action of a user.
   scene.settle();
   scene.fleet.set_policy(R"({"maxParallelUpgrades":-1})");
   scene.settle();
@@ -113,7 +113,7 @@ TEST(NoticeSource, OnlyWhileItLeads) {
   scene.fail_node("gpu-2");
   scene.settle();
   EXPECT_EQ(scene.told(), Lines());
-  // Who leads next tells what came about just now, and nothing older.
+  // The next leader reports what happened just now, and nothing older.
   scene.source->lead();
   scene.settle();
   EXPECT_EQ(scene.told(), (Lines{"NodeFailed Node gpu-2 ProtectedPods"}));

@@ -19,8 +19,8 @@ class ObjectReverter {
   ObjectReverter(const ObjectReverter&) = delete;
   ObjectReverter& operator=(const ObjectReverter&) = delete;
 
-  // Hands over the version of the object that has it. The object is read first, and written only as
-  // it was read: who changes it meanwhile is first, and what a user has set is left.
+  // Returns the version of the object that has it. The object is read first, and written only as it
+  // was read: a concurrent change wins, and what a user has set stays.
   using Done = std::function<void(Result<std::string>)>;
   void revert(const rollout::RolloutSpec& spec, const rollout::Revert& revert, Done done);
 

@@ -81,7 +81,7 @@ TEST_F(ObjectReverterTest, AConflictIsTriedAgainOnTheObjectAsItIsThen) {
   int conflicts = 1;
   api.intercept = [&](const kube::Request& request) -> std::optional<kube::Reply> {
     if (request.verb != kube::Verb::patch || conflicts-- <= 0) return std::nullopt;
-    // Somebody is faster.
+    // Another client writes first.
     put(R"({"version":"590","repository":"r","rdma":{"enabled":true}})");
     return std::nullopt;
   };

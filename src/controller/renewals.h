@@ -21,7 +21,7 @@ class Renewals {
     Text owner;               // the DaemonSet's uid
     std::vector<Text> known;  // uids of its pods here at that time
   };
-  // Nothing where the driver is not ready, the pod is nobody's, or its DaemonSet (null: not known)
+  // Nothing where the driver is not ready, the pod has no owner, or its DaemonSet (null: not known)
   // may make the next pod before this one is gone.
   static std::optional<Renewal> of(const fleet::NodeView& view, const Pod& pod,
                                    const DaemonSet* set);

@@ -133,7 +133,7 @@ bool Reroller::watching() const {
   return all;
 }
 
-// Being refused will not change by waiting, and whoever reads the log is to see it at once.
+// Waiting does not change a refusal, so the log has it at once.
 std::optional<Error> Reroller::refusal() const {
   std::optional<Error> found;
   for_each_watch([&](const auto& watch, std::string_view) {

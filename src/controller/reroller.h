@@ -47,7 +47,7 @@ struct RerollOptions {
 struct RerollOutcome {
   enum class Kind { rerolled, nothing_to_do, dry_run, failed };
   Kind kind = Kind::failed;
-  std::string text;            // for people
+  std::string text;            // for users
   std::optional<Error> error;  // of failed
   upgrade::RerollView view;    // as last seen
 };

@@ -53,7 +53,7 @@ class RoleApi final : public kube::Api {
   Loop& loop_;
 };
 
-// A fleet with a DRA plugin on every node, younger than the driver; somebody brings it back.
+// A fleet with a DRA plugin on every node, younger than the driver; the scene recreates its pods.
 class RerollScene {
  public:
   explicit RerollScene(FleetSetup setup = {}, bool plugins = true)
@@ -88,7 +88,7 @@ class RerollScene {
                                 {{"round":"{}"}}}}}}}}}})",
                                         ++round_))));
   }
-  // The DaemonSet controller has looked, and so many pods are new.
+  // The DaemonSet controller has reconciled, and `updated` pods are new.
   void observe_driver(int64_t updated) {
     ObjectKey key{std::string(operator_ns), std::string(driver_set)};
     Json set = fleet.must(kube::get(resource::daemon_sets, key));
@@ -402,7 +402,7 @@ TEST(Reroller, KilledAtAnyMomentAndRunAgainItEndsTheSame) {
     scene.fleet.loop.run_for(seconds(killed_after));
     RerollOutcome outcome = scene.run();
     EXPECT_EQ(outcome.kind, Kind::rerolled) << killed_after << ": " << outcome.text;
-    // Nobody was restarted twice.
+    // No plugin was restarted twice.
     EXPECT_EQ(scene.role.deletions.size(), 3u) << killed_after;
     EXPECT_EQ(scene.plugins().size(), 3u) << killed_after;
   }

@@ -19,7 +19,7 @@ constexpr Duration moment = seconds(1);
 constexpr size_t nodes_per_moment = 1000;
 constexpr Duration between_counts = seconds(10);
 constexpr Duration heartbeat = minutes(1);
-// While nothing is to be done but to wait: whatever happens is heard of.
+// While there is only waiting to do: every change arrives by a watch.
 constexpr Duration slow_heartbeat = minutes(5);
 
 Duration heartbeat_of(rollout::Phase phase) {
@@ -170,7 +170,7 @@ GateRun RolloutController::gate_run(const rollout::RolloutView& view) const {
   if (!rollout::has_compared_gates(view.spec.waves[run.wave])) return run;
   auto before = kept_baseline(view.name, run.wave);
   if (before && before->revision == rollout::revision_id(view.status.to)) run.before = before;
-  // Who came later has no before.
+  // A node that came later has no earlier measurement.
   if (const auto& recorded = view.recorded[run.wave]) {
     run.compared.insert(recorded->nodes.begin(), recorded->nodes.end());
   }
@@ -200,8 +200,8 @@ std::shared_ptr<const rollout::WaveBaseline> RolloutController::kept_baseline(
   return kept;
 }
 
-// Its Jobs first; when all have ended, what they measured is written down as a whole. A controller
-// that begins anew finds the Jobs, or what was written.
+// Runs its Jobs first. When all have ended, their measurements are written as a whole. A controller
+// that restarts finds the Jobs, or what was written.
 void RolloutController::take_baseline(const view::KnownRollout& known, size_t wave) {
   std::string name = known.name();
   const rollout::RolloutView now = view(known);
@@ -236,8 +236,8 @@ void RolloutController::keep(const std::string& rollout, const ObjectKey& key,
   }));
 }
 
-// On the way back only once all nodes of the wave are there: before that the answer would be about
-// the version that goes.
+// In a rollback, only once all nodes of the wave are back: before that, the answer would be about
+// the rejected version.
 bool RolloutController::asks_gates(const view::KnownRollout& known,
                                    const rollout::RolloutView& view) {
   bool is_back = view.status.phase == rollout::Phase::rolling_back && !view.status.closed &&
@@ -286,8 +286,8 @@ const KeptBake* RolloutController::stored_bake(const std::string& rollout, size_
   return kept ? &*kept : nullptr;
 }
 
-// What it said a moment ago, as long as nothing more was seen: finding out what a bake could have
-// found takes a while.
+// The previous result, as long as there are no new observations: computing the detectable effect
+// takes a while.
 rollout::BakeView RolloutController::judge(const rollout::RolloutView& view,
                                            const KeptBake& kept) const {
   Judged& last = judged_[view.name];
@@ -300,8 +300,9 @@ rollout::BakeView RolloutController::judge(const rollout::RolloutView& view,
   return last.view;
 }
 
-// By the process's own clock. The wall clock says no more than how long nobody looked: a step of it
-// neither ends a bake nor prolongs it, and of a long time without a controller an interval counts.
+// By the process's own clock. The wall clock only says how long no controller was running. A step
+// of it neither ends nor prolongs a bake; a long time without a controller counts as one
+// interval.
 Duration RolloutController::since_last_look(const std::string& rollout, const KeptBake& kept,
                                             Duration interval) {
   Sighting& sighting = sightings_[rollout];
@@ -435,7 +436,7 @@ void RolloutController::on_git(const std::string& name, rollout::GitStep step,
   memory.outcome = {step, commit ? *commit : std::string(), "", false, memory.outcome.version};
   if (!commit) {
     ++memory.tries;
-    // What a matrix says may be changed by a person at any time; nothing has begun meanwhile.
+    // A user may change the matrix at any time; nothing has begun meanwhile.
     bool is_check = step == rollout::GitStep::check;
     memory.outcome.again =
         is_check || (may_pass(commit.error()) && memory.tries < options_.git_tries);
@@ -634,7 +635,7 @@ void RolloutController::on_written(const std::string& name, kube::Reply reply,
     expect(kube::peek_body_version(reply->body));
     return done(name, false);
   }
-  // Somebody else was first: the watch brings the news. Should it not, it is looked at again
+  // Another client was first: the watch reports it. If it does not, the rollout is requeued
   // anyway.
   bool conflict = reply && (reply->code == 409 || reply->code == 404);
   if (!conflict) {

@@ -30,7 +30,7 @@ struct RolloutOptions {
   std::string instance;  // of events: the pod's or host's name
   // Why a node waits or failed, by name.
   std::function<fleet::ReasonName(const std::string& node)> reason_of;
-  // For drivers whose version stands in Git; null: those have no way back.
+  // For drivers whose version is stored in Git; null: rollback is unavailable for those.
   MatrixStore* git = nullptr;
   // How often git is tried when the other side cannot be reached, the waits growing up to this.
   int git_tries = 12;
@@ -38,8 +38,8 @@ struct RolloutOptions {
   GateJobsOptions gates;
   // For gates that ask Prometheus or a webhook; null: those are inconclusive.
   GateAsker* asker = nullptr;
-  // NVIDIA's own controller takes the nodes' steps; nodes outside the open waves are kept back by
-  // the label that it skips them for.
+  // NVIDIA's own controller takes the nodes' steps. Lockstep holds nodes outside the open waves by
+  // the label for which that controller skips them.
   bool conduct = false;
   // How often what happens in a bake is written down.
   Duration bake_interval = minutes(5);
@@ -76,7 +76,7 @@ class RolloutController {
   // Creates or updates a ConfigMap of the rollout's.
   void keep(const std::string& rollout, const ObjectKey& key,
             const std::function<Json(const std::string& resource_version)>& body);
-  // True: somebody is being asked.
+  // True: a query is in progress.
   bool asks_gates(const view::KnownRollout& known, const rollout::RolloutView& view);
   const KeptBake* kept_bake(const rollout::RolloutView& view) const;
   const KeptBake* kept_bake(const rollout::RolloutView& view, size_t wave) const;
@@ -158,7 +158,7 @@ class RolloutController {
   std::map<std::string, RestoreMemory> restores_;
   kube::Backoff backoff_;
   bool leading_ = false;
-  std::set<std::string> busy_;  // a write of theirs is under way
+  std::set<std::string> busy_;  // a write of theirs is in progress
   std::map<std::string, fleet::Reason> reasons_;
   std::map<std::string, Duration> counted_;  // when counts alone were last written
   TimerId timer_ = 0;

@@ -99,7 +99,7 @@ TEST_F(RolloutNodesTest, BothSidesOfABakeAreBusyWhileGpuPodsRun) {
   fleet.loop.run_for(seconds(2));
   EXPECT_EQ(busy(),
             (std::map<std::string, bool>{{"gpu-1", false}, {"gpu-2", true}, {"gpu-3", false}}));
-  // Those that wait are the control; whoever is under way is neither.
+  // Waiting nodes are the control group; nodes in progress belong to neither group.
   seen.nodes[0].state = fleet::State::required;
   seen.nodes[0].in_sync = false;
   seen.nodes[0].out_of_sync = true;

@@ -1,11 +1,11 @@
-// Gives out slots so that no crash, no second controller and no old view takes a pool beyond its
-// limits: a slot counts from the moment it stands in one ConfigMap, which is written with its
-// version as a precondition, and the node's label changes only after that.
+// Gives out slots so that no crash, second controller or stale view takes a pool beyond its limits.
+// A slot counts from the moment when it is stored in one ConfigMap, which is written with its
+// version as a precondition. The node's label changes only after that.
 //
-// An entry names the node's version. The label's patch has that same version as a precondition, so
-// that an entry is spent as soon as the node is seen with another version: either the patch was the
-// change, or it can never be done any more. What is written down besides is how much of the nodes'
-// history its writer had seen when it dropped spent entries: whoever has seen less must not count.
+// An entry names the node's version, and the label's patch has that version as a precondition. So
+// an entry is spent as soon as the node is seen with another version: either the patch was the
+// change, or it can never be done. The ledger also records how much of the nodes' history its
+// writer had seen when it dropped spent entries: a replica that has seen less must not count.
 #pragma once
 
 #include <functional>
@@ -35,22 +35,22 @@ struct Ledger {
 };
 
 // It was written in this cluster: `resource_version` is its object's own. What its writer had seen
-// was there before it; a backup of another cluster may tell of a history that is not ours, and
-// whoever waited to see it would wait indefinitely.
+// was there before it. A backup of another cluster may have a foreign history: a replica that
+// waited to see it would wait indefinitely.
 bool is_of_this_cluster(const Ledger& ledger, std::string_view resource_version);
 
 class SlotLedger {
  public:
-  // The ledger as it is, and what shall be in it; nothing: leave it. Called anew after a conflict.
+  // From the current ledger to the next one; nothing: leave it. Called again after a conflict.
   using Plan = std::function<std::optional<Ledger>(const Ledger& current)>;
-  // The ledger as it now stands in the cluster.
+  // The ledger as it is now stored in the cluster.
   using Done = std::function<void(const Ledger& written)>;
 
   SlotLedger(kube::Api& api, Loop& loop, Random& random, Log& log, ObjectKey key);
 
   // Reads it if need be, plans, writes; repeats after conflicts and errors until the plan is done
   // or wants nothing. `done` after each successful read or write. One at a time: a call while one
-  // is under way leads to another round after it.
+  // is in progress leads to another round after it.
   void update(Plan plan, Done done);
   // What is known is void: another may have led meanwhile.
   void forget();

@@ -45,7 +45,7 @@ TEST(Ledger, ComesBackFromItsConfigMap) {
   EXPECT_EQ(Ledger::from_json(ledger.to_json(ledger_key, "25")), ledger);
   EXPECT_EQ(text_at(ledger.to_json(ledger_key, "25"), "metadata", "resourceVersion"), "25");
   EXPECT_EQ(find(ledger.to_json(ledger_key, ""), "metadata", "resourceVersion"), nullptr);
-  // Somebody's own idea of the object.
+  // An object that a user has written.
   EXPECT_EQ(Ledger::from_json(JsonObject{{"data", "x"}}), Ledger{});
 }
 
@@ -117,7 +117,7 @@ TEST(SlotLedger, OfTwoWritersTheLoserReadsAgainAndPlansOnWhatTheOtherWrote) {
       },
       {});
   scene.run();
-  // Who came first is the loop's choice; both slots are never given.
+  // The loop decides which comes first; both slots are never given.
   ASSERT_FALSE(seen.empty());
   if (seen.size() == 2) {
     EXPECT_EQ(seen[0], Ledger{});
@@ -167,7 +167,7 @@ TEST(SlotLedger, AfterALostReplyItIsReadBeforeAnythingIsPlanned) {
   scene.run(seconds(5));
   ASSERT_EQ(planned_on.size(), 2U);
   EXPECT_EQ(planned_on[1].slots, (Slots{{"gpu-1", "7"}}));
-  // It was told what stands there, once.
+  // It received the stored ledger, once.
   EXPECT_EQ(scene.done.back().slots, (Slots{{"gpu-1", "7"}}));
   EXPECT_EQ(scene.writes(), 1U);
   EXPECT_FALSE(scene.ledger.last_error());

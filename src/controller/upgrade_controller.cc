@@ -21,9 +21,9 @@ constexpr Duration longest_refusal_pause = seconds(30);
 // A cluster's node controller answers a cordon with a taint: a step within these milliseconds would
 // be refused, because there is a newer version of the node.
 constexpr Duration cordon_settles = milliseconds(50);
-// Two of us whose watches are behind would else try it every second for as long as they are.
+// Otherwise two replicas whose watches are behind would retry every second until they catch up.
 constexpr Duration longest_conflict_pause = seconds(16);
-// Their news brings a node up again by itself; this is for the case that there are none.
+// Watch events requeue a node by themselves; this is for the case that they do not come.
 constexpr Duration pause_of_watches = seconds(10);
 // What was read may have been wrong itself, a list that was cut off: then the watches never show
 // it.
@@ -180,7 +180,7 @@ void UpgradeController::work(const std::string& name) {
   counts_.last_sync = loop_.now();
   watch_.count(*view);
   drop_spent(name);
-  // A write of ours is not shown yet: when it is, the node is looked at again.
+  // The cache does not show a write of ours yet: when it does, the node is requeued.
   if (!watch_.is_current(name) || lets_cordon_settle(*view->node)) return queue_.done(name);
   upgrade::Decision decision = decide(*view, began);
   if (leading_ && freshness_for(name, decision) != Freshness::as_shown) {
@@ -208,8 +208,8 @@ bool UpgradeController::lets_cordon_settle(const Node& node) {
   return true;
 }
 
-// A step for the second time in one upgrade, too: another of us may have sent the node back, on a
-// newer view than ours, and would do so again and again.
+// Also for a step for the second time in one upgrade: another replica with a newer view may have
+// sent the node back, and would do so repeatedly.
 Freshness UpgradeController::freshness_for(const std::string& name,
                                            const upgrade::Decision& decision) const {
   if (decision.freshness != Freshness::as_shown) return decision.freshness;
@@ -236,9 +236,9 @@ void UpgradeController::act(const fleet::NodeView& view, const upgrade::Decision
   }
 }
 
-// A watch may be late without anybody noticing: a pod that was bound a minute ago, or a validator
-// that has become ready, may not be known yet. One read per node and step, by those few nodes that
-// hold a slot; none while the watches have not even shown what the last one found.
+// A watch may be late and undetected: a pod that was bound a minute ago, or a validator that has
+// become ready, may not be known yet. One read per node and step, only for nodes that hold a slot;
+// none while the watches have not even shown what the last read found.
 void UpgradeController::verify(const fleet::NodeView& view, const upgrade::Decision& decision) {
   std::string name(view.name());
   NodeMemory& memory = memories_[name];
@@ -381,7 +381,7 @@ void UpgradeController::on_patched(const std::shared_ptr<const Node>& node,
                           {"because", decision.reason.text}});
     }
   } else if (reply && (reply->code == 409 || reply->code == 404)) {
-    // Somebody else changed it: the watch brings the news. Should it not, we look again anyway.
+    // Another client changed it: the watch reports it. If it does not, the node is requeued anyway.
     ++counts_.conflicts;
     queue_.add_after(name, pause_after(memories_[name].refusals++, longest_conflict_pause));
   } else {
@@ -421,7 +421,7 @@ void UpgradeController::on_removed(const std::string& node, const upgrade::PodRe
     if (removal.how == upgrade::Removal::force_remove) {
       fleet::EvictionTries& tries = tries_[uid];
       tries.forced = true;
-      // Time for the news of its end, before somebody calls it stuck.
+      // Leaves time for the event of its end, before it is called stuck.
       tries.not_before = loop_.uptime() + seconds(30);
     } else if (!gone) {
       watch_.expect_pod_gone(pod.meta.key(), pod.meta.uid);
@@ -433,7 +433,7 @@ void UpgradeController::on_removed(const std::string& node, const upgrade::PodRe
     queue_.add_after(node, std::max(pause, milliseconds(1)));
   }
   notes_.look();
-  // Nobody would tell us a second time that it is gone.
+  // There is no second event of its deletion.
   auto held = watch_.caches().pods().find(pod.meta.key());
   if (!held || held->meta.uid != pod.meta.uid) tries_.erase(uid);
 }
@@ -458,7 +458,7 @@ bool UpgradeController::is_spent(const std::string& node, const std::string& ver
   return held == nullptr || held->meta.resource_version != version;
 }
 
-// The node moved on, by our patch or by somebody else's: the slot counts no more by itself.
+// The node changed, by our patch or another client's: the slot no longer counts by itself.
 void UpgradeController::drop_spent(const std::string& node) {
   auto at = memories_.find(node);
   if (at == memories_.end() || at->second.granted.empty()) return;
@@ -468,7 +468,7 @@ void UpgradeController::drop_spent(const std::string& node) {
   give_slots();
 }
 
-// Whoever looks at the policy shall see that it holds everything, and why.
+// A user who reads the policy must see that it holds everything, and why.
 void UpgradeController::warn_about_policy() {
   if (!leading_ || !begun_) return;
   std::string warning;
@@ -533,7 +533,7 @@ std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
       auto node = watch_.node(name);
       if (node == nullptr) continue;
       if (!watch_.is_current(name)) {
-        // It is its turn, and nobody else's; what we wrote to it may be all there is to hear of it.
+        // It is this node's turn; the only news may be that of our own write to it.
         wait_for_news();
         continue;
       }

@@ -1,5 +1,5 @@
-// The loop of the upgrade: what changed is looked at again, decided, and written. All that matters
-// lives in the cluster; this can be killed after any write and started again.
+// The loop of the upgrade: requeues what changed, decides, and writes. All state that matters is in
+// the cluster; the process can be killed after any write and started again.
 #pragma once
 
 #include <functional>
@@ -62,7 +62,7 @@ class UpgradeController : private view::KnowledgeSource {
   void work(const std::string& node);
   // Does what was decided on the view.
   void act(const fleet::NodeView& view, const upgrade::Decision& decision);
-  // Before a step that cannot be taken back: reads the node and its pods, and decides on that.
+  // Before an irreversible step: reads the node and its pods, and decides again.
   void verify(const fleet::NodeView& view, const upgrade::Decision& decision);
   void on_verified(const std::string& node, Result<view::FreshNode> fresh);
   void wait_for_watches(const std::string& node, const view::FreshNode& fresh,
@@ -108,7 +108,7 @@ class UpgradeController : private view::KnowledgeSource {
   // Slots of the last plan, until the ledger holds them.
   std::map<std::string, std::string> given_;
   void note_sighting(const fleet::NodeView& view);
-  // A clock that is set tells nobody; what is published of deadlines depends on it.
+  // A change of the clock causes no event; the published deadlines depend on it.
   void watch_clock();
   // What this controller knows of a node, as far as its next step depends on it.
   void tell_progress(fleet::NodeView& view) const;

@@ -1,4 +1,4 @@
-// Steps that cannot be taken back are judged by what the cluster itself says.
+// Irreversible steps are decided by a fresh read from the API server.
 #include <gtest/gtest.h>
 
 #include "controller/controller_test_util.h"
@@ -88,7 +88,7 @@ TEST(FreshView, ANodeWhosePatchWasRefusedIsReadBeforeTheNext) {
   EXPECT_EQ(scene.one.api.total("patch", "nodes") - patches, 2U);
 }
 
-// A change of mind within minutes may be that of one who has not seen the newest revision.
+// A change of mind within minutes may come from a replica that has not seen the newest revision.
 TEST(FreshView, ANodeThatIsOnlyJustDoneIsReadBeforeItIsBegunAgain) {
   UpgradeScene scene({1, 1});
   scene.start();
@@ -132,7 +132,7 @@ TEST(FreshView, WhoWasCutOffLooksForAsLongAsTheDeadlineBeforeItGivesUp) {
   scene.upgrade();
   ASSERT_TRUE(scene.fleet.run_until(
       [&] { return scene.fleet.state("gpu-1") == "validation-required"; }, minutes(2)));
-  // The validator from before the restart is still there: nobody was there to restart it.
+  // The validator from before the restart is still there: no controller was there to restart it.
   scene.one.begin_outage();
   scene.fleet.loop.run_for(minutes(20));
   scene.one.end_outage();

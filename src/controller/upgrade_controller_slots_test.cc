@@ -92,7 +92,7 @@ TEST(UpgradeSlots, TwoAtOnceNeverTakeThePoolBeyondItsLimits) {
         hours(1)))
         << "seed " << seed;
     EXPECT_EQ(witness.violations, std::vector<std::string>{}) << "seed " << seed;
-    // A limit that is never used is no test of it.
+    // A limit that is never reached is not tested.
     EXPECT_EQ(witness.peak, 2) << "seed " << seed;
     conflicts += scene.one.controller->counts().conflicts + two.controller->counts().conflicts;
   }
@@ -141,7 +141,7 @@ TEST(UpgradeSlots, WhoHasSeenLessThanTheLedgersWriterWaits) {
   scene.upgrade();
   scene.fleet.loop.run_for(minutes(1));
   ASSERT_TRUE(scene.fleet.all_are("upgrade-required"));
-  // Written by one who has seen the nodes as they are now, which we shall see in two minutes.
+  // Written by a replica that has seen the current nodes, which we will see in two minutes.
   scene.one.weather().watch_lag_of["nodes"] = minutes(2);
   scene.fleet.patch_node("gpu-1", R"({"metadata":{"annotations":{"beat":"1"}}})");
   Json node = scene.fleet.must(kube::get(resource::nodes, {"", "gpu-1"}));
@@ -155,7 +155,7 @@ TEST(UpgradeSlots, WhoHasSeenLessThanTheLedgersWriterWaits) {
   EXPECT_TRUE(scene.finish());
 }
 
-// It tells of a history that this cluster does not have: who waited to see it would do so
+// Its history is not that of this cluster: a replica that waited to see it would do so
 // indefinitely, while `why` says that a slot is free.
 TEST(RestoredLedger, OfAnotherClusterStopsNoStart) {
   UpgradeScene scene;

@@ -180,7 +180,7 @@ TEST(UpgradeController, ARefusedEvictionIsTriedAgainWithGrowingPauses) {
   EXPECT_EQ(pauses.back(), 30);
   const auto& removals = scene.one.controller->counts().removals;
   EXPECT_EQ(removals.at({"evict", "refused_by_budget"}), tries.size());
-  // What the server said is kept, and people hear of it once.
+  // The server's message is kept, and users hear of it once.
   ASSERT_EQ(scene.one.controller->tries().size(), 1U);
   const auto& kept = scene.one.controller->tries().begin()->second;
   EXPECT_TRUE(kept.by_budget);

@@ -38,8 +38,8 @@ struct UpgradeCounts {
   Duration decision_time{0};  // of the process, not of the simulation
   std::map<fleet::State, TimeHistogram> time_in_state;
   std::map<std::pair<std::string, std::string>, uint64_t> removals;  // how, outcome
-  // How often a node was read anew before a step that cannot be taken back: "confirmed",
-  // "overturned" (the watches were behind), "error".
+  // How often a node was read again before an irreversible step: "confirmed", "overturned" (the
+  // watches were behind), "error".
   std::map<std::string, uint64_t> fresh_views;
   uint64_t transitions = 0;
   uint64_t failures = 0;

@@ -141,7 +141,7 @@ void Dashboard::handle_post(const http::Request& request, const http::Server::Re
   if (token.empty()) {
     return respond(refuse_page(401, "sign in with a token of the cluster first"));
   }
-  // Each is a connection to the API server, and anybody on this machine may ask.
+  // Each is a connection to the API server, and every user of this machine may ask.
   if (acting_ >= options_.actions_at_once) {
     return respond(refuse_page(429, "too many actions at the same time; try again"));
   }

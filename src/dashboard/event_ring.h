@@ -1,5 +1,5 @@
-// The last changes as server-sent events, each under its number, made once for all pages that
-// listen. A page that was away goes on after the number that it saw last, or is told to begin anew
+// The last changes as server-sent events, each with its number, made once for all pages that
+// listen. A page that was away continues after the number that it saw last, or is told to reload
 // when that is no longer held.
 #pragma once
 
@@ -26,7 +26,7 @@ class EventRing {
 
   // Numbers have to follow one another. The first may be any.
   void push(uint64_t number, std::string_view data);
-  // The event after this number; null when there is none yet.
+  // The event after this number; null if there is no such event yet.
   Text after(uint64_t number) const;
   // It is held whatever came after that number, or nothing did.
   bool holds_after(uint64_t number) const;

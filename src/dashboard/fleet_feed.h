@@ -1,5 +1,5 @@
-// From the watches of a fleet to what pages show: looks again at nodes that changed, a little later
-// and many at once, and from time to time at the others, as what keeps a node waiting may be
+// From the watches of a fleet to what pages show. It updates changed nodes a little later and
+// many at once, and the others from time to time, because the cause of a node's wait may be
 // elsewhere.
 #pragma once
 
@@ -30,13 +30,13 @@ struct FeedOptions {
 
 class FleetFeed {
  public:
-  // `changed`: the model has something new. The watch is started by whoever owns it.
+  // `changed`: the model has something new. The owner of the watch starts it.
   FleetFeed(view::FleetWatch& watch, Loop& loop, FleetModel& model, std::function<void()> changed,
             FeedOptions options = {});
   FleetFeed(const FleetFeed&) = delete;
   FleetFeed& operator=(const FleetFeed&) = delete;
 
-  // Whether somebody looks: without, only states are followed.
+  // Whether a page is open: if not, only states are followed.
   void set_watched(bool watched) { watched_ = watched; }
 
  private:
@@ -70,7 +70,7 @@ class FleetFeed {
   std::map<std::string, operate::WaveBakes> bakes_;  // by rollout
   std::set<std::string> touched_;
   std::string last_looked_after_;
-  // Nodes that are under way or failed, with their reasons in words.
+  // Nodes in progress or failed, with their reasons in words.
   std::map<std::string, Json> attention_;
   std::map<std::string, std::string> targets_;  // by pool
   // Of waves that are not open yet: which nodes would be in them. By rollout, with what it was

@@ -1,5 +1,5 @@
-// What pages ask for one at a time, from a real fleet: a node with its events, the plan, and what a
-// person does, with that person's own token.
+// What pages request one at a time, from a real fleet: a node with its events, the plan, and a
+// user's actions, with that user's own token.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct FleetSourceParts {
   kube::Api& api;  // for events of nodes; ours
   Loop& loop;
   const FleetModel& model;
-  // A connection to the same cluster, as whoever has this token.
+  // A connection to the same cluster, as the owner of this token.
   std::function<Result<std::unique_ptr<kube::Api>>(const std::string& token)> connect_as;
   std::function<Json(bool assume_change)> plan;
   // Why nothing may be written; empty: it may.

@@ -1,6 +1,6 @@
-// What a time line needs, bounded however long the process lives: each change of a node's state,
-// the last so many of them, and from time to time how many nodes are in which state and what that
-// has cost. When there are too many of the latter, every second one goes and they are taken half as
+// What a time line needs, bounded however long the process lives: the last changes of nodes'
+// states up to a limit, and from time to time how many nodes are in which state and what that has
+// cost. When there are too many of the latter, every second one goes and they are taken half as
 // often.
 #pragma once
 
@@ -34,10 +34,10 @@ class History {
  public:
   explicit History(HistoryOptions options = {}) : options_(options), interval_(options.interval) {}
 
-  // What the nodes themselves say of the time before we looked: each has been in its state since
-  // then, and was in one that nobody has written down before. Comes once, before all samples.
+  // What the nodes themselves say of the time before the feed began: each has been in its state
+  // since then, and its earlier state is not recorded. Comes once, before all samples.
   void begin(std::vector<Standing> nodes, Time now);
-  // A node comes into a state with so many GPUs out of service, and leaves it.
+  // A node enters a state with this number of GPUs out of service, and leaves it.
   void enter(uint32_t node, fleet::State state, int64_t gpus_out);
   void leave(fleet::State state, int64_t gpus_out, Time now);
   void note(Time at, uint32_t node, fleet::State from, fleet::State to);

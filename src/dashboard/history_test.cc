@@ -123,7 +123,7 @@ TEST(History, BeginsWithWhatNodesSayOfTheTimeBefore) {
   EXPECT_EQ(count(2, State::failed), 1) << "at the 50th of 100 seconds";
   EXPECT_EQ(count(2, State::unknown), 0);
   EXPECT_EQ(count(4, State::failed), 1);
-  // Whoever turns the map back sees the same.
+  // A page that turns the map back shows the same.
   ASSERT_EQ(json.at("changes").as_array().size(), 2U);
   EXPECT_EQ(json.at("changes").at(1).at(1).as_int64(), 2);
   EXPECT_EQ(json.at("changes").at(1).at(2).as_int64(), static_cast<int64_t>(State::unknown));

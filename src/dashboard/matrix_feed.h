@@ -1,5 +1,5 @@
-// Keeps what pages show of version matrices up to date: each is read when somebody looks, from time
-// to time, and soon after a rollout has moved.
+// Keeps the version matrices of pages up to date: reads each when a page is open, from time to
+// time, and soon after a rollout has changed.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ namespace lockstep::dashboard {
 // A matrix, and which rollouts take their version from it.
 struct ShownMatrix {
   rollout::MatrixPlace place;
-  std::string repository;  // for people: without passwords
+  std::string repository;  // for display: without passwords
   std::vector<std::string> rollouts;
-  bool readable = true;  // false: nobody has allowed us to ask that repository
+  bool readable = true;  // false: the allowed list does not have it
 };
 
 struct MatrixFeedParts {

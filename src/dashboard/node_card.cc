@@ -46,7 +46,7 @@ JsonObject driver_card(const fleet::DriverView& driver) {
 JsonArray condition_cards(const Node& node) {
   JsonArray cards;
   for (const Condition& condition : node.conditions) {
-    // What is as it should be says nothing.
+    // A condition with its expected value needs no text.
     bool expected = condition.type == "Ready" ? condition.is_true() : condition.status == "False";
     if (expected && condition.type != "Ready") continue;
     cards.push_back(JsonObject{{"type", condition.type.view()},

@@ -33,7 +33,7 @@ int refusal_of(const http::Request& request, bool loopback) {
   if (request.method == "GET" || request.method == "HEAD") return 0;
   if (request.method != "POST") return 405;
   if (request.header(intent_header).empty()) return 403;
-  // Browsers say where a change comes from; what is no browser has no user's cookies to abuse.
+  // Browsers say where a change comes from; other clients have no user's cookies to abuse.
   const std::string_view origin = request.header("origin");
   if (!origin.empty() && origin != fmt::format("http://{}", host) &&
       origin != fmt::format("https://{}", host)) {

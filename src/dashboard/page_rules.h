@@ -1,6 +1,6 @@
-// The rules of who may ask the dashboard what: names of hosts (against DNS that is turned on this
-// machine), where a change comes from (against other sites' pages), tokens, and the headers that
-// every answer carries.
+// The access rules of the dashboard: names of hosts (against DNS rebinding to this machine),
+// where a change comes from (against other sites' pages), tokens, and the headers of every
+// answer.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace lockstep::dashboard {
 // reaches the server, so only its own names are right.
 int refusal_of(const http::Request& request, bool loopback);
 
-// The token of "Authorization: Bearer …"; empty when there is none.
+// The token of "Authorization: Bearer …"; empty if missing.
 std::string_view token_of(const http::Request& request);
 
 http::Answer json_answer(std::string body);

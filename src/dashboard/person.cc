@@ -24,7 +24,7 @@ Json review(const ResourceType& type, Json spec) {
   return object;
 }
 
-// Calls back with who the cluster knows the user as.
+// Calls back with the user as the cluster knows them.
 void find_user(kube::Api& api, std::function<void(Result<kube::ClusterUser>)> done) {
   kube::find_identity(api, [done = std::move(done)](Result<kube::ClusterUser> found) {
     if (!found) {
@@ -66,7 +66,7 @@ struct AccessSearch : std::enable_shared_from_this<AccessSearch> {
               [self = shared_from_this(), name = question.name](kube::Reply reply) {
                 auto document = kube::document_of(std::move(reply));
                 if (!document) return self->done(fail(document.error()));
-                // Whoever may steer one kind of policy may not be told that they may not.
+                // A user who may steer one kind of policy must not be told that they may not.
                 bool may = as_bool(find(**document, "status", "allowed"));
                 self->allowed[name] = may || as_bool(find(Json(self->allowed), name));
                 self->next();

@@ -1,5 +1,5 @@
-// A rollout as pages draw it: its waves with gates, bakes in numbers against their limits, and what
-// was decided by whom.
+// A rollout as pages draw it: its waves with gates, bakes in numbers against their limits, and who
+// decided what.
 #pragma once
 
 #include "data/json.h"

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-// A text compressed piece by piece.
+// A string compressed piece by piece.
 class Gzip {
  public:
   // 1 is fast, 9 is small.

@@ -59,10 +59,10 @@ std::string string_at(const Json& value, Keys... keys) {
   return std::string(text_at(value, keys...));
 }
 Json counts_to_json(const std::map<std::string, int64_t>& counts);
-// Null when it is no list, or nothing.
+// Null if it is missing or not a list.
 const JsonArray* array_of(const Json* value);
 JsonArray texts_to_json(const std::vector<std::string>& texts);
-// The strings of a list; what is no string is "". Empty when there is no such list.
+// The strings of a list; "" for an item that is not a string. Empty if the list is missing.
 std::vector<std::string> texts_at(const Json& value, std::string_view key);
 
 // The child object, made when it is missing or null; replaces any other type.

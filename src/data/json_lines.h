@@ -1,4 +1,4 @@
-// A text with one JSON document on each line, the first of which says what the others are.
+// A string with one JSON document on each line. The first document says what the others are.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace lockstep {
 
 using JsonLine = std::function<Result<void>(const Json& line)>;
 
-// Gives the first line to `header` and every other one to `entry`; empty ones are skipped. An error
-// has the place "line 7". A text without a line is an error too.
+// Gives the first line to `header` and every other line to `entry`; skips empty lines. An error has
+// the place "line 7". A string without a line is an error too.
 Result<void> read_json_lines(std::string_view text, const JsonLine& header, const JsonLine& entry);
 
 // The inverse, line by line.

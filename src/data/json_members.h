@@ -63,7 +63,7 @@ class JsonItem {
   JsonItem(Value&& value) : value_(std::forward<Value>(value)) {}                     // NOLINT
   JsonItem(std::initializer_list<JsonItem> items) : value_(items), is_list_(true) {}  // NOLINT
 
-  // Once: whoever lists values in braces lists them to be taken.
+  // Moves the value out, once: a list in braces is only a source to take values from.
   Json take() const noexcept { return std::move(value_); }
   // {"key", value}: what may be a field.
   bool is_field() const noexcept;

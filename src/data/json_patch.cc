@@ -100,7 +100,7 @@ Result<void> Patcher::apply(const JsonObject& operation) {
   return name == "replace" ? replace(path, *value) : test(path, *value);
 }
 
-// A document that nests without bound would overflow the stack of whoever walks it next.
+// A document with unlimited nesting would overflow the stack of the next function that walks it.
 Result<void> Patcher::grow(size_t path_length, size_t value_depth) {
   depth_ = std::max(depth_, path_length + value_depth);
   if (depth_ > depth_limit_) {

@@ -120,7 +120,7 @@ TEST(JsonPatch, Test) {
       {R"({"a":[1,2]})", R"([{"op":"test","path":"/a","value":[2,1]}])",
        "error: the value is [1,2]"},
       {R"({"a":1})", R"([{"op":"test","path":"/b","value":1}])", "error: there is no \"b\""},
-      // Kubernetes: null stands for "no such field".
+      // Kubernetes: null means "no such field".
       {R"({"a":1})", R"([{"op":"test","path":"/b","value":null}])", R"({"a":1})"},
       {R"({"a":1})", R"([{"op":"test","path":"/b/c","value":null}])", "error: there is no \"b\""},
       {R"([1])", R"([{"op":"test","path":"/1","value":null}])", "error: there is no item 1"},
@@ -171,7 +171,7 @@ TEST(JsonPatch, DocumentsCannotNestWithoutBound) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ErrorKind::too_large);
 
-  // Moving back and forth is no nesting, however often.
+  // Moving back and forth does not nest, however often.
   JsonArray patch;
   for (int i = 0; i < 300; ++i) {
     patch.push_back(*parse_json(R"({"op":"move","from":"/a","path":"/b/c"})"));

@@ -15,7 +15,7 @@ namespace lockstep {
 using JsonPointer = std::vector<std::string>;
 
 Result<JsonPointer> parse_json_pointer(std::string_view text);
-// The first `count` names as a pointer again; "the document" for none, as a person reads it.
+// The first `count` names as a pointer, for messages; "the document" if `count` is 0.
 std::string describe_pointer(const JsonPointer& path, size_t count);
 
 // An index as the RFC writes it: digits, no sign, no leading zero.

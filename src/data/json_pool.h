@@ -7,9 +7,9 @@
 
 namespace lockstep {
 
-// Blocks may outlive whoever made them, and may be given back by another thread. Memory is kept for
-// later documents and never given back to the system. Sanitized builds get the ordinary heap, which
-// sees more.
+// Blocks may outlive the thread that allocated them, and another thread may free them. The pool
+// keeps memory for later documents and never returns it to the system. Sanitized builds use the
+// ordinary heap, so that the sanitizer detects more.
 void* take_json_block(size_t size);
 // `size` as it was asked for.
 void give_json_block(void* block, size_t size) noexcept;

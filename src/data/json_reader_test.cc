@@ -279,7 +279,7 @@ TEST(JsonReader, TextWithoutEscapesIsAView) {
   EXPECT_EQ(inside, (std::vector<bool>{true, false}));
 }
 
-// A text that is nearly JSON: one byte is changed.
+// A string that is nearly JSON: one byte is changed.
 RC_GTEST_PROP(JsonReader, AgreesWithTheParser, ()) {
   std::string text = print_json(*arbitrary_json());
   const size_t place = *rc::gen::inRange<size_t>(0, text.size());

@@ -31,7 +31,7 @@ TEST(JsonScan, Numbers) {
     return end.problem == nullptr ? end.at - text.data() : -1;
   };
   EXPECT_EQ(end_of("12,"), 2);
-  EXPECT_EQ(end_of("01"), 1);  // the rest is for whoever wants a comma there
+  EXPECT_EQ(end_of("01"), 1);  // the caller, which expects a comma there, reads the rest
   EXPECT_EQ(end_of("-1.50e+3]"), 8);
   for (const char* wrong : {"-", "-a", "1.", "1.e5", "1e", "1e+", "1e999"}) {
     EXPECT_EQ(end_of(wrong), -1) << wrong;

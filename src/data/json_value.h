@@ -6,9 +6,9 @@
 //   Json before = node;                       // no copy of anything
 //   node.as_object()["spec"] = JsonObject{};  // copies the list of the node's fields
 //
-// What is not const is taken for a change: who only looks should look through a const reference. A
-// reference into a document, other than a const one, is good until the document is copied: what is
-// written through it after that would show in the copy.
+// Access without const counts as a change: readers should use a const reference. A reference into a
+// document, other than a const one, is good until the document is copied: what is written through
+// it after that would show in the copy.
 #pragma once
 
 #include <concepts>

@@ -46,7 +46,7 @@ class SharedItems {
   // One is a copy of the other, and neither was changed since.
   bool is_same(const SharedItems& other) const noexcept { return block_ == other.block_; }
 
-  // The items to be changed. Whoever shared them keeps what they were. True: they were copied.
+  // The items, for changes. Other owners keep the values that they share. True: they were copied.
   bool make_own() {
     if (block_ == nullptr || !block_->references.is_shared()) return false;
     move_to(block_->size);
@@ -55,7 +55,7 @@ class SharedItems {
   // Only after make_own().
   Item* own() noexcept { return block_ == nullptr ? nullptr : items_of(block_); }
 
-  // Room for as many, which nobody shares. True: the items lie elsewhere now.
+  // Room for `count` items in unshared memory. True: the items have moved.
   bool make_room(size_t count) {
     if (count == 0) return make_own();
     constexpr size_t fewest = 4;
@@ -96,7 +96,7 @@ class SharedItems {
   }
 
   size_t capacity() const noexcept { return block_ == nullptr ? 0 : block_->capacity; }
-  // The places behind the items; null when there are none.
+  // The places behind the items; null if there is no index.
   uint32_t* index() const noexcept {
     if (block_ == nullptr || Item::index_places(block_->capacity) == 0) return nullptr;
     return reinterpret_cast<uint32_t*>(items_of(block_) + block_->capacity);

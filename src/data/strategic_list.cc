@@ -32,7 +32,7 @@ struct Ranked {
 };
 using Rank = std::optional<size_t> Ranked::*;
 
-// Kubernetes sorts with a comparison that calls everything it does not know "less". That is no
+// Kubernetes sorts with a comparison that calls everything it does not know "less". That is not an
 // order, so the outcome is that of its algorithm, an insertion sort, and we do the same.
 void sort_by(std::vector<Ranked>& items, Rank rank) {
   const auto known = [&](const Ranked& item) { return (item.*rank).has_value(); };

@@ -174,8 +174,8 @@ Identities order_after(const Identities& before, const std::set<std::string>& de
   return after;
 }
 
-// A patch of the very items that are there, in their order, as those who write a status whole send
-// it: nothing is added, removed or moved. Only for short lists of items with names.
+// A patch of exactly the existing items in their order, as controllers send that write a whole
+// status: nothing is added, removed or moved. Only for short lists of items with names.
 bool names_same_items(const JsonArray& original, const JsonArray& patch, std::string_view key) {
   constexpr size_t longest = 12;
   if (original.size() != patch.size() || original.size() > longest) return false;
@@ -207,8 +207,8 @@ class StrategicMerger {
   Result<void> merge(JsonObject& original, const JsonObject& patch, const std::string& path);
 
  private:
-  // Nothing to do: what is merged into itself stays as it is. Whoever writes a status writes all of
-  // it, most of it as it was, and what is not touched stays shared with the object before.
+  // Nothing to do: merging a value into itself changes nothing. A controller that writes a status
+  // writes all of it, mostly unchanged. Unchanged parts stay shared with the previous object.
   bool is_there(const Json& held, const Json& value, const std::string& path) const;
   bool is_there(const JsonArray& held, const JsonArray& value, const std::string& path) const;
 

@@ -91,7 +91,7 @@ Result<double> decimal(const Json& json, double least = 0,
 Result<Duration> duration(const Json& json);
 // One of the known words.
 Result<std::string> word(const Json& json, const std::vector<std::string>& known);
-// The value that stands beside the word.
+// The value that is paired with the word.
 template <typename Value>
 Result<Value> value_of(const Json& json, const auto& words) {
   std::vector<std::string> known;
@@ -140,7 +140,7 @@ class StrictReader {
   StrictReader& word(std::string_view key, Into& into, const std::vector<std::string>& known) {
     return read(key, into, [&](const Json& json) { return strict::word(json, known); });
   }
-  // The value that a word stands for.
+  // The value of a word.
   template <typename Into>
   StrictReader& choice(std::string_view key, Into& into,
                        std::initializer_list<std::pair<std::string_view, Into>> words) {

@@ -1,7 +1,7 @@
 // YAML as Helm and kubectl read it (YAML 1.1 through sigs.k8s.io/yaml, which is go-yaml version 2),
 // into JSON values.
 //
-// Where Helm would take one of two meanings without a word, we refuse and say so: a key twice in a
+// Where Helm would silently take one of two meanings, we refuse with an error: a key twice in a
 // map, a second document where one is expected, two "<<" in a map, a key before "<<" that the merge
 // would override (go-yaml 2 takes the merged value, the YAML specification the explicit one).
 #pragma once

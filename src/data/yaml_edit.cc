@@ -44,7 +44,7 @@ class Walk {
     return node;
   }
 
-  // How far it came: of several documents without the path, the error tells of the likeliest.
+  // How far it came: if several documents lack the path, the error is about the likeliest.
   size_t steps() const { return steps_; }
   // The nodes from the root to the one found.
   const std::vector<const Node*>& trail() const { return trail_; }
@@ -196,7 +196,7 @@ std::string_view text_of(const Json& value) {
 std::vector<std::string> inline_candidates(const Node& node, const Json& value) {
   if (!value.is_string()) return {yaml::print_scalar(value)};
   const std::string_view text = text_of(value);
-  // {"a": 1} may be JSON, and remains it: its strings have quotes, so this one was none.
+  // {"a": 1} may be JSON and must remain JSON. JSON strings have quotes, so this was not a string.
   const bool in_json = node.in_flow && node.style == ScalarStyle::plain && !node.text.empty() &&
                        !std::holds_alternative<std::string>(yaml::resolve_plain(node.text));
   std::vector<std::string> candidates;

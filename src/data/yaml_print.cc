@@ -51,7 +51,7 @@ class Printer {
         continue;
       }
       out_ += '\n';
-      // As kubectl: a list stands straight below its key.
+      // As kubectl does: a list is directly below its key, not indented.
       const size_t inner = value.is_array() ? indentation : indentation + kStep;
       indent(inner);
       print_container(value, inner);

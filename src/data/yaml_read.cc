@@ -202,7 +202,7 @@ class Converter {
     if (target.kind != NodeKind::mapping) {
       return refuse(name_, source, "<< needs a map, an alias of a map, or a list of these");
     }
-    // The merged keys stand in this mapping, not below it.
+    // The merged keys belong to this mapping, not to one below it.
     LOCKSTEP_TRY(Json merged, convert(source, depth - 1));
     for (auto& [json_key, json_value] : merged.get_object()) {
       const std::string_view key = view(json_key);
@@ -290,7 +290,7 @@ namespace lockstep {
 
 Result<Json> parse_yaml(std::string_view text, std::string_view name, const YamlLimits& limits) {
   LOCKSTEP_TRY(const auto trees, yaml::compose(text, name, limits));
-  // Helm would take the first and drop the rest without a word.
+  // Helm would take the first and silently drop the rest.
   for (size_t index = 1; index < trees.size(); ++index) {
     if (trees[index].is_empty()) continue;
     return fail(ErrorKind::invalid,

@@ -1,4 +1,4 @@
-// From a tree of YAML nodes to JSON. Shared with those who work on the tree; others include
+// From a tree of YAML nodes to JSON. Shared with code that works on the tree; others include
 // data/yaml.h.
 #pragma once
 

@@ -139,7 +139,7 @@ bool is_above_one(std::string_view text) {
   return *shift > first - point;
 }
 
-// Too large is no number to Go, and stays a string; too small is zero.
+// A number that is too large for Go stays a string; one that is too small is zero.
 std::optional<Scalar> parse_float(std::string_view text) {
   if (!is_float_syntax(text)) return std::nullopt;
   const bool negative = text.starts_with('-');

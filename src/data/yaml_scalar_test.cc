@@ -12,8 +12,8 @@
 namespace lockstep::yaml::yaml_scalar_test {
 namespace {
 
-// Facts, not opinions: what sigs.k8s.io/yaml 1.4.0 and 1.6.0 (YAMLToJSON), which Helm and kubectl
-// read YAML with, make of each word when it stands alone in a file. Words are parted by white
+// Measured facts: how sigs.k8s.io/yaml 1.4.0 and 1.6.0 (YAMLToJSON) read each word when it is
+// the whole file. Helm and kubectl read YAML with this library. Words are separated by white
 // space.
 
 // Read as true.

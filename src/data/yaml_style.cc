@@ -169,8 +169,8 @@ namespace {
 bool may_be_block(std::string_view text) {
   if (!has(text, "\n") || text.find_first_not_of('\n') == std::string_view::npos) return false;
   for (const std::string_view line : split(text, '\n')) {
-    // Go's reader and libyaml disagree on lines of nothing but blanks, and nobody sees those
-    // blanks.
+    // Go's reader and libyaml disagree on lines that contain only blanks, and those blanks are
+    // invisible.
     if (!line.empty() && line.find_first_not_of(" \t") == std::string_view::npos) return false;
     for (size_t offset = 0; offset < line.size();) {
       const CodePoint next = decode_utf8(line, offset);

@@ -10,8 +10,8 @@
 
 namespace lockstep::yaml {
 
-// True when the string may stand without quotes and every reader takes it for this very string.
-// Inside [] and {} fewer may.
+// True if the string needs no quotes: every reader takes it for this very string. Inside [] and {}
+// fewer strings qualify.
 bool is_safe_plain(std::string_view text, bool in_flow = false);
 
 // "..." with escapes: holds any string. Bytes that are not UTF-8 become U+FFFD, as in Go.
@@ -30,9 +30,9 @@ void append_string(std::string& out, std::string_view text);
 std::string print_scalar(const Json& value, bool in_flow = false);
 
 // "|-" and the lines, each indented by `indentation` blanks, without a line break at the end except
-// those that belong to the text. `step` is how much deeper that is than the surrounding block, for
-// the indentation indicator. Nothing when the text needs no block (one line) or cannot stand in
-// one.
+// those that belong to the string. `step` is how much deeper that is than the surrounding block,
+// for the indentation indicator. Returns nothing if the string needs no block (one line) or cannot
+// be written as one.
 std::optional<std::string> print_block(std::string_view text, size_t indentation, size_t step,
                                        std::string_view line_break = "\n");
 

@@ -1,4 +1,4 @@
-// The characters of a YAML text: decoding, which of them may stand in a file, and places in it.
+// The characters of a YAML document: decoding, which of them a file may contain, and places in it.
 // Shared by the reader, the emitter and the editor; others include data/yaml.h.
 #pragma once
 
@@ -32,7 +32,7 @@ struct CodePoint {
 // The character that begins at `offset`, which must lie inside `text`.
 CodePoint decode_utf8(std::string_view text, size_t offset);
 
-// May stand in a YAML file as it is. Line breaks and the byte order mark may not, by this function.
+// A YAML file may contain it unescaped. Returns false for line breaks and the byte order mark.
 bool is_printable(char32_t character);
 
 // The byte order mark that editors on Windows put first, or nothing.

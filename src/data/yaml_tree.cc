@@ -79,7 +79,7 @@ class Events {
   bool has_event_ = false;
 };
 
-// What to do about the syntax errors that people make most. `rest` is the text from the error on.
+// What to do about the most frequent syntax errors. `rest` is the document from the error on.
 std::string advice(std::string_view problem, std::string_view rest) {
   struct Advice {
     std::string_view problem;

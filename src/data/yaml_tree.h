@@ -1,5 +1,5 @@
-// A YAML text as libyaml sees it: nodes with their places, before any of them has a JSON type. The
-// reader turns it into JSON, the editor and whoever reports a place find bytes by it.
+// A YAML document as libyaml sees it: nodes with their places, before any of them has a JSON type.
+// The reader turns it into JSON. The editor and error messages use it to find places.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct Tree {
   bool is_empty() const;
 };
 
-// All documents of a text, the empty ones too.
+// All documents of a stream, including empty ones.
 Result<std::vector<Tree>> compose(std::string_view text, std::string_view name,
                                   const YamlLimits& limits);
 

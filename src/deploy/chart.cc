@@ -23,7 +23,7 @@ Result<Json> yaml_file(const ChartFiles& files, std::string_view name) {
   return parse_yaml(at->second, name);
 }
 
-// As in Helm: a null takes a default away. Where there is none it is a value like others.
+// As in Helm: a null removes a default. Without a default it is an ordinary value.
 void drop_nulls(Json& value, const Json& defaults) {
   if (!value.is_object() || !defaults.is_object()) return;
   for (const auto& [key, by_default] : defaults.get_object()) {

@@ -65,7 +65,7 @@ Result<void> check_owner(const Json& there, const ReleaseName& release) {
               describe(there));
 }
 
-// The objects as they stand in the cluster; null where there is none.
+// The objects as they are in the cluster; null for missing ones.
 Result<std::vector<Document>> look(kube::SyncApi& api, const ReleaseName& release,
                                    const std::vector<Manifest>& manifests, bool force) {
   std::vector<Document> there;

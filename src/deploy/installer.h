@@ -1,5 +1,5 @@
-// Puts the chart's objects into a cluster, by server-side apply, and takes them out again. As Helm
-// does, it marks what is its own, and touches nothing that carries somebody else's mark.
+// Applies the chart's objects to a cluster, by server-side apply, and removes them again. As Helm
+// does, it marks its own objects, and changes no object with another owner's mark.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace lockstep::deploy {
 
 struct InstallOptions {
-  bool force = false;  // also objects that somebody else has made
+  bool force = false;  // also objects of other owners
 };
 
 // What was done to one object: "created", "changed", "unchanged", "removed".
@@ -21,9 +21,9 @@ struct ObjectChange {
   std::string object;  // "Deployment lockstep-system/lockstep-controller"
 };
 
-// Makes the namespace where it is missing, applies everything in its order, and removes what an
+// Makes the namespace if it is missing, applies everything in its order, and removes what an
 // earlier install of this release made and this one does not want. Before anything is written, all
-// objects are looked at: if one belongs to somebody else, nothing is done.
+// objects are checked: if one has another owner, nothing is done.
 Result<std::vector<ObjectChange>> install(kube::SyncApi& api, const ReleaseName& release,
                                           const std::vector<Manifest>& manifests,
                                           const InstallOptions& options = {});
@@ -31,11 +31,11 @@ Result<std::vector<ObjectChange>> install(kube::SyncApi& api, const ReleaseName&
 // Removes what install() made, the last first; the namespace stays.
 Result<std::vector<ObjectChange>> uninstall(kube::SyncApi& api, const ReleaseName& release);
 
-// Takes our skip labels off all nodes: with no controller left, nobody else would. A user's own
-// stay.
+// Removes our skip labels from all nodes: with no controller left, they would stay. A user's own
+// labels stay.
 Result<std::vector<ObjectChange>> release_nodes(kube::SyncApi& api);
 
-// Nodes whose upgrade is under way: without a controller they would stay cordoned.
+// Nodes whose upgrade is in progress: without a controller they would stay cordoned.
 Result<std::vector<std::string>> nodes_in_flight(kube::SyncApi& api);
 
 // Why a Deployment is not there yet, in words; empty: all its pods are available and up to date.

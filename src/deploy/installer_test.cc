@@ -155,7 +155,7 @@ TEST_F(Installer, AnothersObjectIsTakenOverByForceOnly) {
   EXPECT_EQ(summary(install(api, release, manifests(), {.force = true})), "changed 1, created 21");
 }
 
-// Helm leaves it behind, with its own marks: nobody else's it is.
+// Helm leaves it behind with Helm's marks, but it has no other owner.
 TEST_F(Installer, TakesOverADefinitionThatOutlivedItsRelease) {
   make(
       resource::custom_resource_definitions,

@@ -20,7 +20,7 @@ std::string_view without_leading_white(std::string_view text) {
 
 bool is_white(char c) { return white.find(c) != std::string_view::npos; }
 
-// A text in quotes may hold braces; a comment may hold anything.
+// A string in quotes may contain braces; a comment may contain anything.
 size_t end_of_action(std::string_view text, size_t begin) {
   std::string_view rest = without_leading_white(text.substr(begin));
   if (rest.starts_with("/*")) {

@@ -12,7 +12,7 @@ namespace lockstep::deploy {
 // A template is text and actions in turn; trim markers have done their work, comments are gone.
 struct TemplatePiece {
   bool is_action = false;
-  std::string text;  // of an action: what stands between the braces
+  std::string text;  // of an action: what is between the braces
   int line = 0;
 };
 Result<std::vector<TemplatePiece>> split_template(std::string_view text, const std::string& name);

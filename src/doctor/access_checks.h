@@ -1,4 +1,4 @@
-// Checks of what stands between a controller and its cluster: rights, clocks, certificates,
+// Checks of the access of a controller to its cluster: rights, clocks, certificates and
 // webhooks.
 #pragma once
 

@@ -21,7 +21,7 @@ struct Check {
   std::string name;  // "OrphanedCordons"
   Verdict verdict = Verdict::fine;
   std::string text;
-  // What it is about, one line for each object; cut off in texts for people.
+  // What it is about, one line for each object; shortened for display.
   std::vector<std::string> evidence = {};
   std::string fix = {};
 

@@ -46,7 +46,7 @@ struct ClusterView {
   std::vector<std::shared_ptr<const Node>> all_nodes;
   std::vector<PolicyFacts> policies;
   std::optional<fleet::Reason> conflicting_controller;
-  // DRA plugins that publish GPUs and that nobody would restart with the driver.
+  // DRA plugins that publish GPUs and that no controller would restart with the driver.
   struct UnknownPlugin {
     std::string dra_driver;
     std::vector<std::string> nodes;
@@ -67,7 +67,7 @@ struct ClusterView {
   std::vector<Webhook> webhooks;
   std::vector<ObjectKey> ready_services;
   std::vector<std::pair<Right, std::optional<bool>>> rights;
-  std::string rights_of;                 // who was asked about
+  std::string rights_of;                 // the user whose rights were asked
   std::optional<Duration> server_ahead;  // the API server's clock, by how much it is ahead of ours
   std::vector<std::pair<std::string, Time>> heartbeats;  // of kubelets, by their own clocks
   std::vector<Certificate> certificates;

@@ -1,4 +1,5 @@
-// Checks of what upgrades leave behind: who upgrades, cordons, labels, plugins, claims, versions.
+// Checks of what upgrades leave behind: controllers, cordons, labels, plugins, claims,
+// versions.
 #pragma once
 
 #include "doctor/check.h"

@@ -1,5 +1,5 @@
-// The doctor's look at one machine: the loaded driver, the libraries beside it, who still has an
-// old one open, and what the DRA plugin left behind.
+// The doctor's checks of one machine: the loaded driver, the libraries beside it, programs that
+// still have an old one open, and what the DRA plugin left behind.
 #pragma once
 
 #include <optional>
@@ -42,7 +42,7 @@ struct NodeFacts {
   std::vector<LibraryFile> libraries;
   std::vector<LibraryUser> users;
   std::vector<CdiFile> cdi_files;
-  // Nothing: there is no checkpoint, the plugin does not run here.
+  // Nothing: no checkpoint, because the plugin does not run here.
   std::optional<std::vector<CheckpointClaim>> checkpoint;
   std::string checkpoint_path;
   std::vector<std::string> checkpoint_problems;

@@ -121,7 +121,7 @@ void note_removed(JsonObject& kept, size_t count) {
   if (count > 0) kept[removed] = fmt::format("{} field{}", count, count == 1 ? "" : "s");
 }
 
-// A map whose keys anyone may choose: `keep` says which entries stay, and as what.
+// A map with arbitrary keys: `keep` says which entries stay, and as what.
 template <typename Keep>
 Json keep_entries(const Json& value, Keep keep) {
   if (!value.is_object()) return type_of(value);
@@ -173,7 +173,7 @@ Json keep_note(std::string_view key, const Json& value) {
   return nullptr;
 }
 
-// "--log-level" of "--log-level=debug"; of what is no flag only the length.
+// "--log-level" of "--log-level=debug"; of another word only its length.
 Json keep_option(const Json& value) {
   const std::string_view text = as_text(&value);
   const std::string_view flag = text.substr(0, text.find('='));

@@ -96,7 +96,7 @@ std::string without_schemes(std::string_view text) {
       if (value == at + scheme.size()) continue;
       size_t end = value;
       while (end < text.size() && is_of_token(text[end])) ++end;
-      // "basic functions" is no credential; "basic dXNlcg==" is.
+      // "basic functions" is not a credential; "basic dXNlcg==" is.
       const std::string_view word = text.substr(value, end - value);
       const bool is_prose = scheme == "basic" && std::all_of(word.begin(), word.end(), [](char c) {
                               return (c >= 'a' && c <= 'z') || c == '-' || c == '.';

@@ -1,5 +1,5 @@
-// Removes credentials from text that others wrote: logs, messages, annotations. What is removed is
-// replaced by "(removed)", and a text that was filtered once is not changed by a second time.
+// Removes credentials from foreign text: logs, messages, annotations. "(removed)" replaces what is
+// removed, and filtering a string again does not change it.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ struct Right {
 // install` would make, that is what the controller needs.
 std::vector<Right> rights_in(const std::vector<Json>& manifests);
 
-// The review of a user's right; an empty user is whoever asks.
+// The review of a user's right; an empty user is the caller's own account.
 Json review_of(const Right& right, const std::string& user);
 // Nothing where the server gives no verdict.
 std::optional<bool> verdict_of(const Json& review);

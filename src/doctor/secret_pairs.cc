@@ -47,7 +47,7 @@ bool has_secret_part(std::string_view key) {
   return is_among(parts, part);
 }
 
-// Whose lists and maps hold what no one outside needs, whatever their own keys are called.
+// Keys whose lists and maps are secret as a whole, whatever their own keys are called.
 bool holds_secrets(std::string_view key) {
   constexpr std::array<std::string_view, 8> keys = {"headers", "httpheaders", "auths", "stringdata",
                                                     "env",     "environment", "args",  "command"};
@@ -57,7 +57,7 @@ bool holds_secrets(std::string_view key) {
 // Of a map of name and value, the name of which may say anything.
 bool is_value_key(std::string_view key) { return key == "value" || key == "Value"; }
 
-// One reading of a text from its begin to its end.
+// One pass over a string, from its beginning to its end.
 class Pairs {
  public:
   explicit Pairs(std::string_view text) : text_(text) {}
@@ -102,7 +102,7 @@ class Pairs {
     const bool group = holds_secrets(key);
     const bool value = is_value_key(key);
     if (!secret && !group && !value) return;
-    // The quote behind the key, with the backslashes of a text inside a text.
+    // The quote after the key, with the backslashes of a string inside a string.
     size_t at = at_;
     while (peek(at) == '\\' || is_quote(peek(at)) || peek(at) == ']') ++at;
     const bool quoted = at > at_;
@@ -189,7 +189,7 @@ class Pairs {
     return at;
   }
 
-  // Of a text that begins with a quote behind any number of backslashes: it ends with as many.
+  // For a string that begins with a quote after any number of backslashes: it ends with as many.
   size_t end_of_quoted(size_t at) const {
     size_t slashes = 0;
     while (peek(at + slashes) == '\\') ++slashes;

@@ -1,4 +1,4 @@
-// Admission webhooks, as far as they can stand in an upgrade's way.
+// Admission webhooks, as far as they can block an upgrade.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Webhook {
   size_t index = 0;  // within the configuration
   bool fails_closed = true;
   ObjectKey service;      // empty: it is called by a URL
-  std::string ca_bundle;  // base64 of PEM, as it stands there
+  std::string ca_bundle;  // base64 of PEM, as in the object
   // What of an upgrade it is asked about: "evictions", "deletions of pods", "changes of nodes".
   std::vector<std::string> asked_about;
   bool is_limited = false;  // by selectors or conditions: perhaps not asked after all

@@ -26,7 +26,7 @@ Result<void> check_name(std::string_view name, std::string_view others, std::str
                  std::all_of(name.begin(), name.end(), [&](char c) {
                    return is_letter_or_digit(c) || others.find(c) != std::string_view::npos;
                  });
-  // Nothing of it can leave a directory, but who reads it may think so.
+  // No part of it can leave a directory, but a reader may think so.
   if (is_fine && name.find("..") == std::string_view::npos) return {};
   return failf(ErrorKind::invalid, "{} is no name of a {}", quoted(name), what);
 }

@@ -50,7 +50,7 @@ struct CdiOptions {
   std::string kind() const { return vendor + "/" + device_class; }
 };
 
-// Fails for what is no name: a path that leads elsewhere, or letters that CDI does not have.
+// Fails for an invalid name: a path that leads elsewhere, or letters that CDI does not have.
 Result<void> check_claim_uid(std::string_view uid);
 Result<void> check_device_name(std::string_view device);
 
@@ -59,8 +59,8 @@ std::string cdi_id(const CdiOptions& options, std::string_view claim_uid, std::s
 std::string cdi_file(const CdiOptions& options, std::string_view claim_uid);
 
 // The whole spec. Fails for names as above, for two devices of one name, for a path that is not
-// absolute, and for a device without any edit: a runtime that is handed one fails with words that
-// help nobody, and a container without its GPU would be worse.
+// absolute, and for a device without any edit: with such a spec, a runtime fails with a useless
+// message, and a container without its GPU would be worse.
 Result<Json> make_cdi_spec(const CdiOptions& options, std::string_view claim_uid,
                            const std::vector<CdiDevice>& devices);
 

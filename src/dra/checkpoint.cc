@@ -19,7 +19,7 @@ constexpr std::string_view header = "lockstep-dra-checkpoint 2";
 // A line for each claim, and none for those that were given back: it reads the same.
 constexpr std::string_view first_header = "lockstep-dra-checkpoint 1";
 constexpr size_t checksum_length = 64;
-// Of damaged lines: what a person may want to look at, not an archive.
+// Of damaged lines: enough for a user to examine, not an archive.
 constexpr size_t set_aside_limit = 1 << 20;
 // Lines that no longer count, beyond as many as do, before the file is replaced.
 constexpr size_t old_lines_allowed = 256;
@@ -181,7 +181,7 @@ Result<void> Checkpoint::reload() {
 
 namespace {
 
-// Whoever looks later has less to look at; the claims that are well do not wait for that.
+// Best effort, for later examination: valid claims do not depend on it.
 void set_aside(Files& files, const std::string& path, const std::vector<std::string>& lines,
                Log& log) {
   std::string kept = files.exists(path) ? files.read(path).value_or("") : "";
@@ -218,7 +218,7 @@ Result<void> Checkpoint::read() {
   }
   bool is_as_it_was = reading.problems.empty() && reading.from_before == 0 && !reading.is_cut_off &&
                       bytes.starts_with(header);
-  // Also the first time: whoever cannot write is told now, and not at the first claim.
+  // Also the first time: an error of writing shows now, and not at the first claim.
   if (!is_as_it_was) return write(std::move(reading.entries));
   entries_ = std::move(reading.entries);
   fingerprint_ = std::move(seen);

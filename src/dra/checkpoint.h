@@ -32,7 +32,7 @@ struct PreparedDevice {
 
 enum class ClaimPhase {
   preparing,  // of version 1 of the file: the devices are taken, and perhaps a CDI spec is there
-  prepared,   // the devices are taken; a CDI spec that is not there is made anew
+  prepared,   // the devices are taken; a missing CDI spec is made again
 };
 
 struct CheckpointEntry {
@@ -53,7 +53,7 @@ struct CheckpointReading {
   std::vector<std::string> problems;
   // Entries from before the machine was started: their containers are gone.
   size_t from_before = 0;
-  // The last line has no end: whoever wrote it was killed, and nobody was told of it.
+  // The last line has no end: its writer was killed before it reported success.
   bool is_cut_off = false;
   size_t lines = 0;
 };

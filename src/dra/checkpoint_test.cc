@@ -148,7 +148,7 @@ TEST_F(CheckpointFile, KilledAroundOrInAnyWriteItHasTheOldStateOrTheNew) {
       EXPECT_THROW((void)checkpoint.put(entry_of_claim("b", "gpu-1")), Crash);
       files.steps_left.reset();
     }
-    // All but the end of the line is as good as all: nobody was told, and nobody minds.
+    // A line that lacks only its end counts as written or not: no caller was told either way.
     EXPECT_EQ(open().entries().size(), moment < 3 ? 1u : 2u) << moment;
     Checkpoint next = open();
     ASSERT_TRUE(next.put(entry_of_claim("c", "gpu-2"))) << moment;

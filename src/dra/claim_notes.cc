@@ -23,7 +23,7 @@ JsonObject condition_of(std::string_view type, std::string_view driver,
           {"lastTransitionTime", format_rfc3339(now)}};
 }
 
-// Whether there is nothing to write: the same stands there, or all is well and always was.
+// Whether there is nothing to write: the condition is up to date, or all is well and always was.
 bool is_said(const Json* there, const JsonObject& wanted) {
   const Json wish(wanted);
   if (there == nullptr) return text_at(wish, "status") == "True";

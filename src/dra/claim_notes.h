@@ -18,7 +18,7 @@ inline constexpr std::string_view prepared_condition = "Prepared";
 std::string_view reason_word(const std::optional<ClaimFailure>& failure);
 
 // For server-side apply on resourceclaims/status: a condition on every device of ours. Nothing: it
-// stands there already, or nothing was ever wrong, or the claim has no device of ours.
+// is up to date, or nothing was ever wrong, or the claim has no device of ours.
 std::optional<Json> claim_status_patch(const Json& claim, std::string_view driver,
                                        const std::optional<ClaimFailure>& failure, Time now);
 

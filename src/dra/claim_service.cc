@@ -15,7 +15,7 @@ constexpr Duration lock_retry = milliseconds(5);
 constexpr Duration state_pause = milliseconds(50);
 // Left of a call's time for the answer itself.
 constexpr Duration last_moment = milliseconds(200);
-// A try that begins with less time than this finds out nothing but that there was none.
+// An attempt with less time than this would only find that the time was too short.
 constexpr Duration worth_a_try = milliseconds(500);
 
 }  // namespace
@@ -298,7 +298,7 @@ void ClaimService::try_again(const CallPointer& call) {
 }
 
 // A permanent failure ends the pod, and its successor must not get the same device: the scheduler
-// is told of it first. For so long at most; then the kubelet is to try again, and so are we.
+// must learn of it first. That wait is limited; then the kubelet is to try again, and so are we.
 void ClaimService::answer(const CallPointer& call) {
   bool is_broken = std::any_of(call->failures.begin(), call->failures.end(),
                                [](const auto& entry) { return is_tainted(entry.second.kind); });
@@ -371,7 +371,7 @@ void ClaimService::unprepare_queued(const std::vector<UnprepareCallPointer>& cal
   }
 }
 
-// For whoever has the GPU next. Nobody waits for it: a driver that is away has forgotten it anyway.
+// For the GPU's next user. Nothing waits for it: a driver that is away has forgotten it anyway.
 void ClaimService::take_slices_back(const std::vector<std::string>& uids) {
   if (!surroundings_.set_time_slices) return;
   std::set<std::string> going(uids.begin(), uids.end());

@@ -35,7 +35,7 @@ struct ClaimServiceOptions {
   Duration taint_limit = seconds(5);
 };
 
-// How a claim ended, for who writes it down where people look.
+// How a claim ended, for the code that reports it to users.
 struct ClaimVerdict {
   ClaimName claim;
   Document document;  // as it was read; null: it was not

@@ -33,11 +33,11 @@ class DeviceHealth {
   // A fatal XID of the GPU on this bus ("0000:3b:00"). True when it is one of ours: NVML is to be
   // asked now.
   bool note_fatal_xid(const Inventory& inventory, std::string_view pci, int code);
-  // The driver was loaded anew: what the kernel log said of the old one counts no more.
+  // The driver was loaded again: the kernel log's errors of the old one no longer count.
   void forget_xids() { xids_.clear(); }
 
   const DeviceConditions& conditions() const { return conditions_; }
-  // A device that is broken for the first time: it is to be looked at again soon.
+  // A device that is broken for the first time: it is to be checked again soon.
   bool wants_confirmation() const;
 
  private:

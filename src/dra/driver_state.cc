@@ -20,7 +20,7 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Empty: there is no such file.
+// Empty if the file does not exist.
 std::string identity_of(const std::string& path) {
   struct stat status{};
   if (stat(path.c_str(), &status) != 0) return "";

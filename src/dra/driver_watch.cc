@@ -63,7 +63,7 @@ void DriverWatch::ask() {
 }
 
 void DriverWatch::on_answer(const DriverState& asked, Result<Inventory> answer) {
-  // What was asked of a driver that is gone is no answer about the one that is there.
+  // An answer about a previous driver says nothing about the current one.
   if (asked != probe_.state() || asked != state_) {
     next_ask_ = loop_.uptime();
     return;

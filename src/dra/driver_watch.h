@@ -47,8 +47,8 @@ class DriverWatch {
   // Health is to be asked for now, or soon.
   void check_soon(Duration delay);
 
-  // Looks at the files now: who is about to use the driver does not go by what was true a moment
-  // ago.
+  // Reads the files now: a caller that is about to use the driver does not rely on what was true a
+  // moment ago.
   bool is_current_now();
   // NVML and the kernel module are of one version, and NVML answers.
   bool is_current() const { return is_current_; }

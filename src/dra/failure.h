@@ -10,7 +10,7 @@
 namespace lockstep::dra {
 
 enum class FailureClass {
-  transient,      // nobody's fault: the kubelet tries again
+  transient,      // temporary: the kubelet tries again
   device_failed,  // the device is broken: permanent, and the device is tainted
   bad_config,     // the request is wrong: permanent, and never a taint
 };
@@ -29,8 +29,8 @@ struct ClaimFailure {
 bool is_permanent(FailureClass kind);
 bool is_tainted(FailureClass kind);
 
-// What a return code of NVML tells about a device. One that is not known is
-// transient: trying again harms nobody, and ending a pod does.
+// What a return code of NVML tells about a device. An unknown one is transient: a retry does no
+// harm, and ending a pod does.
 FailureClass classify_nvml(int code);
 
 // "claim default/a: the request is wrong: …"

@@ -1,6 +1,6 @@
-// The opaque configuration that a claim may carry for our driver, read
-// strictly: a field that is misspelt and dropped in silence is a GPU that is
-// shared in silence as nobody meant it.
+// The opaque configuration that a claim may carry for our driver, read strictly:
+// dropping a misspelt field in silence would share a GPU in a way that the user did not
+// intend.
 //
 //   apiVersion: gpu.lockstep.dev/v1alpha1
 //   kind: GpuConfig
@@ -23,7 +23,7 @@ enum class Sharing { exclusive, time_slicing };
 enum class TimeSlice { usual, brief, medium, extended };
 std::string_view to_string(Sharing sharing);
 std::string_view to_string(TimeSlice slice);
-// Nothing for a word that is none of them.
+// Nothing for an unknown word.
 std::optional<TimeSlice> time_slice_of(std::string_view word);
 
 struct GpuConfig {
@@ -35,7 +35,7 @@ struct GpuConfig {
   bool operator==(const GpuConfig&) const = default;
 };
 
-// Who wrote a configuration. A tenant's claim sets only the variables of `variables_of_claims`:
+// The author of a configuration. A tenant's claim sets only the variables of `variables_of_claims`:
 // another one could load code into every container that shares the claim.
 enum class ConfigOrigin { claim, device_class };
 std::span<const std::string_view> variables_of_claims();

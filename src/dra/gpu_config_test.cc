@@ -71,7 +71,7 @@ TEST(GpuConfig, WhatIsWrongIsRefusedByItsField) {
   }
 }
 
-// Who may write a claim need not be who may run code in the containers that share it.
+// The author of a claim may lack the right to run code in the containers that share it.
 TEST(GpuConfig, AClaimSetsNoVariableThatCouldLoadCode) {
   for (const char* name :
        {"PATH", "BASH_ENV", "ENV", "LD_PRELOAD", "PYTHONSTARTUP", "PYTHONPATH", "NODE_OPTIONS",

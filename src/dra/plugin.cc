@@ -260,7 +260,7 @@ void Plugin::reconcile() {
   }));
 }
 
-// Files that a killed process did not finish, and specs of claims that nobody has prepared.
+// Files that a killed process did not finish, and specs of claims that are not prepared.
 void Plugin::remove_leftovers() {
   for (const std::string& name : parts_.list_folder(options_.cdi.directory)) {
     std::string uid = claim_of_cdi_file(options_.cdi, name);
@@ -297,7 +297,7 @@ void Plugin::forget_claims_that_are_gone() {
   }
 }
 
-// ------------------------------------------------------------------- what people are told of it
+// ------------------------------------------------------------------------- what users are told
 
 ObjectReference Plugin::node_reference() const {
   ObjectReference node;

@@ -114,7 +114,7 @@ class Plugin final : private DeviceSource {
   Scope scope_;
 };
 
-// The claim's uid in the name of a CDI file of ours; empty: it is none.
+// The claim's uid in the name of a CDI file of ours; empty: the file is not ours.
 std::string claim_of_cdi_file(const CdiOptions& options, const std::string& name);
 
 }  // namespace lockstep::dra

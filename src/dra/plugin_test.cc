@@ -190,7 +190,7 @@ TEST_F(PluginTest, OnAServerWithoutTaintsABrokenDeviceIsTakenOutOfTheSlice) {
   xids = {{79, "0000:02:00", "fallen off the bus"}};
   loop.run_for(seconds(2));
   EXPECT_EQ(devices(), Texts{"gpu-0"});
-  // It stays out, and nobody writes to and fro.
+  // It stays out, and the writes do not go to and fro.
   auto version = [this] {
     return std::string(text_at(slices()[0], "metadata", "resourceVersion"));
   };

@@ -31,7 +31,7 @@ bool names_request(const Json& names, std::string_view request) {
   });
 }
 
-// Of those that are meant for this request, the last counts: a claim's stand after its class's.
+// Of those that are meant for this request, the last counts: a claim's come after its class's.
 Result<GpuConfig> config_for(const Json& claim, std::string_view driver, std::string_view request) {
   GpuConfig config;
   const JsonArray* entries = array_at(claim, "status", "allocation", "devices", "config");

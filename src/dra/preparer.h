@@ -1,7 +1,7 @@
 // Preparing and unpreparing claims: everything between the kubelet's call and its answer, but for
 // the wire. What it needs from outside comes in as interfaces. Killed at any moment, in the middle
 // of a write too, the next process serves the next call correctly: the checkpoint names the devices
-// before a CDI spec exists, and loses them after it is gone; a spec that is missing is made anew.
+// before a CDI spec exists, and loses them after it is gone; a missing spec is made again.
 #pragma once
 
 #include <string>
@@ -65,14 +65,14 @@ class ClaimPreparer {
         checkpoint_(checkpoint),
         options_(std::move(options)) {}
 
-  // Done twice, it gives the same answer, and makes a lost CDI spec anew. Of many claims the
-  // answers come in their order, and the disk is waited for once.
+  // Called twice, it gives the same answer, and makes a lost CDI spec again. The answers of many
+  // claims come in their order, and the disk is waited for once.
   std::vector<Prepared> prepare(const std::vector<ClaimName>& claims);
   Prepared prepare(const ClaimName& claim) {
     return prepare(std::vector<ClaimName>{claim}).front();
   }
-  // Makes the CDI specs of all prepared claims anew, for the driver of now. Gives the claims for
-  // which that was not possible: their specs are as they were.
+  // Makes the CDI specs of all prepared claims again, for the current driver. Returns the claims
+  // for which that was not possible: their specs are unchanged.
   std::vector<std::string> rewrite_specs();
   // Asks neither the driver nor the API. A claim that is not known is one that is unprepared. Of
   // many the disk is waited for once.

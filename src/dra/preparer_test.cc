@@ -335,7 +335,7 @@ TEST_F(PreparerTest, KilledAnywhereInAnUnprepareTheNextProcessServes) {
       if (!killed) break;
       ++places;
       start();
-      // The kubelet asks again, or the same pod starts anew.
+      // The kubelet asks again, or the same pod is restarted.
       if (!again) {
         EXPECT_TRUE(prepare("a")) << place;
         EXPECT_TRUE(has_spec("a"));

@@ -1,6 +1,6 @@
-// Keeps the node's ResourceSlice in the cluster as it is wanted, whoever disturbs it: the kubelet
-// takes slices away at its start and when it loses the plugin. Watches; writes only where
-// something differs; waits longer from one failure to the next.
+// Keeps the node's ResourceSlice in the cluster as it is wanted, whatever changes it: the kubelet
+// removes slices at its start and when it loses the plugin. Watches; writes only where something
+// differs; waits longer from one failure to the next.
 #pragma once
 
 #include <functional>
@@ -69,7 +69,7 @@ class SlicePublisher final : private kube::ReflectorSink {
   bool is_writing_ = false;
   bool is_published_ = false;
   bool drops_taints_ = false;
-  // Of one wish: who else writes the slice (the other instance of a rolling update, of another
+  // Of one wish: another writer of the slice (the other instance of a rolling update, of another
   // version) is not fought at full speed.
   uint32_t writes_of_wish_ = 0;
   Duration last_write_{0};

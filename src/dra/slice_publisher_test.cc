@@ -101,7 +101,7 @@ TEST_F(SlicePublisherTest, AnAnswerThatComesAfterNewerNewsDoesNotBringBackThePas
   faults.on_call(kube::ScriptedFaults::calls(kube::Verb::update, resource::resource_slices), late);
   probe.load("580.105.08");
   loop.run_for(seconds(1));
-  // The write is done, its answer is on its way, and somebody changes the slice meanwhile.
+  // The write is done, its answer is on its way, and another client changes the slice meanwhile.
   Json slice = slices()[0];
   lockstep::find(slice, "metadata")->as_object()["labels"] = JsonObject{{"x", "y"}};
   must(kube::update(resource::resource_slices,

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t longest_slice_name = 253;
 constexpr size_t hash_length = 12;
 constexpr size_t most_devices = 64;
-// A text attribute may have this many characters.
+// The maximum number of characters of a string attribute.
 constexpr size_t longest_attribute = 64;
 constexpr uint64_t mebibyte = 1 << 20;
 

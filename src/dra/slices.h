@@ -1,5 +1,5 @@
-// What the scheduler is told of this node's devices: one ResourceSlice, and the next step to make
-// the cluster's slices be that one. Pure: from what is published and what is wanted to at most one
+// What the scheduler knows of this node's devices: one ResourceSlice, and the next step to make the
+// cluster's slices equal to it. Pure: from what is published and what is wanted to at most one
 // write.
 #pragma once
 
@@ -35,7 +35,7 @@ struct SliceWish {
 // The devices of a slice as they are to be, without the times of their taints. A server that knows
 // no taints would hand a broken device to the next pod: there it is left out.
 JsonArray slice_devices(const SliceWish& wish, bool without_taints = false);
-// "node-driver", or shorter where that is no name.
+// "node-driver", or shorter if that is not a valid name.
 std::string slice_name(const SliceSettings& settings);
 
 struct SliceStep {
@@ -45,7 +45,7 @@ struct SliceStep {
   Json object;  // to create or update
 };
 
-// `published`: the node's slices of this driver, whoever made them. `without_taints`: this server
+// `published`: the node's slices of this driver, from any writer. `without_taints`: this server
 // drops them, so that their absence is no reason to write.
 //
 // The rules of Kubernetes' own helper: the slices of the highest generation are the pool, older

@@ -19,7 +19,7 @@ Result<void> SystemStateFiles::append(const std::string& path, std::string_view 
   int error = write_all(file.get(), content);
   if (error == 0 && fdatasync(file.get()) != 0) error = errno;
   if (error == 0) return {};
-  // Best effort: who reads it knows a line that was cut off.
+  // Best effort: readers recognise a line that was cut off.
   if (ftruncate(file.get(), before.st_size) != 0) return system_failure("restore", path, errno);
   return system_failure("write", path, error);
 }

@@ -1,5 +1,5 @@
-// The plugin's own files. What it must remember is appended and waited for to be on disk; what it
-// can make anew from that is not waited for.
+// The plugin's own files. What it must remember is appended, and the plugin waits until it is on
+// disk; it does not wait for what it can make again from that.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ class StateFiles : public Files {
   // At the end of a file that is there; on disk when it returns. When it fails, the file is as it
   // was, or has a part of the content at its end.
   virtual Result<void> append(const std::string& path, std::string_view content) = 0;
-  // All or nothing as write(), for who looks at the file; on disk at some time. After a power
-  // failure it may be empty or gone.
+  // All or nothing as write(), for readers of the file; on disk at some time. After a power failure
+  // it may be empty or gone.
   virtual Result<void> write_unsynced(const std::string& path, std::string_view content,
                                       int mode = 0644) = 0;
 };

@@ -27,7 +27,7 @@ TEST_F(StateFilesTest, AppendsToWhatIsThereAndMakesNoFile) {
 }
 
 TEST_F(StateFilesTest, ADiskThatIsFullLeavesNoHalfLine) {
-  // Every write to it says that there is no space.
+  // Every write to it fails for lack of space.
   EXPECT_FALSE(files.append("/dev/full", "two\n"));
 }
 

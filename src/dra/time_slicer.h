@@ -1,6 +1,6 @@
 // How long a process may have a shared GPU before the next one's turn. NVML has no call for it: the
-// driver's own nvidia-smi sets it, as NVIDIA's plugin does. It is kept in the driver alone, so that
-// it is gone with the driver and has to be set anew.
+// driver's own nvidia-smi sets it, as NVIDIA's plugin does. Only the driver keeps it, so it is lost
+// with the driver and has to be set again.
 #pragma once
 
 #include <functional>

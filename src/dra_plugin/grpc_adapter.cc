@@ -23,7 +23,7 @@ namespace wire_v1beta1 = k8s::io::kubelet::pkg::apis::dra::v1beta1;
 
 // So that our answer arrives before the kubelet has given up.
 constexpr Duration before_deadline = seconds(2);
-// A stream that nobody reads any more is noticed this often.
+// How often a stream without a reader is detected.
 constexpr Duration stream_glance = milliseconds(250);
 constexpr Duration farewell = seconds(3);
 

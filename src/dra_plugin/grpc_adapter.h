@@ -22,7 +22,7 @@ class HealthBoard {
   void post(std::vector<DeviceReport> reports);
   // Waits until there is a report after `seen`, or the time is over; returns its number.
   uint64_t wait(uint64_t seen, Duration limit, std::vector<DeviceReport>& reports);
-  // Everybody who waits goes home, now and from now on.
+  // Every waiting call returns, now and from now on.
   void close();
   bool closed() const;
 

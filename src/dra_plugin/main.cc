@@ -46,7 +46,7 @@ void add_flags(CLI::App& app, lockstep::dra::PluginFlags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A process of the plugin's own, which nobody else starts.
+  // A process of the plugin's own; no other caller starts it.
   if (argc == 3 && std::string_view(argv[1]) == lockstep::dra::nvml_word) {
     return lockstep::dra::run_nvml_process(argv[2]);
   }

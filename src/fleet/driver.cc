@@ -170,7 +170,7 @@ std::string DriverView::newest_version() const {
 }
 
 std::string driver_image_of(const PodSpec& spec) {
-  // Beside it may stand containers of other components, such as nvidia-gds-ctr.
+  // The pod may also have containers of other components, such as nvidia-gds-ctr.
   for (const Container& container : spec.containers) {
     if (container.name == "nvidia-driver-ctr") return container.image.str();
   }
@@ -181,7 +181,7 @@ std::string driver_image_of(const PodSpec& spec) {
 }
 
 std::string version_of_image(std::string_view image) {
-  // A digest names bytes, not a version; a port's colon stands before a slash.
+  // A digest names bytes, not a version. The colon of a port comes before a slash.
   if (auto at = image.find('@'); at != std::string_view::npos) image = image.substr(0, at);
   auto colon = image.rfind(':');
   if (colon == std::string_view::npos || image.find('/', colon) != std::string_view::npos) {

@@ -1,5 +1,5 @@
 // The driver of a node as the cluster shows it: the DaemonSet that brings it, the pod that runs it,
-// and how the one stands to the other.
+// and whether the pod matches the DaemonSet.
 #pragma once
 
 #include <memory>
@@ -44,8 +44,8 @@ bool selects(const DaemonSet& set, const Node& node);
 // The taint that keeps the DaemonSet's pods off the node; null: none does.
 const Taint* untolerated_taint(const DaemonSet& set, const Node& node);
 
-// The one with the highest number; of equal numbers, which a DaemonSet controller with an old view
-// gives, the youngest, as Kubernetes itself sorts them. Null when there is none.
+// The revision with the highest number. A DaemonSet controller with a stale view can use a number
+// twice: then the youngest, which is how Kubernetes itself sorts them. Null if not found.
 const ControllerRevision* newest_revision(
     const std::vector<std::shared_ptr<const ControllerRevision>>& revisions);
 
@@ -57,8 +57,8 @@ struct DriverView {
   bool wanted() const { return set != nullptr || pod != nullptr; }
   // The pod's DaemonSet is gone.
   bool is_orphan() const;
-  // Whom to ask about the pod: its own DaemonSet, also where it is not known here (it is gone, or
-  // so new that it was not seen yet); without a pod, or with one of nobody, the one that wants one.
+  // The DaemonSet to ask about the pod: its owner, even if unknown here (deleted, or too new to be
+  // in the cache). Without a pod, or without an owner, the DaemonSet that selects the node.
   std::optional<ObjectKey> set_to_ask() const;
   // Its DaemonSet does not leave the restarts to us: another update strategy than OnDelete.
   bool is_rolled_by_kubernetes() const;
@@ -79,7 +79,7 @@ struct DriverView {
   std::string newest_version() const;
 };
 
-// The driver's own image among those of a pod; empty: there is none.
+// The driver's own image among the images of a pod; empty if not found.
 std::string driver_image_of(const PodSpec& spec);
 
 // The same for any image reference.
@@ -89,8 +89,8 @@ std::string version_of_image(std::string_view image);
 // it does not say: a branch of precompiled drivers, a digest.
 std::string loaded_version(std::string_view written);
 
-// The same version, though one may be written as a semantic one: 580.105.08, as NVIDIA names it,
-// stands in a ResourceSlice as 580.105.8, because the API takes no other.
+// The same version, though one may be written as a semantic version: NVIDIA names 580.105.08, and a
+// ResourceSlice has 580.105.8, because the API accepts nothing else.
 bool is_same_version(std::string_view one, std::string_view other);
 
 bool is_running_and_ready(const Pod& pod);

@@ -37,7 +37,7 @@ struct DriverClient {
   std::string_view dra_driver;  // whose ResourceSlices it publishes; empty: not known
   bool reopens_driver = false;  // never stale: nothing restarts it
 };
-// Nothing: it is no client, as far as anybody knows.
+// Returns nothing if the pod is not known to be a client.
 std::optional<DriverClient> find_driver_client(std::string_view ns, std::string_view daemon_set,
                                                const StringMap& labels,
                                                const ClientOptions& options);

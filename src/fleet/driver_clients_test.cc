@@ -23,7 +23,7 @@ TEST(DriverClients, ThePluginIsFoundUnderEveryNameOfItsChart) {
            {"nvidia-dra-driver-gpu", "x", {{"mine-component", "kubelet-plugin"}}, true},
            {"nvidia-dra-driver", "x", {{"dra-driver-nvidia-gpu-component", "controller"}}, false},
            {"nvidia-dra-driver", "nvidia-dra-driver-gpu-controller", {}, false},
-           // A tenant's, who gave it these labels.
+           // Of a tenant, who gave it these labels.
            {"team-a",
             "dra-driver-nvidia-gpu-kubelet-plugin",
             {{"dra-driver-nvidia-gpu-component", "kubelet-plugin"}},

@@ -15,7 +15,7 @@ namespace lockstep::fleet {
 // nvidia.com/gpu, nvidia.com/gpu.shared, nvidia.com/mig-1g.10gb.
 bool is_gpu_resource(std::string_view name);
 
-// Null: there is no such claim, or it cannot be read.
+// Null: the claim does not exist, or cannot be read.
 using ClaimLookup =
     std::function<std::shared_ptr<const ResourceClaim>(std::string_view ns, std::string_view name)>;
 

@@ -24,8 +24,8 @@ struct KeyDomainFacts {
 
 struct KeyDomain {
   std::string domain;
-  // What is found belongs to another one: what, and what to do. Empty: it does not. Who finds it
-  // says so, and writes nothing.
+  // What belongs to another one: what, and what to do. Empty: no conflict. A caller that finds a
+  // conflict reports it, and writes nothing.
   std::string conflict;
   std::string remedy;
 };

@@ -48,19 +48,19 @@ inline constexpr std::string_view requested_with_annotation = "lockstep.dev/upgr
 // Since when a container of the new driver pod has been seen to wait for what may never come, such
 // as its image: the time, and of which pod and container.
 inline constexpr std::string_view waiting_since_annotation = "lockstep.dev/upgrade-waiting-since";
-// Whose the node's cordon is. Written together with the cordon, so that a state label that is lost
-// or set by hand does not make ours look like somebody's; gone when the upgrade is over.
+// The owner of the node's cordon. Written together with the cordon, so that our cordon does not
+// look like a user's if the state label is lost or set by hand. Removed at the end of the upgrade.
 inline constexpr std::string_view cordon_annotation = "lockstep.dev/upgrade-cordon";
 inline constexpr std::string_view our_cordon = "ours";
-// Somebody lifted ours while the upgrade had stopped: a cordon that comes after that is theirs.
+// A user lifted our cordon while the upgrade was stopped: a later cordon belongs to the user.
 inline constexpr std::string_view lifted_cordon = "lifted";
 // The driver is being restarted, or was, and the node has not passed its validation since: whatever
 // becomes of the state label, the upgrade is not over.
 inline constexpr std::string_view unvalidated_annotation = "lockstep.dev/upgrade-unvalidated";
 // The uid of the driver pod with which the node was last found fit for service.
 inline constexpr std::string_view driver_pod_annotation = "lockstep.dev/upgrade-driver-pod";
-// When the node gave back a slot that it may not use. The time says little; that the node changed
-// by it is what counts: its slot is void from then on, whoever still knows of it.
+// When the node returned a slot that it may not use. The time matters little. What counts is the
+// change of the node: from then on its slot is void for every replica that still knows of it.
 inline constexpr std::string_view slot_returned_annotation = "lockstep.dev/slot-returned";
 // The rollout that decides when the node begins: written when it is required, gone when it has
 // begun. The post-install hook, which may read nothing of rollouts, does not wait for such a node.

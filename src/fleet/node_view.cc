@@ -21,7 +21,7 @@ bool has_strange_state(const Node& node, const Keys& keys) {
 
 std::string_view skip_label_of(const Node& node, const Keys& keys) {
   if (node.meta.labels.get(keys.skip) == "true") return keys.skip;
-  // One that a rollout wrote, beside NVIDIA's controller, is no user's.
+  // A label that a rollout wrote, beside NVIDIA's controller, is not a user's.
   bool is_users = node.meta.labels.get(keys.users_skip) == "true" &&
                   !node.meta.annotations.contains(kept_back_annotation);
   return is_users ? std::string_view(keys.users_skip) : std::string_view();
@@ -49,17 +49,17 @@ bool is_cordoned_by_us(const Node& node) {
 bool was_cordoned_by_others(const Node& node, const Keys& keys) {
   State state = state_of(node, keys);
   bool was_cordoned = node.meta.annotations.contains(keys.initially_unschedulable);
-  // In the middle of an upgrade NVIDIA's driver-manager uncordons too, in every reload of a driver:
-  // whoever does does not change whose cordon it was. At rest the note is old then.
+  // In the middle of an upgrade, NVIDIA's driver-manager uncordons too, each time it reloads a
+  // driver. Uncordoning does not change the owner of the cordon. At rest, the note is stale.
   if (was_cordoned && (is_active(state) || state == State::failed)) return true;
   if (!node.unschedulable) return false;
   if (was_cordoned) return true;
   std::string_view mark = node.meta.annotations.get(cordon_annotation);
   if (mark == our_cordon) return false;
   if (mark == lifted_cordon) return true;
-  // Nothing says whose it is. In the middle of an upgrade that NVIDIA's controller began, a cordon
-  // without a note of the initial state is the upgrade's, and so is one that a failed try left.
-  // Before an upgrade nobody but a person cordons; nor between a slot that we gave and our cordon.
+  // There is no note of the owner. In the middle of an upgrade that NVIDIA's controller began, a
+  // cordon without a note of the initial state belongs to the upgrade; so does one of a failed
+  // attempt. Before an upgrade, or between our slot and our cordon, only users cordon.
   bool not_yet = state == State::cordon && state_since(node).is_set();
   bool of_upgrade = (is_active(state) && !not_yet) || state == State::failed;
   return !of_upgrade && !node.meta.annotations.contains(failure_annotation);
@@ -71,7 +71,7 @@ bool is_unvalidated(const Node& node) {
 
 Time state_since(const Node& node) {
   auto since = parse_rfc3339(node.meta.annotations.get(since_annotation));
-  // What was before 1970 was written by nobody who knew the time.
+  // A time before 1970 was written by a wrong clock.
   return since && since->unix_nanoseconds > 0 ? *since : Time{};
 }
 

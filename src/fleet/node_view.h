@@ -33,7 +33,7 @@ struct EvictionTries {
 struct PodOnNode {
   PodPtr pod;
   bool uses_gpu = false;
-  // Budgets that cover it and allow no disruption now. Filled in where somebody may be evicted.
+  // Budgets that cover it and allow no disruption now. Set for pods that may be evicted.
   std::vector<std::string> blocking_budgets;
   std::optional<EvictionTries> tries;
   // How long to wait for the next try, at the moment of the view.
@@ -61,8 +61,8 @@ struct NodeKnowledge {
   // How much further the clock went than time did, since the node was first seen in its state: a
   // user set it. Negative: it was set back.
   Duration clock_gained{0};
-  // Until then a scheduler may not have heard of the cordon yet, and sends pods here. Not set: it
-  // has.
+  // Until then a scheduler may not know of the cordon, and sends pods here. Not set: it
+  // knows.
   Time scheduler_sees_from;
   // It was given a slot (see upgrade/slots.h) at just this version of the node.
   bool granted = false;
@@ -82,8 +82,8 @@ struct NodeView {
   std::vector<PodPtr> validators;
   // driverVersion of the ResourceSlices that this node publishes, without repeats.
   std::vector<std::string> slice_versions;
-  // The rollout whose waves say when it begins; empty: there is none, or what it says of the newest
-  // revision is not known at this moment.
+  // The rollout whose waves decide when the node begins. Empty: there is no rollout, or its answer
+  // for the newest revision is not known at this moment.
   std::string rollout;
   // Its wave is not open, or no maintenance window is.
   std::optional<Reason> held_by_rollout;
@@ -102,7 +102,7 @@ struct NodeView {
 int64_t gpu_pods_on(const NodeView& view);
 
 State state_of(const Node& node, const Keys& keys);
-// A label that is there and is no state's name.
+// A label exists, but its value is not the name of a state.
 bool has_strange_state(const Node& node, const Keys& keys);
 bool is_skipped(const Node& node, const Keys& keys);
 // The label that says so: in our key domain, or a user's in nvidia.com. Empty: none does.

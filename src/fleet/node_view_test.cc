@@ -119,7 +119,7 @@ TEST(CordonedByOthers, WhatWeWroteDownCountsInEveryState) {
     node.meta.annotations.set(Text(cordon_annotation), Text(lifted_cordon));
     EXPECT_TRUE(was_cordoned_by_others(node, keys)) << to_string(state);
     EXPECT_FALSE(is_cordoned_by_us(node));
-    // Who asks for it by hand, or NVIDIA's controller that came in between, is believed.
+    // A manual request, or one by NVIDIA's controller that came in between, is believed.
     node.meta.annotations = {{Text(cordon_annotation), Text(our_cordon)},
                              {Text(keys.initially_unschedulable), "true"}};
     EXPECT_TRUE(was_cordoned_by_others(node, keys)) << to_string(state);

@@ -33,7 +33,7 @@ enum class ReasonClass {
 };
 std::string_view to_string(ReasonClass reason_class);
 
-// What it means to a user who is not looking. None: normal operation, nobody is told.
+// What it means to a user who is not watching. None: normal operation, no notification.
 enum class Severity { none, info, warning, critical };
 std::string_view to_string(Severity severity);
 

@@ -101,7 +101,7 @@ TEST(ReasonName, OfNothingIsEmpty) {
   EXPECT_EQ(ReasonName().row().severity, Severity::none);
 }
 
-// Metrics and statuses list them by their names, whoever knows them.
+// Metrics and statuses list reasons by name.
 TEST(ReasonName, IsOrderedByItsName) {
   const std::set<ReasonName> names{ReasonName::read("Zebra"), Reason::wave_open,
                                    ReasonName::read("Nearby"), Reason::aborted};

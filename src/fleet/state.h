@@ -7,7 +7,7 @@
 namespace lockstep::fleet {
 
 enum class State {
-  unknown,  // no label, or one that is none of these
+  unknown,  // no label, or an unknown value
   done,
   required,
   cordon,
@@ -30,7 +30,7 @@ inline constexpr std::array all_states = {
 std::string_view to_string(State state);
 // Whatever is not a state's name is unknown.
 State state_of(std::string_view label);
-// For people: "unknown" where the label is empty.
+// For display: "unknown" where the label is empty.
 std::string_view display_name(State state);
 
 // From cordon-required through uncordon-required: these take up a place of maxParallelUpgrades.

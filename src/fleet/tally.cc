@@ -128,7 +128,7 @@ void Tally::count(const std::string& node, const NodeFacts& facts, int64_t sign)
   PoolCounts& counts = pool.counts;
   bool reserved = reserved_.contains(node);
   counts.total += sign;
-  // One that somebody uncordoned in the middle of its upgrade is cordoned again in a moment.
+  // A node that a user uncordoned in the middle of its upgrade is cordoned again in a moment.
   bool leaves_service = is_active(facts.state) && facts.state != State::uncordon;
   if (facts.unschedulable || !facts.ready || leaves_service || reserved) {
     counts.unavailable += sign;

@@ -1,6 +1,6 @@
-// How many nodes of each pool are where, kept up to date change by change, and who is next: what
-// slots are given out by. Counts come from labels and cordons, never from which pods happen to be
-// bound.
+// How many nodes of each pool are in which state, kept up to date change by change, and which node
+// is next: the basis for giving out slots. Counts come from labels and cordons, never from which
+// pods happen to be bound.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ struct NodeFacts {
   // May be given a slot as far as the node itself is concerned: waiting, not skipped, Ready, …; or
   // failed, and its driver is ready after all.
   bool startable = false;
-  // Cordoned by a person: upgrading it takes nothing more out of service.
+  // Cordoned by a user: upgrading it takes nothing more out of service.
   bool cordoned_by_others = false;
   // It failed, and a user has it tried again: no failures hold it.
   bool retry = false;
@@ -69,16 +69,16 @@ class Tally {
   // Of those that were given a slot, how many are in service by their cordon and not Ready: they
   // are away already, and will be once more when they use it.
   int64_t reserved_not_ready(const std::string& pool) const;
-  // Those that may be given a slot. Cordoned ones are kept apart, as their rules differ: those that
-  // a person cordoned, and those that are still cordoned from an earlier try of ours. So are those
-  // that a user retries.
+  // Nodes that may be given a slot. Cordoned nodes are counted separately, because their rules
+  // differ: those that a user cordoned, those still cordoned from an earlier attempt of ours, and
+  // those that a user retries.
   const std::set<Waiting>& startable(const std::string& pool, bool retry = false) const;
   const std::set<Waiting>& startable_cordoned(const std::string& pool, bool retry = false) const;
   const std::set<Waiting>& startable_again(const std::string& pool, bool retry = false) const;
-  // Failed ones that may be validated: out of service as they are, or put into service by somebody.
+  // Failed nodes that may be validated: still out of service, or put into service by a user.
   const std::set<Waiting>& recovering(const std::string& pool) const;
   const std::set<Waiting>& recovering_in_service(const std::string& pool) const;
-  // Everybody in the group, whatever their state.
+  // All nodes of the group, whatever their state.
   const std::set<std::string>& group(const std::string& pool, const std::string& name) const;
   // Every pool that has a node, in order.
   std::vector<std::string> pools() const;

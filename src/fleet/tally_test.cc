@@ -164,7 +164,7 @@ TEST(Tally, PoolsAreThoseThatHaveANode) {
   EXPECT_TRUE(tally.startable_again("nobody's").empty());
 }
 
-// The same numbers, counted anew by the words of the specification.
+// The same numbers, counted again by the rules of the specification.
 struct Recount {
   PoolCounts counts;
   std::vector<std::string> in_service;

@@ -1,6 +1,6 @@
 // The address of a repository that others name: a DriverRollout of the cluster, or an administrator
-// who says which ones may be used. It is read strictly and written by us: git is given our own text
-// of it, so that git and we cannot understand the same text differently.
+// who allows it. It is read strictly and written by us: git gets our own text of it, so that git
+// and we cannot understand the same text differently.
 #pragma once
 
 #include <string>

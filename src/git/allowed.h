@@ -1,6 +1,6 @@
-// Which repositories others may name, and what git may show to each. Who may write a DriverRollout
-// says where the controller connects to and commits; without this list, also who gets its
-// credential.
+// Which repositories others may name, and what git may show to each. The author of a DriverRollout
+// decides where the controller connects to and commits; without this list, also which server gets
+// its credential.
 #pragma once
 
 #include <string>

@@ -32,7 +32,7 @@ Result<std::string> make_directory(const Environment& environment) {
   return name;
 }
 
-// What the other side, or our git before asking it, says when somebody was faster.
+// The message of the remote, or of our git before asking it, when another user pushed first.
 bool is_outrun(std::string_view said) {
   static constexpr std::array<std::string_view, 6> words = {
       "(fetch first)",          "(non-fast-forward)",
@@ -96,8 +96,8 @@ Result<bool> Clone::is_quiet(std::vector<std::string> arguments) {
   return result.exit_code == 0;
 }
 
-// The branch that the repository stands on. Asked for, because clone itself guesses one for a
-// repository that stands on none.
+// The current branch of the repository. Asked for, because clone itself guesses a branch if the
+// repository has none checked out.
 Result<std::string> Clone::standing_branch() {
   LOCKSTEP_TRY(const std::string answer,
                program_.output({root_,
@@ -217,7 +217,7 @@ Result<LoggedCommit> Clone::describe(const std::string& commit) {
 Result<void> Clone::stage(const std::string& path, const std::string& content) {
   LOCKSTEP_CHECK(read(path));
   // By object and not by file: line ends and filters of the user's settings would change bytes that
-  // nobody asked to change.
+  // the user did not edit.
   LOCKSTEP_TRY(
       const std::string object,
       program_.output({work_, {"hash-object", "-w", "--stdin"}, content, program_.limits().local}));
@@ -289,8 +289,8 @@ Result<std::string> Clone::commit(const std::string& message) {
   return head();
 }
 
-// A push into a directory in which somebody works would change it under their hands, where git is
-// told to let it.
+// A push into a directory in which a user works would change its files under the user's hands, if
+// git is configured to allow it.
 Result<void> Clone::check_not_checked_out() {
   std::string directory = address_;
   if (directory.starts_with("file://")) directory = directory.substr(std::size("file://") - 1);

@@ -26,7 +26,7 @@ enum class PushOutcome { pushed, outrun };
 
 class Clone {
  public:
-  // Of one branch; empty: the one that the repository stands on.
+  // A clone of one branch; empty: the current branch of the repository.
   static Result<std::unique_ptr<Clone>> open(Program& program, const Source& source,
                                              const std::string& branch);
   ~Clone();
@@ -58,7 +58,7 @@ class Clone {
   // With hooks and signing as the user has set them up. Gives the commit's id. Fails when a hook
   // made it another commit than the one that was asked for.
   Result<std::string> commit(const std::string& message);
-  // Never by force. `outrun`: somebody else pushed meanwhile.
+  // Never by force. `outrun`: another user pushed meanwhile.
   Result<PushOutcome> push();
   // To where the other side is now; what was committed here and not pushed is forgotten.
   Result<void> catch_up();

@@ -1,5 +1,5 @@
-// Genuine git repositories for a test, in a directory that is gone at its end, with a home of their
-// own: nothing of the account that runs the test is read or written.
+// Real git repositories for a test, in a directory that is removed at its end, with a home of their
+// own: the test does not read or write files of the account that runs it.
 #pragma once
 
 #include <cstdlib>
@@ -59,7 +59,7 @@ class Repositories : public lockstep::testing::TemporaryDirectory {
        matrix_path + "; echo readme > README; git add .; git commit -qm first; git push -q");
   }
 
-  // A second person, who changes the file (or another) and pushes.
+  // A second user, who changes the file (or another) and pushes.
   void push_by_another(const std::string& content, const std::string& file = matrix_path) const {
     write("another-content", content);
     sh("rm -rf another; git clone -q remote.git another; cp another-content another/" + file +

@@ -52,7 +52,7 @@ Environment never_asking(const Environment& ours) {
       {"GIT_PAGER", "cat"},
       {"GIT_LITERAL_PATHSPECS", "1"},  // a file called "*.yaml" is that file and no other
       {"GIT_OPTIONAL_LOCKS", "0"},
-      // Large files are of no interest to whoever edits one line.
+      // An edit of one line does not need the large files.
       {"GIT_LFS_SKIP_SMUDGE", "1"},
   };
   if (!ours.contains("SSH_ASKPASS")) added["SSH_ASKPASS"] = "/bin/false";
@@ -115,7 +115,7 @@ constexpr std::array<Meaning, 28> meanings = {{
      "the other side cannot be reached, or is not allowed"},
 }};
 
-// What a person needs of it: without the hints and the progress, and not the whole log of a hook.
+// The part that a user needs: without hints and progress, and not the whole log of a hook.
 std::string essence(std::string_view text) {
   constexpr size_t most_lines = 12;
   std::vector<std::string> lines;
@@ -147,8 +147,8 @@ Error explain(std::string_view command, const ProcessOutput& output) {
 
 Program::Program(Processes& processes, Environment environment, Limits limits)
     : processes_(processes), environment_(std::move(environment)), limits_(limits) {
-  // Git guesses a name from the account and the host; a commit of root@localhost helps nobody.
-  // And a clone that lives for seconds needs nobody to tidy it up in the background.
+  // Git guesses a name from the account and the host; root@localhost is useless as an author. And a
+  // clone that lives for seconds needs no maintenance in the background.
   add_config({{"user.useConfigOnly", "true"}, {"maintenance.auto", "false"}, {"gc.auto", "0"}});
 }
 

@@ -1,5 +1,5 @@
-// The git program, run without a shell: bounded in time, never asking anybody anything, and with
-// the user's own settings (hooks, signing, credential helpers, identity) as git finds them.
+// The git program, run without a shell: bounded in time, without prompts, and with the user's own
+// settings (hooks, signing, credential helpers, identity) as git finds them.
 #pragma once
 
 #include <map>

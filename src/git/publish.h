@@ -1,5 +1,5 @@
-// From a change to a pushed commit: staged, committed, pushed; and all of it again, on what is
-// there then, when somebody else pushed meanwhile.
+// From a change to a pushed commit: staged, committed, pushed. If another user pushes meanwhile,
+// all of it is done again on the new state.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ struct Published {
   int tries = 0;
 };
 
-// Stages a change in the clone as it is now, and gives the commit's message. Called once more for
-// every time that somebody was faster.
+// Stages a change in the clone as it is now, and returns the commit's message. Called again each
+// time that another user pushed first.
 using Stage = std::function<Result<std::string>(Clone& clone)>;
 
 Result<Published> publish(Clone& clone, const Stage& stage, const PublishOptions& options = {});

@@ -12,8 +12,8 @@
 namespace lockstep::gpu {
 
 std::string baseline_text(const Json& facts, Time taken);
-// The facts. Fails with invalid where the text is no JSON (cut off, say), no baseline, or one of a
-// version that we do not know.
+// The facts. Fails with invalid if the text is not JSON (cut off, say), not a baseline, or one of
+// an unknown version.
 Result<Json> read_baseline(std::string_view text, std::string_view name);
 
 }  // namespace lockstep::gpu

@@ -144,7 +144,7 @@ Result<void> CudaDevice::load(std::string_view name, std::string_view ptx) {
     LOCKSTEP_CHECK(cuda_->checked("cuModuleLoadData", loaded.code));
     module = loaded.module;
   } else {
-    // The driver wants a text that ends with a zero.
+    // The driver requires a string that ends with a zero byte.
     const std::string text(ptx);
     LOCKSTEP_CHECK(
         cuda_->call("cuModuleLoadData", &module, static_cast<const void*>(text.c_str())));

@@ -19,7 +19,7 @@ const std::vector<std::string> cuda_checks = {"training", "inference", "pcie", "
 
 Duration uptime() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-// A worker, what was asked of it, and where it stands.
+// A worker, its task and its state.
 struct Job {
   WorkerProcess process;
   Role role;
@@ -275,7 +275,7 @@ Result<void> Gate::run() {
     ensure_object(facts_.as_object(), "rdma")["before"] = rdma_ports(options_.root);
   std::vector<std::string> watched;
   for (const char* check : {"ecc", "nvlink", "throttle", "xid", "driver"}) {
-    // The driver always: what happens to its list of GPUs is everybody's trouble.
+    // The driver always: what happens to its list of GPUs affects every check.
     if (wants(check) || check == std::string_view("driver")) watched.emplace_back(check);
   }
   LOCKSTEP_CHECK(start(Role::nvml, "", watched, options_.gpus));
@@ -317,7 +317,7 @@ Result<GateOutcome> run_gate(const GateOptions& options) {
   } else if (!as_bool(find(outcome.facts, "listed"))) {
     const Json* trouble = find(outcome.facts, "troubles", "", "driver");
     const JsonObject unknown{{"failed", false}, {"text", "the GPUs were not listed"}};
-    // A copy: the document that it lies in changes.
+    // A copy: the document that contains it changes.
     blame_the_start(outcome.facts, checks,
                     trouble == nullptr ? unknown : JsonObject(trouble->as_object()));
   }

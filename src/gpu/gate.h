@@ -1,5 +1,5 @@
-// The gate: starts the workers, keeps them to their deadlines, puts their facts together and has
-// them judged. All GPUs work at the same time. Nothing of the driver is called in this process.
+// The gate: starts the workers, enforces their deadlines, combines their facts and has the results
+// decided. All GPUs work at the same time. This process does not call the driver.
 #pragma once
 
 #include <functional>
@@ -38,8 +38,8 @@ struct GateOutcome {
   bool over_budget = false;
 };
 
-// Fails with not_found where there is no driver or no GPU, with invalid where the options ask for
-// what is not there.
+// Fails with not_found without a driver or GPU, with invalid if the options name what does not
+// exist.
 Result<GateOutcome> run_gate(const GateOptions& options);
 
 // Passed, or the worst that anything came to.

@@ -1,4 +1,4 @@
-// The gate's outcome as a person reads it, as JSON, and as CTRF (the common test report format).
+// The gate's outcome for display, as JSON, and as CTRF (the common test report format).
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace lockstep::gpu {
 
-// Puts a colour around a text, or nothing.
+// Adds a colour to a string, or nothing.
 using Paint = std::function<std::string(std::string_view text, Verdict verdict)>;
 
-// A line for each check: the worst of its GPUs, and each GPU that is no better than that when it
-// did not pass.
+// A line for each check: the worst result of its GPUs, and each GPU that did not pass and is no
+// better than that.
 std::string table_text(const GateOutcome& outcome, const Paint& paint);
 std::string json_text(const GateOutcome& outcome);
 std::string ctrf_text(const GateOutcome& outcome, Time started, std::string_view version);

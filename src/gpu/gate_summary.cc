@@ -13,7 +13,7 @@ namespace lockstep::gpu {
 
 namespace {
 
-// How much is told of each check, from everything to next to nothing.
+// How much is reported of each check, from everything to next to nothing.
 struct Detail {
   bool fold_passed = true;  // GPUs that passed a check are one entry
   bool fold_all = true;     // and so are those that did not

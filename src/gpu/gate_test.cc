@@ -57,7 +57,7 @@ TEST_F(GateTest, AGoodNodePassesEverything) {
   auto outcome = run("gpus 2\n");
   ASSERT_TRUE(outcome.has_value()) << outcome.error().text();
   for (const CheckResult& result : outcome->results) {
-    // Copies between GPUs and products of this size have no floor, and there is no RDMA.
+    // Copies between GPUs and products of this size have no minimum, and RDMA is missing.
     if (result.check == "peer" || result.check == "inference")
       EXPECT_EQ(result.verdict, Verdict::inconclusive) << result.text;
     else if (result.check == "rdma")

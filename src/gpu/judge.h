@@ -55,7 +55,7 @@ CheckResult judge_xid(const JudgeInput& input);
 // Shared by them.
 std::optional<double> number_at(const Json* value, std::string_view key);
 CheckResult result_of(Verdict verdict, std::string text);
-// The errors that NVML answered with stand in these facts: Failed where the GPU is lost, else
+// For facts with errors that NVML answered with: Failed where the GPU is lost, else
 // Error.
 std::optional<CheckResult> trouble_in(const Json* facts);
 

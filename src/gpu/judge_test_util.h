@@ -1,4 +1,4 @@
-// What judges are given, for tests: facts as JSON text, our own data.
+// The input of `judge_gpu` and `judge_node`, for tests: facts as JSON text, our own data.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ inline Json json(std::string_view text) {
   return value ? *value : Json();
 }
 
-// Everything that judge() takes, with the facts and the baseline as they are given.
+// Everything that `judge()` takes, with the facts and the baseline as they are given.
 struct Bench {
   explicit Bench(std::string_view facts_text, std::string_view baseline_text = "")
       : facts(json(facts_text)), models(*GpuModels::embedded()), xids(*XidClasses::embedded()) {

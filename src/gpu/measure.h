@@ -1,5 +1,5 @@
 // The measurements that need the CUDA driver, each on one GPU: what was right and how fast it was,
-// as facts. Whether that is good enough is judged elsewhere. They fail where the driver does.
+// as facts. Other code decides whether that is good enough. They fail where the driver does.
 #pragma once
 
 #include <functional>

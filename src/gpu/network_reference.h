@@ -1,5 +1,5 @@
 // The small network of the training check, trained on the CPU in double precision, by a program
-// written apart from the kernel's: what the GPU's losses are held against.
+// written apart from the kernel's. The GPU's losses are compared with its losses.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// What NVML says of a node's GPUs, as facts that are judged elsewhere: who they are, their error
-// counts and links at one moment, their clocks while they work. What a GPU or a library does not
-// offer is missing; what should have been answered and was not stands under "errors".
+// What NVML says of a node's GPUs, as facts for other code to decide on: their identities, their
+// error counts and links at one moment, their clocks while they work. What a GPU or a library does
+// not offer is missing; a query that should have been answered and was not is in "errors".
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct NvmlGpu {
   JsonObject identity;
 };
 
-// nvmlInit and the list of GPUs. Fails with not_found where there is no driver or no GPU, and with
-// conflict where library and kernel module are of different versions.
+// nvmlInit and the list of GPUs. Fails with not_found without a driver or GPU, and with conflict if
+// library and kernel module are of different versions.
 Result<std::vector<NvmlGpu>> list_gpus(Nvml& nvml, Reporter& reporter);
 
 struct SnapshotParts {

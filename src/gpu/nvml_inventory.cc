@@ -77,7 +77,7 @@ std::string architecture_name(unsigned number) {
 }
 
 Json ask_inventory(const LibraryPlaces& places) {
-  // Who waits for the answer kills this process when a call hangs; nobody asks in which.
+  // The parent kills this process when a call hangs, and does not ask in which call.
   Reporter reporter([](std::string_view) {});
   auto nvml = Nvml::open(places, reporter);
   if (!nvml) return not_asked(nvml.error());

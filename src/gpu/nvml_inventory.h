@@ -1,6 +1,6 @@
-// What a kubelet plugin needs to know of a node's GPUs, as one document: who they are, and whether
-// they are fit. It is asked in a process of its own that ends after the answer, so that the library
-// is truly unloaded and no handle keeps the kernel module from being replaced.
+// What a kubelet plugin needs to know of a node's GPUs, as one document: their identities, and
+// whether they are fit. A process of its own collects it and then ends, so that the library is
+// truly unloaded and no handle keeps the kernel module from being replaced.
 //
 //   {"driverVersion": "580.105.08", "cudaVersion": "13.0", "library": "…",
 //    "gpus": [{"uuid": …, "minor": 0, …, "health": {…}}]}

@@ -1,4 +1,4 @@
-// The matrix product of the inference check, held against the CPU without computing it there: a
+// The matrix product of the inference check, compared with the CPU without computing it there: a
 // matrix C is A times B exactly when C times x is A times (B times x), for vectors x that the GPU
 // cannot have been made for. All numbers are whole and all sums exact, so that there is no
 // tolerance to hide in.

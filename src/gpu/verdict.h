@@ -1,5 +1,5 @@
-// What a check of the gate came to, and with what evidence. The four verdicts are those of a
-// rollout's gates; `skipped` is for what this machine does not have and nobody asked for.
+// The result of a check of the gate, and its evidence. The four verdicts are those of a rollout's
+// gates; `skipped` is for what this machine lacks and the user did not request.
 #pragma once
 
 #include <string>

@@ -254,7 +254,7 @@ void run_peer(const WorkerOrders& orders, Reporter& reporter) {
   reporter.finished("peer", now_seconds() - begin);
 }
 
-// A byte at a time: what follows the line belongs to whoever waits for the end.
+// A byte at a time: what follows the line belongs to the code that waits for the end.
 std::string read_line(int input) {
   std::string line;
   char next = 0;

@@ -33,7 +33,7 @@ std::optional<Xid> xid_in(std::string_view line) {
   xid.pci = lower(place);
   rest.remove_prefix(close + 3);
   auto code = parse_integer(rest.substr(0, rest.find_first_not_of("0123456789")));
-  // NVIDIA's have three digits: what does not even fit is no code.
+  // NVIDIA's have three digits: a number that does not even fit is not a code.
   if (!code || *code > std::numeric_limits<int>::max()) return std::nullopt;
   xid.code = static_cast<int>(*code);
   xid.line = std::string(trim(line.substr(begin)));

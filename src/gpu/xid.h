@@ -37,7 +37,7 @@ class XidClasses {
   static Result<XidClasses> read(std::string_view yaml, std::string_view name);
   // Our own, recipes/xid.yaml.
   static Result<XidClasses> embedded();
-  // One that is not in the list is fatal: a new driver's new word is looked at by a person.
+  // A code that is not in the list is fatal: a new driver's new code needs a user's attention.
   XidMeaning meaning(int code) const;
 
  private:

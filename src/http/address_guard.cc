@@ -18,7 +18,7 @@ bool is_host_name(std::string_view text) {
          });
 }
 
-// "127.1" and "10.0.0" are neither addresses nor names that anyone has.
+// "127.1" and "10.0.0" are neither addresses nor valid host names.
 bool looks_numeric(std::string_view text) {
   const std::string_view last = text.substr(text.rfind('.') + 1);
   return !last.empty() && std::all_of(last.begin(), last.end(), is_digit);

@@ -24,7 +24,7 @@ class Asker {
  public:
   Asker(EventLoop& loop, Duration limit) : loop_(loop), limit_(limit), client_(loop) {}
 
-  // `done` once, later: an answer whatever its code, or why there is none, with the host.
+  // `done` once, later: an answer whatever its code, or why it is missing, with the host.
   void ask(const Destination& destination, Exchange exchange,
            std::function<void(Result<Response>)> done);
 

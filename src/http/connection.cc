@@ -247,7 +247,7 @@ void Connection::handle(Request request) {
   try {
     host_.handler()(std::move(request), respond);
   } catch (const std::exception& problem) {
-    // A bug of ours must stay the trouble of the one who met it.
+    // A bug of ours must affect only the request that met it.
     host_.log().error("a request failed", {{"path", path}, {"error", problem.what()}});
     answer(number, options.refuse(500, {}));
   }

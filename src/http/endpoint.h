@@ -13,7 +13,7 @@ using Environment = std::map<std::string, std::string>;
 
 struct Endpoint {
   bool tls = true;
-  std::string host;  // an IPv6 address stands without its brackets
+  std::string host;  // an IPv6 address has no brackets here
   int port = 443;
   std::string path;  // "" or "/k8s/clusters/c-1": goes before every request's path
 

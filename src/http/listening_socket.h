@@ -1,4 +1,4 @@
-// A socket that listens on an address as a person writes it, for the small servers of a process.
+// A socket that listens on an address as users write it, for the small servers of a process.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ uint16_t port_of(const Descriptor& socket);
 // Only this machine reaches it.
 bool is_loopback(const Descriptor& socket);
 
-// Lets everybody in who comes to a listening socket. When there are no descriptors left it waits:
-// the others stay in line, and asking at once again would only spin.
+// Accepts every connection to a listening socket. Without free descriptors it waits: the others
+// stay in line, and asking again at once would only spin.
 class Acceptor {
  public:
   using Guest = std::function<void(Descriptor)>;

@@ -15,7 +15,7 @@ namespace lockstep::http {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// Whom the client's certificate names.
+// The user that the client's certificate names.
 struct ClientCertificate {
   std::string common_name;
   std::vector<std::string> organizations;
@@ -28,7 +28,7 @@ struct Request {
   std::string body;
   std::shared_ptr<const ClientCertificate> certificate;  // null: the client showed none
 
-  // The first of that name, in lower case; empty when there is none.
+  // The first header with that name, in lower case; empty if missing.
   std::string_view header(std::string_view name) const;
   // Without query and fragment, not decoded; of "http://host/path" the path.
   std::string_view path() const;

@@ -85,7 +85,7 @@ class RawClient {
 
  private:
   void hear(const std::function<bool()>& done) {
-    // The loop looks again when something has happened: what comes to us counts, too.
+    // Wakes the loop when something has happened, which includes data that arrives for us.
     loop_.watch_descriptor(socket_.get(), true, false, [](EventLoop::Readiness) {});
     loop_.run_until(
         [&] {
@@ -103,7 +103,7 @@ class RawClient {
   bool broken_ = false;
 };
 
-// Of an answer; 0: there was none.
+// Of an answer; 0: no answer.
 inline int code_of(std::string_view answer) {
   return answer.size() < 12 ? 0 : static_cast<int>(parse_integer(answer.substr(9, 3)).value_or(0));
 }

@@ -39,7 +39,7 @@ struct RequestParser::Impl {
     }
     void on_field_impl(beast::http::field, beast::string_view name, beast::string_view value,
                        ParserError&) override {
-      // Fields after a chunked body come when the head was judged already.
+      // Fields after a chunked body come after the header was checked.
       if (is_header_done()) return;
       request.headers.emplace_back(lower(view(name)), view(value));
     }

@@ -132,7 +132,7 @@ TEST(RequestParser, ABodyHasItsLimit) {
   }
 }
 
-// Between the chunks is no body, and it has its limit too.
+// The bytes between the chunks are not the body, and have their limit too.
 TEST(RequestParser, AChunksHeadHasItsLimit) {
   for (const std::string& end : {"1;" + std::string(5000, 'x'), "0\r\n" + std::string(5000, 'x')}) {
     RequestParser parser(limits);

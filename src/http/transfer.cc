@@ -155,7 +155,7 @@ void Transfer::configure_tls() {
   append(headers, "Host: " + route.endpoint.authority());
 }
 
-// A proxy looks names up itself: there only a host that is an address can be judged.
+// A proxy looks names up itself: there, only a host that is an address can be checked.
 std::string Transfer::refusal_of(const curl_sockaddr& address) const {
   const std::string& host = route.endpoint.host;
   if (!route.proxy.empty()) return route.guard->refusal(host);

@@ -29,7 +29,7 @@ Duration Backoff::next() {
 Duration Backoff::next_at_least(Duration asked) {
   Duration own = next();
   if (own >= asked) return own;
-  // Everybody who was turned away got the same answer: spread those who obey it, too.
+  // Every refused client got the same answer: spread those that obey it, too.
   return jittered(asked, 0.1, random_);
 }
 

@@ -71,12 +71,12 @@ class Cache {
   Cache& operator=(const Cache&) = delete;
 
   void on_change(Listener listener) { listeners_.push_back(std::move(listener)); }
-  // An expectation was settled; perhaps with no change of that object to tell of.
+  // An expectation was settled; perhaps without a change of that object to report.
   void on_settled(SettledListener listener) { settled_listeners_.push_back(std::move(listener)); }
 
   // Reading.
 
-  // Null when there is none.
+  // Null if not found.
   Object find(KeyView key) const {
     const Slot* slot = slot_of(key);
     return slot == nullptr ? nullptr : slot->object;
@@ -132,8 +132,8 @@ class Cache {
   // lags) and nothing is changed; ask again, and when that persists, reset() first.
   bool replace(std::vector<Object> objects, std::string_view version,
                std::map<ObjectKey, Error> unreadable = {});
-  // Forgets versions and expectations, not objects: the cluster's history may have begun anew
-  // (a restored backup), and the next list is taken whatever its version.
+  // Forgets versions and expectations, not objects: the cluster's history may have restarted (a
+  // restored backup), and the next list is taken whatever its version.
   void reset();
 
   // Reading our own writes.

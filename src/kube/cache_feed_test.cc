@@ -15,7 +15,7 @@ class CacheFeedTest : public ::testing::Test {
   void put(const std::string& name) {
     api.put(resource::nodes, {"", name}, fake_object(resource::nodes, {"", name}));
   }
-  // A node whose labels are no map.
+  // A node whose labels are not a map.
   void put_bad(const std::string& name) {
     Json node = fake_object(resource::nodes, {"", name});
     node.as_object()["metadata"].as_object()["labels"] = 5;

@@ -1,5 +1,5 @@
 // Whatever the order of events, repetitions, lost events, lists and lagging lists: in the end the
-// cache shows the truth, its indexes and reports agree with it, and it never calls an old view
+// cache shows the truth, its indexes and reports agree with it, and it never calls a stale view
 // current.
 #include <map>
 #include <set>
@@ -104,7 +104,7 @@ RC_GTEST_PROP(Cache, EndsEqualToTheTruth, ()) {
   Cache<Pod> cache({{"node", [](const Pod& pod, std::vector<Text>& values) {
                        values.push_back(pod.node_name);
                      }}});
-  // What somebody who only listens believes.
+  // What a consumer that only listens believes.
   std::map<std::string, PodPtr> heard;
   cache.on_change([&](const Cache<Pod>::Change& change) {
     std::string name = change.object().meta.name.str();

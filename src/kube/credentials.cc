@@ -20,7 +20,7 @@ bool fits_in_header(std::string_view text) {
                       [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-// Go's percent encoding of keys in Impersonate-Extra-…: whatever may not stand in a header's name.
+// Go's percent encoding of keys in Impersonate-Extra-…: encodes what a header's name must not have.
 std::string header_key(std::string_view key) { return url_encode(lower(key)); }
 
 std::string basic(const UserConfig& user) {

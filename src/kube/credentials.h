@@ -1,5 +1,5 @@
-// Who we are to the API server: a header, a client certificate, or both; from the kubeconfig, from
-// files that change, or from a program that is run (exec plugins).
+// Our identity to the API server: a header, a client certificate, or both; from the kubeconfig,
+// from files that change, or from a program that is run (exec plugins).
 #pragma once
 
 #include <functional>

@@ -53,12 +53,12 @@ class RecentMap {
 };
 
 struct EventLimits {
-  // So many different messages of one reason on one object within the window are told apart; from
-  // then on they are combined into one event.
+  // Up to this number of different messages of one reason on one object are separate events within
+  // the window; further ones are combined into one event.
   size_t similar = 10;
   Duration similar_window = minutes(10);
-  // Events of one type on one object: so many at once, then one in each interval. Warnings have a
-  // budget of their own: no number of Normal events takes a failure's place.
+  // Events of one type on one object: this number at once, then one in each interval. Warnings have
+  // a budget of their own, so that Normal events never displace a failure.
   double burst = 25;
   Duration refill = minutes(5);
   size_t remembered = 4096;  // of each kind of memory

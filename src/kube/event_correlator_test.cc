@@ -45,7 +45,7 @@ TEST(EventCorrelator, ManySimilarOnesAreCombined) {
     EXPECT_EQ(combined, i >= 9) << i;
   }
   EXPECT_EQ(keys.size(), 10u);  // nine by themselves and one for the rest
-  // Another object is not concerned, and after the window it begins anew.
+  // Another object is not affected, and after the window the counting restarts.
   Event other = event_on("b", "message 50");
   correlator.judge(other, seconds(50));
   EXPECT_EQ(other.message, "message 50");

@@ -16,7 +16,7 @@ Json patch_of(const Event& event) {
           {"message", event.message.view()}};
 }
 
-// A conflict is none of ours: we name no version. The server came too late with its own, too often.
+// The conflict is not ours: we name no version. The server's own writes collided, too often.
 bool is_worth_another_try(const Response& response, const Error& error) {
   return response.code == 429 || response.code >= 500 || error.kind == ErrorKind::conflict;
 }
@@ -80,8 +80,8 @@ void EventRecorder::record(const ObjectReference& about, EventType type, std::st
   queue_.add(verdict.key);
 }
 
-// "<object>.<time in hex>", as every client names them; never the same twice, also where a test's
-// clock stands still.
+// "<object>.<time in hex>", as every client names them; always unique, even if a test's clock does
+// not move.
 void EventRecorder::rename(Event& event) {
   last_name_ = std::max(loop_.now(), last_name_ + nanoseconds(1));
   std::string prefix = event.about.name.str().substr(0, longest_name_prefix);

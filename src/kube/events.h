@@ -1,5 +1,5 @@
-// Writes events on objects, for the people who read kubectl describe. It never blocks, never fails
-// its caller, and never grows: what is too much is dropped and counted.
+// Writes events on objects, for users who read kubectl describe. It never blocks, never fails its
+// caller, and never grows: what is too much is dropped and counted.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ class EventRecorder {
 
  private:
   struct Pending {
-    Event event;          // as it is to stand in the cluster
+    Event event;          // as it will be stored in the cluster
     bool exists = false;  // is there already: patch it
     bool unsure = false;  // a create whose answer was lost may have been done
     uint32_t tries = 0;
@@ -75,7 +75,7 @@ class EventRecorder {
   Log& log_;
   EventRecorderOptions options_;
   EventCorrelator correlator_;
-  // What stands in the cluster already, so that the same event becomes a patch.
+  // Events that the cluster already has, so that the same event becomes a patch.
   RecentMap<Event> written_;
   std::unordered_map<std::string, Pending> pending_;
   Time last_name_;

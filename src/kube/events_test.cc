@@ -267,7 +267,7 @@ TEST(EventRecorderUnderFaults, ComesToRest) {
       loop.run_for(milliseconds(static_cast<int64_t>(random.below(3000))));
     }
     EXPECT_TRUE(loop.run_until([&] { return recorder.idle(); }, hours(2)));
-    // The counts that stand in the cluster add up to what was neither limited nor dropped.
+    // The counts in the cluster add up to the events that were neither limited nor dropped.
     int64_t total = 0;
     for (const auto& [key, event] : api.objects(resource::events)) {
       total += as_integer(find(*event, "count"));

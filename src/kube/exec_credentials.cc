@@ -149,7 +149,7 @@ Result<ExecAnswer> ExecCredentials::judge(Result<ProcessOutput> output) const {
 
 void ExecCredentials::plugin_ended(Result<ProcessOutput> output) {
   running_ = false;
-  // From here on only what is local: one of those who wait may destroy us.
+  // From here on only local values: a waiting callback may destroy us.
   const auto waiting = std::exchange(waiting_, {});
   Result<Identity> result = fail(ErrorKind::internal, "");
   if (auto judged = judge(std::move(output))) {

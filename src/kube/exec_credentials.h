@@ -46,7 +46,7 @@ class ExecCredentials final : public Credentials {
   Processes& processes_;
   Loop& loop_;
   std::optional<ExecAnswer> cached_;
-  // Everybody who asked while the plugin runs: it is run once for all.
+  // All requests that came while the plugin runs: it is run once for all.
   std::vector<IdentityCallback> waiting_;
   bool running_ = false;
   Scope scope_;

@@ -1,6 +1,6 @@
 // Reading our own writes: after a write we know a version, or a deletion, that the cache does not
-// show yet, and until it does a decision about that object would be made on an old view. An
-// expectation is settled when the cache has seen the write or something newer.
+// show yet. Until it does, a decision about that object would use a stale view. An expectation is
+// settled when the cache has seen the write or something newer.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class Expectations {
   // We wrote the object and the answer carried this version. Of several the newest counts.
   void expect(const ObjectKey& key, std::string_view version);
   // We deleted the object with this uid. Settled when it is gone, is another object of that name,
-  // or is shown on its way out: a pod may take minutes to end, and that is no reason to look away.
+  // or is terminating: a pod may take minutes to end, and is watched meanwhile.
   void expect_deleted(const ObjectKey& key, std::string_view uid);
 
   bool has(const ObjectKey& key) const { return waiting_.contains(key); }

@@ -97,7 +97,7 @@ class FakeApi final : public Api {
   }
   // The history before this version is gone: older watches and continue tokens expire.
   void compact() { compacted_ = version_; }
-  // As after an etcd restore: the objects stay, the versions go back.
+  // As after an etcd restore: the objects stay, the versions decrease.
   void restore_to(uint64_t version) {
     history_.clear();
     version_ = version;
@@ -192,7 +192,7 @@ class FakeApi final : public Api {
     void bookmark_later() {
       api->loop_.after(minutes(1), scope.bind([this] {
         Json bookmark = fake_object(request.type, {});
-        // A server whose history has gone back tells of its own version, not of the one asked for.
+        // A server whose history was restored reports its own version, not the requested one.
         bookmark.as_object()["metadata"].as_object()["resourceVersion"] =
             std::to_string(std::min(cursor, api->served()));
         if (caught_up()) send({WatchEventType::bookmark, share(std::move(bookmark))});

@@ -1,10 +1,10 @@
 // An Api that goes wrong on purpose, at the boundary where networks and servers do: requests and
 // replies get lost, answers are 409, 410, 429 and 500, lists and watches come from a replica that
-// lags behind, watches end or go silent, the server is away. Which fault comes when is asked of a
-// FaultSource: random from a seed, written down for a test, or made by the simulator from a
+// lags behind, watches end or go silent, the server is away. A FaultSource decides which fault
+// comes when: random from a seed, written down for a test, or made by the simulator from a
 // scenario.
 //
-// It stands for the network and the server, so it belongs to the simulation, not to the client: a
+// It plays the network and the server, so it belongs to the simulation, not to the client: a
 // request that is on its way arrives although its sender has been killed.
 #pragma once
 
@@ -47,7 +47,7 @@ struct CallPlan {
   Duration reply_delay{0};              // before the answer arrives
   std::optional<Duration> retry_after;  // of a 429 or 500
   std::optional<Duration> stale;        // of a read: it is answered as of so long ago
-  size_t page_size = 0;                 // of a list: no more than so many at once; 0: as asked
+  size_t page_size = 0;                 // of a list: the most items on a page; 0: as asked
 };
 
 // What becomes of one watch. Several may be set: what comes first counts.
@@ -185,7 +185,7 @@ class FaultApi final : public Api {
   void drop_watches();
   void silence_watches();
 
-  // The server goes away: open watches break, what is under way is not answered, and everything
+  // The server goes away: open watches break, requests in progress are not answered, and everything
   // else is refused until it is back.
   void begin_outage();
   void end_outage() { away_ = false; }

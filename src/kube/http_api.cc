@@ -67,7 +67,7 @@ void HttpApi::send(CallId id, Result<Identity> identity) {
   Call& call = found->second;
   if (!identity) return complete_later(id, identity.error());
   if (call.refusal && call.identity == *identity) {
-    // Nothing new to say to the server: the refusal stands.
+    // There are no new credentials: the refusal is final.
     core_->loop().post(scope_.bind([this, id] {
       const auto refused = calls_.find(id);
       if (refused == calls_.end()) return;

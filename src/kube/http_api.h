@@ -15,8 +15,8 @@
 namespace lockstep::kube {
 
 // Runs on one EventLoop, which must outlive it. Destroying it, also inside a callback, ends
-// everything: no callback runs any more. A 401 is answered by renewing the credentials and asking
-// once more; any other retry is somebody else's (LimitedApi's) business.
+// everything: no callback runs any more. After a 401 it renews the credentials and asks once more.
+// LimitedApi makes all other retries.
 class HttpApi final : public Api {
  public:
   static Result<std::unique_ptr<HttpApi>> create(HttpApiConfig config,

@@ -18,7 +18,7 @@ using namespace http::testing;
 
 inline Request get_node(const std::string& name = "n") { return get(resource::nodes, {"", name}); }
 
-// The same answer to everybody.
+// The same answer to every request.
 inline ScriptedServer::Script always(int code, std::string body, std::string headers = {}) {
   return [code, body = std::move(body), headers = std::move(headers)](
              const ReceivedRequest&, ServerConnection& connection) {

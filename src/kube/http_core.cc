@@ -40,7 +40,7 @@ bool has_tls_settings(const ClusterConfig& cluster) {
 std::optional<Duration> parse_retry_after(std::string_view text, Time now) {
   text = trim(text);
   if (text.empty()) return std::nullopt;
-  constexpr int64_t longest = 24 * 60 * 60;  // nobody means more, and a sum must not overflow
+  constexpr int64_t longest = 24 * 60 * 60;  // longer is never needed, and a sum must not overflow
   if (auto number = parse_unsigned(text)) {
     return seconds(
         std::min<int64_t>(static_cast<int64_t>(std::min<uint64_t>(*number, longest)), longest));
@@ -110,7 +110,7 @@ http::Exchange HttpCore::exchange_for(const Request& request, const Identity& id
   }
   exchange.certificate = identity.certificate;
   exchange.key = identity.key;
-  // A compressed watch would sit in somebody's buffer until there is enough to compress.
+  // A proxy would hold a compressed watch in its buffer until there is enough to compress.
   exchange.compressed = !is_watch && !config_.cluster.disable_compression;
   exchange.answer_limit = config_.answer_limit;
   return exchange;

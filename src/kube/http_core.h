@@ -1,4 +1,4 @@
-// What calls and watches over HTTP share: the route to the server, who we are, and how a Request
+// What calls and watches over HTTP share: the route to the server, our identity, and how a Request
 // becomes bytes.
 #pragma once
 

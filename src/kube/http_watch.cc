@@ -139,8 +139,8 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
 
   void end(const Error& error) {
     close();
-    // The caller holds the session; the handler may destroy its Watch and the Api. It is let go:
-    // what it holds may be the owner of the Watch.
+    // The caller holds the session; the handler may destroy its Watch and the Api. The handler is
+    // released here: what it holds may be the owner of the Watch.
     const auto on_end = std::exchange(handler_.on_end, nullptr);
     if (on_end) on_end(error.at("watch " + request_.type.plural));
   }

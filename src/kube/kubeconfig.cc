@@ -109,7 +109,7 @@ void KubeconfigReader::read_exec(StrictReader& reader, ExecConfig& exec,
                                  Result<void>& supported) const {
   reader.ignore_unknown().required("command").required("apiVersion");
   reader.text("apiVersion", exec.api_version).text("command", exec.command);
-  // A bare name is looked up in PATH, anything with a slash stands beside the kubeconfig.
+  // A bare name is looked up in PATH; a path with a slash is relative to the kubeconfig.
   if (exec.command.find('/') != std::string::npos) {
     exec.command = resolve_path(exec.command, folder_);
   }
@@ -304,7 +304,7 @@ Result<Target> choose_context(const Kubeconfig& kubeconfig, const std::string& c
                 "has both insecure-skip-tls-verify and a certificate-authority: remove one",
                 target.cluster.origin);
   }
-  // No user at all is allowed: an API server may let anybody in.
+  // A missing user is allowed: an API server may accept anonymous requests.
   if (config.user.empty()) return target;
   const auto user = kubeconfig.users.find(config.user);
   if (user == kubeconfig.users.end()) {

@@ -16,7 +16,7 @@ namespace lockstep::kube {
 
 using Environment = std::map<std::string, std::string>;
 
-// A PEM that stands in the kubeconfig itself (`data`, decoded) or in a file. `data` wins.
+// A PEM in the kubeconfig itself (`data`, decoded) or in a file. `data` wins.
 struct PemSource {
   std::string data;
   std::string file;  // absolute, or relative to our working directory

@@ -8,7 +8,7 @@
 namespace lockstep::kube {
 namespace {
 
-// A duration that no person would set is taken for garbage: it must not lock everybody out.
+// A longer duration is taken for garbage: it must not lock all other replicas out.
 constexpr int64_t longest_believable_lease = 3600;
 
 std::function<void()> nothing() {
@@ -94,8 +94,8 @@ void LeaderElection::on_read(Reply reply) {
   write_lease(lease_.get(), ours ? Purpose::renew : Purpose::acquire);
 }
 
-// Somebody else leads. Should we have thought that we did (the lease was deleted under us, say), it
-// ends here and not at the deadline.
+// Another replica leads. If we believed that we lead (the lease was deleted, say), that ends here
+// and not at the deadline.
 void LeaderElection::follow() {
   lease_is_fresh_ = false;
   try_later(jittered(options_.retry_period, 1.2, random_));
@@ -113,7 +113,7 @@ void LeaderElection::on_missing() {
 void LeaderElection::observe(const Json& lease) {
   const Json* spec = find(lease, "spec");
   std::string text = spec == nullptr ? "" : print_json(*spec);
-  // Changes outside spec, by somebody's labels say, are no sign of life of the holder.
+  // Changes outside spec, such as a user's labels, do not prove that the holder is alive.
   if (observed_ && text == observed_spec_) return;
   observed_ = true;
   observed_spec_ = std::move(text);
@@ -129,7 +129,7 @@ bool LeaderElection::is_held_by_other() const {
   return loop_.uptime() < observed_at_ + observed_duration_;
 }
 
-// Null: there is no lease yet. What others put into it stays.
+// Null: the lease does not exist yet. What others put into it stays.
 void LeaderElection::write_lease(const Json* current, Purpose purpose) {
   Json lease = JsonObject{
       {"apiVersion", resource::leases.api_version()},
@@ -143,7 +143,7 @@ void LeaderElection::write_lease(const Json* current, Purpose purpose) {
   }
   JsonObject& spec = ensure_object(lease.as_object(), "spec");
   std::string now = format_rfc3339_micro(loop_.now());
-  // int32 in the API; a negative number is somebody's mistake.
+  // int32 in the API; a negative number is another client's mistake.
   int64_t transitions =
       std::clamp<int64_t>(as_integer(find(spec, "leaseTransitions")), 0, INT32_MAX - 1);
   if (purpose == Purpose::acquire) {
@@ -165,7 +165,7 @@ void LeaderElection::write_lease(const Json* current, Purpose purpose) {
 void LeaderElection::on_written(Reply reply, Purpose purpose) {
   Result<Document> lease = document_of(std::move(reply));
   if (purpose == Purpose::release) {
-    // Somebody touched it between, or no answer came: look once more.
+    // Another client wrote it in between, or no answer came: read it once more.
     if (!lease) return attempt_failed(std::move(lease).error());
     return finish_stop();
   }
@@ -191,7 +191,7 @@ void LeaderElection::attempt_succeeded(const Json& lease) {
 void LeaderElection::attempt_failed(Error error) {
   log_.debug("leader election", {{"lease", options_.lease.text()}, {"error", error.text()}});
   last_error_ = std::move(error);
-  // Whatever we knew may be wrong now: a lost reply, or somebody else's write.
+  // Our knowledge may be stale now: a lost reply, or another client's write.
   lease_is_fresh_ = false;
   Duration delay = jittered(options_.retry_period, leading_ ? 0.1 : 1.2, random_);
   if (!stopping_) return try_later(delay);
@@ -248,7 +248,8 @@ void LeaderElection::stop(std::function<void()> done) {
   stopping_ = true;
   release_tries_ = 0;
   attempt_.reset();
-  // Posted, because what follows may destroy us. Who never wrote has nothing to release.
+  // Posted, because what follows may destroy us. Without a write there is nothing to
+  // release.
   loop_.post(attempt_.bind([this] {
     if (wrote_) {
       release();

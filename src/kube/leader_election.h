@@ -1,4 +1,4 @@
-// One of several replicas leads: the one whose name stands in a Lease that it keeps renewing.
+// One of several replicas leads: the holder of a Lease, which it keeps renewing.
 //
 // What holds, as long as clocks run at about the same speed (what they show does not matter): two
 // never lead at once. A leader stops leading when `renew_deadline` has passed since it *sent* its
@@ -57,7 +57,7 @@ class LeaderElection {
   void stop(std::function<void()> done = {});
 
   bool is_leading() const { return leading_; }
-  // Who holds the lease as far as we know; empty: nobody.
+  // The holder of the lease as far as we know; empty: no holder.
   const std::string& leader() const { return observed_holder_; }
   const std::optional<Error>& last_error() const { return last_error_; }
   // When the last renewal of ours that succeeded was sent, by uptime.
@@ -78,7 +78,7 @@ class LeaderElection {
   void attempt_failed(Error error);
   void send(Request request, std::function<void(Reply)> done);
 
-  // Notes what the lease says; the time of a change is when we hear of it.
+  // Records what the lease says; the time of a change is when we see it.
   void observe(const Json& lease);
   bool is_held_by_other() const;
   void lead();
@@ -115,7 +115,7 @@ class LeaderElection {
   TimerId deadline_timer_ = 0;
   std::optional<Error> last_error_;
   std::function<void()> stopped_;
-  // Of the attempt under way: an answer that comes after we gave up on it does nothing.
+  // Of the attempt in progress: an answer that comes after we gave up on it does nothing.
   Scope attempt_;
   Scope scope_;
 };

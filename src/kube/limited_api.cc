@@ -57,7 +57,7 @@ void LimitedApi::enqueue(JobPointer job, bool first_try) {
   if (job->exempt) return send(job);
   if (first_try && in_flight_ >= options_.in_flight) ++counts_.queued;
   auto& flow = flows_[job->request.type.full_name()];
-  // Who has waited out a retry has waited longest.
+  // A request that has waited out a retry has waited longest.
   if (first_try) {
     flow.push_back(std::move(job));
   } else {

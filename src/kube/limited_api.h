@@ -1,7 +1,7 @@
 // An Api that is a good client of a busy server: a bounded number of requests in flight, a fair
 // queue for the others, and another try, after the time the server asked for, where that is safe.
-// All tries together stay within the request's limit, counted from the first: what would take
-// longer is handed to the caller, who knows better what to do in the meantime.
+// All tries together stay within the request's limit, counted from the first: a longer wait is
+// handed to the caller, which knows better what to do in the meantime.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ class WorkQueue {
   void add_after(const std::string& key, Duration delay);
   // After a failure: adds it again after a delay that grows with each failure until forget().
   void retry(const std::string& key);
-  // The same, but not before the other side wants to hear of us again.
+  // The same, but not before the server's retry time.
   void retry_at_least(const std::string& key, Duration asked);
   // After success: the next failure counts as the first.
   void forget(const std::string& key) { failures_.erase(key); }

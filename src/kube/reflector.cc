@@ -130,7 +130,7 @@ void Reflector::take_page(const Response& response) {
   if (page && page->resource_version.empty()) {
     page = fail(ErrorKind::invalid, "the list has no resourceVersion");
   }
-  // A token that does not move on would page for ever.
+  // A token that does not move on would page indefinitely.
   if (page && !page->continue_token.empty() && page->continue_token == continue_token_) {
     page = fail(ErrorKind::invalid, "the list's continue token does not move on");
   }
@@ -178,7 +178,7 @@ bool Reflector::turn_down_older(const std::string& version) {
   note_error({ErrorKind::conflict,
               "the list is older (" + version + ") than what was seen (" + status_.version + ")",
               "list " + options_.type.full_name()});
-  // In turns: the one is for servers that lag, the other for a history that has really gone back.
+  // By turns: the one is for servers that lag, the other for a history that was really restored.
   seen_version_unavailable_ = asked_ == Freshness::not_older_than_seen;
   return true;
 }
@@ -238,7 +238,7 @@ void Reflector::see_again(Duration from) {
 Duration Reflector::sees_since() const {
   if (!status_.synced) return loop_.uptime();
   if (!blind_since_) return sees_since_;
-  // A watch that is open and quiet sees: there is nothing to be told of.
+  // A watch that is open and quiet sees: there are no changes.
   Duration until = status_.watching ? watch_began_ : loop_.uptime();
   return until - *blind_since_ > moment_of_blindness ? until : sees_since_;
 }

@@ -3,7 +3,7 @@
 // (cache_feed.h) is the one that fills a Cache<T>.
 //
 // What it promises: once the API is reachable and calm, the sink's view becomes equal to the truth;
-// and the view never goes back in time because one replica of the API server lags behind another.
+// and the view never becomes older because one replica of the API server lags behind another.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@ class ReflectorSink {
 
   // A list begins (again): what was collected and not ended before is void.
   virtual void begin_replace() = 0;
-  // One page of the list. An error means that it is no list at all; a bad item is the sink's
-  // affair.
+  // One page of the list. An error means that it is not a list at all; the sink handles an invalid
+  // item.
   virtual Result<ListPage> page(const Body& body) = 0;
   // One object of a list that comes as a stream.
   virtual void item(const Body& object) = 0;
-  // All has come: the collected objects replace what is held. False: the sink has seen newer.
-  // `history_restarted`: versions have begun anew, older ones than seen before are no error.
+  // The list is complete: the collected objects replace what is held. False: the sink has seen
+  // newer. `history_restarted`: versions have restarted, older ones than seen before are no error.
   virtual bool end_replace(const std::string& version, bool history_restarted) = 0;
 
   // Added, modified, deleted or bookmark. Returns the object's version, empty if it cannot be read.
@@ -54,13 +54,13 @@ struct ReflectorOptions {
   // A watch is asked to live for this long or up to twice that, so that not all end at once.
   Duration watch_limit = minutes(5);
   // Servers send a bookmark about every minute; a watch that is silent for longer than this may
-  // have lost its connection without anybody noticing.
+  // have lost its connection without an error.
   Duration silence_limit = seconds(150);
   BackoffPolicy backoff{milliseconds(800), seconds(30), 2.0, 1.0};
   // The list as a stream of events (sendInitialEvents), for servers that have it.
   bool watch_list = false;
-  // Lists older than what was seen are turned down until there were this many of them, for this
-  // long. Then the history has really gone back (etcd was restored) and the list is the truth.
+  // Lists older than what was seen are refused until there were this many of them, for this long.
+  // Then the history was really restored (from a backup of etcd) and the list is the truth.
   uint32_t older_lists_turned_down = 6;
   Duration older_lists_turned_down_for = minutes(3);
   std::function<void()> on_synced;  // after the first list
@@ -104,15 +104,16 @@ class Reflector {
 
   bool synced() const { return status_.synced; }
   const ReflectorStatus& status() const { return status_; }
-  // Since when, on the loop's uptime, it has been told of everything, but for moments: who decides
-  // that something has lasted too long must have been there to see it. Now, before the first list.
+  // Since when, on the loop's uptime, it has received every change, except for moments. Code
+  // that decides that something has lasted too long must have seen it. Now, before the first
+  // list.
   Duration sees_since() const;
   // What is held may be long past at this moment: nothing has been told for longer than a moment,
   // or a list took so long that it was old when it ended, and the watch after it has only just
   // begun.
   bool is_blind() const;
-  // From when on, on the loop's uptime, others who watch the same may be expected to see it, too:
-  // they lost it when this one did, and ask again at other moments.
+  // From when on, on the loop's uptime, other clients with the same watch can be expected to see
+  // it, too: they lost it when this one did, and ask again at other moments.
   Duration others_see_from() const;
 
  private:
@@ -161,7 +162,7 @@ class Reflector {
   ReflectorStatus status_;
   Backoff backoff_;
 
-  // The list that is under way.
+  // The list in progress.
   std::string list_version_;
   std::string continue_token_;
   bool whole_list_ = false;  // without pages: a continue token had expired

@@ -249,7 +249,7 @@ TEST_F(ReflectorTest, AReplicaThatLagsDoesNotTakeUsBack) {
     put("while away");
     api.compact();
     loop.run_for(seconds(100));
-    // The newest we had is still there; PictureSink fails if the view went back.
+    // The newest object is still there; PictureSink fails if the view becomes older.
     EXPECT_TRUE(sink.picture.contains("newer"));
     EXPECT_GT(reflector->status().errors, 0u);
     api.catch_up();

@@ -68,7 +68,7 @@ void Reflector::open_watch(WatchRequest request) {
   check_silence();
 }
 
-// Looks again when the limit would be reached, instead of moving a timer with every event.
+// Checks again when the limit would be reached, instead of moving a timer with every event.
 void Reflector::check_silence() {
   if (options_.silence_limit <= Duration::zero()) return;
   Duration quiet = loop_.uptime() - last_sign_of_life_;

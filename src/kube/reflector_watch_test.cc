@@ -1,5 +1,5 @@
-// The reflector under faults drawn from seeds: whatever happens, the view never goes back, and once
-// calm returns it equals the truth.
+// The reflector under faults drawn from seeds: whatever happens, the view never becomes older, and
+// once calm returns it equals the truth.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -138,7 +138,7 @@ TEST(ReflectorUnderFaults, ErrorEventWith410ListsAgain) {
   EXPECT_EQ(reflector.status().last_error->kind, ErrorKind::expired);
 }
 
-// Whoever decides that something has lasted too long must know since when it has been looking.
+// Code that decides that something has lasted too long must know since when it is watching.
 struct Looker {
   Looker() {
     options.type = resource::nodes;

@@ -1,4 +1,4 @@
-// Who the cluster takes us for: SelfSubjectReview, which every user may ask.
+// Our user as the cluster knows it: SelfSubjectReview, which every user may post.
 #pragma once
 
 #include <functional>

@@ -87,7 +87,7 @@ Result<SyncApi::Items> SyncApi::list_pages(Request request, size_t page_size) {
     if (!reply) return fail(std::move(reply).error());
     if (!reply->ok()) return fail(reply->error().at(request.describe()));
     LOCKSTEP_TRY(std::string next, take_page(std::move(*reply), all));
-    // A token that does not move on would page for ever.
+    // A token that does not move on would page indefinitely.
     if (!next.empty() && next == token) {
       return fail(ErrorKind::invalid, "the list's continue token does not move on",
                   request.describe());

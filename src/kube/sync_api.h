@@ -19,8 +19,8 @@ class SyncApi {
           return loop.run_until(done, limit);
         }) {}
 
-  // Waits a little longer than the request's own limit, in case nothing below obeys it; then, or
-  // when somebody stopped the loop, gives up with kind timed_out.
+  // Waits a little longer than the request's own limit, in case nothing below obeys it. Then, or
+  // when the loop is stopped, gives up with kind timed_out.
   Reply call(Request request);
 
   // Errors are errors here, whether no answer came or a bad one.

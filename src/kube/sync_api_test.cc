@@ -84,7 +84,7 @@ TEST_F(SyncApiTest, GivesUpOnAnApiThatNeverAnswers) {
   Reply reply = sync.call(request);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind, ErrorKind::timed_out);
-  // The answer that comes late hurts nobody.
+  // The answer that comes late does no harm.
   loop.run_for(hours(24));
 }
 

@@ -1,4 +1,4 @@
-// A cluster as somebody else: with a token that a person brings, and with nothing of our own.
+// A cluster as another user: with a token that the user supplies, and with nothing of our own.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace lockstep::kube {
 
-// The same cluster as the target's, as whoever has this token: what else the target says of its
-// user is left out.
+// The same cluster as the target's, as the owner of this token: everything else that the target
+// says of its user is left out.
 Result<std::unique_ptr<Api>> connect_with_token(const ConnectOptions& options, const Target& target,
                                                 const std::string& token,
                                                 const Environment& environment, const Files& files,

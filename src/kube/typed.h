@@ -50,7 +50,7 @@ ObjectKey peek_body_key(const Body& body);
 // The version of an object, decoded or not; of a bookmark, too. Empty when it cannot be read.
 std::string peek_body_version(const Body& body);
 
-// As decode_list(): on_item(T&&) for each, on_bad(BadItem) for what is no T.
+// As decode_list(): on_item(T&&) for each, on_bad(BadItem) for an item that is not a T.
 template <typename T, typename OnItem, typename OnBad>
 Result<ListPage> decode_list_body(const Body& body, DecodeContext& context, OnItem on_item,
                                   OnBad on_bad) {

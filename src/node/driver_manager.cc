@@ -18,7 +18,7 @@ constexpr Duration heartbeat = seconds(30);
 constexpr Duration after_failed_unload = seconds(1);
 constexpr Duration first_refusal_pause = seconds(1);
 constexpr Duration longest_refusal_pause = seconds(30);
-// Whoever ends us gives us half a minute, as a rule.
+// The kubelet's usual grace period is half a minute.
 constexpr Duration closing_limit = seconds(25);
 constexpr std::string_view event_reason = "GPUDriverManager";
 
@@ -190,7 +190,7 @@ void DriverManager::patch(const NodePatch& patch) {
         busy_ = false;
         if (closing_) return close();
         auto answer = kube::document_of(std::move(reply));
-        // Somebody else was faster: the next look sees what they did.
+        // Another client was faster: the next read sees what it did.
         bool changed = !answer && answer.error().kind == ErrorKind::conflict;
         if (!answer && !changed) return on_trouble(answer.error().at("Node " + settings_.node));
         last_done_ = loop_.uptime();
@@ -248,7 +248,7 @@ void DriverManager::unload(const UnloadModules& action) {
     log_.warning("a kernel module was not unloaded",
                  {{"module", module}, {"error", unload_error_}});
     if (unloaded.error().kind != ErrorKind::conflict) return give_up(unloaded.error());
-    // Somebody opened a device in this very moment.
+    // A program opened a device in this very moment.
     return look_within(after_failed_unload);
   }
   last_done_ = loop_.uptime();

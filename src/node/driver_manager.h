@@ -1,6 +1,6 @@
-// The driver-manager's loop: read the node and the machine, decide, do one thing, look again when
-// something changes. It has one outcome; before that it puts the node back as it was, whether it
-// succeeded, gave up, or was told to stop.
+// The driver-manager's loop: read the node and the machine, decide, do one thing, and repeat when
+// something changes. It has one outcome. Before that it restores the node, whether it succeeded,
+// gave up, or was told to stop.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ struct ManagerOutcome {
   };
   Kind kind = Kind::failed;
   std::string text;
-  std::optional<Error> error;  // why this is no success
+  std::optional<Error> error;  // why it did not succeed
 };
 
 class DriverManager {
@@ -40,7 +40,7 @@ class DriverManager {
   DriverManager& operator=(const DriverManager&) = delete;
 
   void start();
-  // Puts the node back and ends. What is under way is waited for first.
+  // Restores the node and ends. Waits first for a call in progress.
   void stop();
   // Nothing until it is over.
   const std::optional<ManagerOutcome>& outcome() const { return outcome_; }
@@ -86,7 +86,7 @@ class DriverManager {
   // Why it ends; the node is being put back.
   std::optional<Error> closing_;
   Duration closing_since_{0};
-  bool busy_ = false;   // a call is under way
+  bool busy_ = false;   // a call is in progress
   bool again_ = false;  // something changed meanwhile
   size_t removals_open_ = 0;
   std::optional<ManagerStep> step_;

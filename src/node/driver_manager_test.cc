@@ -320,7 +320,7 @@ TEST_F(DriverManagerTest, ToldToStopAtAnyMomentItPutsTheNodeBack) {
   EXPECT_GT(stopped, 15) << "the run is too short to be stopped";
 }
 
-// A write that is under way when the end comes arrives later: the way back must come after it.
+// A write in progress at the end arrives later: the restoring write must come after it.
 TEST_F(DriverManagerTest, WhatIsUnderWayIsWaitedForBeforeTheNodeIsPutBack) {
   kube::CallPlan slow;
   slow.request_delay = seconds(3);

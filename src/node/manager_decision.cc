@@ -18,11 +18,11 @@ using upgrade::counted;
 using upgrade::name_pods;
 using upgrade::name_some;
 
-// Nothing tells of a device that is closed.
+// Closing a device causes no event.
 constexpr Duration device_heartbeat = seconds(1);
 // A process takes a moment to end after its pod is gone.
 constexpr Duration device_patience = seconds(30);
-// A drain costs those their place who use no GPU at all.
+// A drain evicts pods that use no GPU at all, too.
 constexpr Duration drain_patience = minutes(1);
 
 struct Situation {
@@ -285,7 +285,7 @@ Maybe decide_devices(const Situation& situation) {
   bool may_drain =
       situation.settings.drain &&
       !is_controller_in_charge(situation.node(), fleet::Keys(situation.settings.key_domain));
-  // Whoever uses a GPU without asking for one is found by nobody's list.
+  // A pod that uses a GPU without requesting one is on no list.
   if (may_drain && view.at(ManagerStep::devices) >= drain_patience) {
     if (auto drain = decide_drain(situation, use)) return drain;
   }

@@ -137,7 +137,7 @@ class ManagerScene {
     const Json* annotations = find(node, "metadata", "annotations");
     return annotations != nullptr && find(*annotations, key) != nullptr;
   }
-  // The node as it was before anybody came.
+  // The node as it was at the beginning.
   ::testing::AssertionResult is_put_back() {
     for (const auto& key : {device_plugin_label, driver_label}) {
       if (label(key) != "true") {

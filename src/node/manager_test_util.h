@@ -20,7 +20,7 @@ namespace lockstep::node {
 inline constexpr std::string_view device_plugin_label = "nvidia.com/gpu.deploy.device-plugin";
 inline constexpr std::string_view dra_driver_label = "nvidia.com/gpu.deploy.dra-driver";
 
-// A driver with three modules, its container's root and files; nobody uses it.
+// A driver with three modules, its container's root and files; no program uses it.
 inline HostView loaded_driver(std::string digest = "old") {
   HostView host;
   host.modules = {
@@ -31,7 +31,7 @@ inline HostView loaded_driver(std::string digest = "old") {
   host.process_file = "/run/nvidia/nvidia-driver.pid";
   return host;
 }
-// Somebody has opened the driver.
+// A program has opened the driver.
 inline void use(HostView& host, std::string program = "python3") {
   host.modules.back().references += 1;
   host.holders = {{4711, std::move(program)}};
@@ -98,7 +98,7 @@ inline Node gpu_node() {
 
 struct PodWish {
   std::string name{};
-  std::string owner = "ReplicaSet";  // "": nobody
+  std::string owner = "ReplicaSet";  // "": no owner
   bool uses_gpu = false;
   bool claim = false;
   bool empty_dir = false;

@@ -23,9 +23,9 @@ struct ManagerSettings {
   std::string key_domain = "nvidia.com";
   bool evict_gpu_pods = true;  // ENABLE_GPU_POD_EVICTION
   bool drain = true;           // ENABLE_AUTO_DRAIN: when evicting the GPU pods fails
-  bool force = false;          // DRAIN_USE_FORCE: also pods that nobody would make again
+  bool force = false;          // DRAIN_USE_FORCE: also pods without a controller
   bool delete_empty_dir = false;
-  Duration drain_timeout{0};  // zero: for ever
+  Duration drain_timeout{0};  // zero: indefinitely
   LabelSelector drain_pods;   // matches everything unless it says something
   // Configuration of the driver that is to be loaded; empty: not known, so it counts as another.
   std::string digest;

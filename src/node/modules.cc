@@ -19,7 +19,7 @@ const KernelModule* find_module(const std::vector<KernelModule>& modules, std::s
   return found == modules.end() ? nullptr : &*found;
 }
 
-// After all that stand on it. `seen` also ends a circle, which the kernel does not make.
+// After all modules that depend on it. `seen` also ends a cycle, which the kernel does not make.
 void add_with_users(const std::vector<KernelModule>& modules, std::string_view name,
                     std::set<std::string, std::less<>>& seen, std::vector<std::string>& order) {
   const KernelModule* module = find_module(modules, name);

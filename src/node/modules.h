@@ -13,9 +13,9 @@ namespace lockstep::node {
 
 struct KernelModule {
   std::string name;
-  // By other modules and by whoever has opened its devices.
+  // By other modules and by programs that have opened its devices.
   int64_t references = 0;
-  std::vector<std::string> users;  // modules that stand on this one
+  std::vector<std::string> users;  // modules that depend on this one
 
   bool operator==(const KernelModule&) const = default;
 };
@@ -23,7 +23,7 @@ struct KernelModule {
 // The text of /proc/modules. An error's place is the line.
 Result<std::vector<KernelModule>> parse_modules(std::string_view text);
 
-// The driver (nvidia) and everything that stands on it, each after those that stand on it: the
+// The driver (nvidia) and every module that depends on it, each after those that depend on it: the
 // order in which they can be unloaded. Found by dependency and not by name, since the kernel has
 // modules of its own that are called nvidia-something. Empty: no driver is loaded.
 std::vector<std::string> unload_order(const std::vector<KernelModule>& modules);

@@ -1,5 +1,5 @@
-// Who has to leave the node before its driver goes, by the driver-manager's own settings. The rules
-// are the upgrade controller's; the settings that would allow more have other names here.
+// Which pods have to leave the node before its driver goes, by the driver-manager's own settings.
+// The rules are the upgrade controller's; the settings that would allow more have other names here.
 #pragma once
 
 #include <string>

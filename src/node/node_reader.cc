@@ -14,7 +14,7 @@ namespace lockstep::node {
 // What has come so far; the last answer hands it over.
 struct NodeReader::Reading {
   NodeReading result;
-  // Null: there is no such claim.
+  // Null: the claim does not exist.
   std::map<ObjectKey, std::shared_ptr<const ResourceClaim>> claims;
   std::optional<Error> error;  // the first
   size_t open = 0;

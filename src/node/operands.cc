@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view prefix = "nvidia.com/gpu.deploy.";
 
-// Everything that opens the driver. Left out on purpose: the driver itself, the managers that stand
-// in its place (vgpu-manager, vfio-manager), and what never opens it (node-status-exporter).
+// Everything that opens the driver. Left out on purpose: the driver itself, the managers that
+// replace it (vgpu-manager, vfio-manager), and what never opens it (node-status-exporter).
 constexpr std::string_view operands[] = {"operator-validator",
                                          "container-toolkit",
                                          "device-plugin",

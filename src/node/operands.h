@@ -1,6 +1,6 @@
-// What the driver-manager writes on its node: the labels by which the operands of the GPU operator
-// are sent away and called back, and the cordon with a note of whose it is. Each is one patch, and
-// what it changed can be read from the node alone, so that whoever comes next can take it back.
+// What the driver-manager writes on its node: the labels that pause and resume the operands of the
+// GPU operator, and the cordon with a note of its owner. Each is one patch. The node alone shows
+// what it changed, so that the next process can revert it.
 #pragma once
 
 #include <optional>
@@ -36,8 +36,8 @@ OperandLabels operand_labels(const std::string& plugin_label = {});
 std::optional<NodePatch> pause_operands(const Node& node, const std::vector<std::string>& labels);
 // Nothing: it is cordoned already.
 std::optional<NodePatch> cordon_node(const Node& node);
-// The way back: all that are paused become true; the cordon goes if it is ours. Nothing: the node
-// is as it was.
+// Reverts it: all paused labels become true; the cordon goes if it is ours. Nothing: the node is as
+// it was.
 std::optional<NodePatch> restore_node(const Node& node, const OperandLabels& labels);
 // The same, and no driver container from now on: the machine has a driver of its own.
 std::optional<NodePatch> leave_to_host_driver(const Node& node, const OperandLabels& labels);

@@ -76,7 +76,7 @@ TEST(Operands, OnlyACordonOfOursIsTakenBack) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->unschedulable, false);
   EXPECT_EQ(back->annotations.at(0).second, std::nullopt);
-  // Somebody uncordoned it: only the note is left to be removed.
+  // A user uncordoned it: only the note is left to be removed.
   node.unschedulable = false;
   back = restore_node(node, operand_labels());
   ASSERT_TRUE(back);

@@ -35,7 +35,7 @@ Result<void> SystemKernel::unload(const std::string& module) {
   // Not waiting: a module that is in use stays as it is, and we say so.
   if (syscall(SYS_delete_module, module.c_str(), O_NONBLOCK) == 0) return {};
   int number = errno;
-  // It went by itself, or somebody else was faster.
+  // It went by itself, or another process was faster.
   if (number == ENOENT) return {};
   if (number == EWOULDBLOCK || number == EBUSY) {
     return failf(ErrorKind::conflict, "kernel module {} is in use", module);
@@ -44,7 +44,7 @@ Result<void> SystemKernel::unload(const std::string& module) {
 }
 
 Result<void> SystemKernel::unmount(const std::string& target) {
-  // Detached: whoever still has a file of it open keeps that, and the place is free at once.
+  // Detached: programs that have a file of it open keep that, and the place is free at once.
   if (umount2(target.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) return {};
   int number = errno;
   // Not a mount any more, or gone with the one below it.
@@ -75,7 +75,7 @@ Result<std::optional<std::string>> SystemHost::installed_driver() {
     auto run = processes_.run(spec);
     // One that hangs has found a driver that is sick: nothing can be concluded.
     if (!run && run.error().kind == ErrorKind::timed_out) return fail(run.error());
-    // What is left of a driver that was taken off the machine fails, and is none.
+    // The remains of a driver that was removed from the machine fail, and do not count.
     if (!run || run->exit_code != 0) continue;
     std::string_view version = trim(split(run->output, '\n').front());
     if (!version.empty()) return std::optional<std::string>(version);
@@ -106,8 +106,8 @@ Result<HostView> SystemHost::look() {
   return view;
 }
 
-// As far as we may see them: a process that ends meanwhile, or that we may not look into, is left
-// out. Names are for people; whether the driver is in use, the kernel says.
+// As far as we may see them: a process that ends meanwhile, or that we may not inspect, is left
+// out. Names are for display; the kernel says whether the driver is in use.
 std::vector<DeviceHolder> SystemHost::find_holders() const {
   std::vector<DeviceHolder> holders;
   auto names = list_directory(options_.proc);

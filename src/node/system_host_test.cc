@@ -151,7 +151,8 @@ TEST_F(MachineTest, OnADirectoryTheKernelIsNotTouched) {
   EXPECT_FALSE(kernel.unmount("/run/nvidia/driver"));
 }
 
-// Whoever may unmount finds nothing there, which is as good as done; whoever may not is told so.
+// A process that may unmount finds no mount, which is success; one that may not gets an
+// error.
 TEST(SystemKernelTest, WhatIsNotMountedNeedNotBeUnmounted) {
   SystemKernel kernel;
   auto unmounted = kernel.unmount("/lockstep/no/such/mount");

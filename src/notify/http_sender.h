@@ -11,7 +11,7 @@
 
 namespace lockstep::notify {
 
-// The address is a secret: whoever knows it can write to the channel. Errors name its host alone.
+// The address is a secret: its owner can write to the channel. Errors name only its host.
 class HttpSender final : public Sender {
  public:
   // `environment`: where a proxy may be named. An address that the guard refuses is an error here

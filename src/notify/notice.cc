@@ -37,7 +37,7 @@ std::string verbatim_for_slack(std::string_view text, std::string_view fence) {
   return quoted.append(fence);
 }
 
-// A text block of Teams reads Markdown, links included; a run of text is shown as it is.
+// Teams reads a `TextBlock` as Markdown, links included; it shows a `TextRun` as it is.
 Json teams_text(const std::string& text, JsonObject style = {}) {
   style["type"] = "TextRun";
   style["text"] = text;

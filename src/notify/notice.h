@@ -1,5 +1,5 @@
-// One thing that people are told: what happened to what, why, and what to do. As plain JSON, or in
-// the forms that Slack and Teams take.
+// One notification to users: what happened to what, why, and what to do. As plain JSON, or in the
+// forms that Slack and Teams take.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ enum class Form { json, slack, teams };
 // "json", "slack", "teams".
 std::optional<Form> form_of(std::string_view name);
 
-// `cluster`: which one, for people with several; may be empty.
+// `cluster`: which one, for users with several; may be empty.
 Json message_of(const Notice& notice, Form form, const std::string& cluster);
 
 }  // namespace lockstep::notify

@@ -1,6 +1,6 @@
-// Tells people by a webhook. It never blocks, never fails its caller, and never grows: what is too
-// much is dropped and counted, what cannot be delivered is tried again with growing pauses, and the
-// same news is told once.
+// Notifies users by a webhook. It never blocks, never fails its caller, and never grows: it drops
+// and counts what is too much, retries deliveries with growing pauses, and sends the same notice
+// once.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ std::string object_place(std::string_view kind, const ObjectKey& key);
 ObjectKey peek_key(std::string_view bytes);
 ObjectKey peek_key(const Json& tree);
 
-// Decodes what stands at the reader. The error says what was wrong; its place is the reader's.
+// Decodes the value at the reader. The error says what was wrong; its place is the reader's.
 template <typename T, typename Reader>
 Result<T> decode_here(Reader& in, DecodeContext& context) {
   T object;
@@ -70,8 +70,8 @@ template <typename Reader>
 void decode_list_meta(Reader& in, ListPage& page);
 
 // Hands every item to on_item(T&&), in order, and every item that is JSON but not a T to
-// on_bad(BadItem): the trouble of one object must not hide the others. Fails, perhaps after some
-// items were handed over, only when the page as a whole is no list.
+// on_bad(BadItem): one invalid object must not hide the others. Fails, perhaps after some items
+// were handed over, only if the page as a whole is not a list.
 template <typename T, typename OnItem, typename OnBad>
 Result<ListPage> decode_list(std::string_view bytes, DecodeContext& context, OnItem on_item,
                              OnBad on_bad) {

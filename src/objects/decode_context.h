@@ -1,5 +1,5 @@
 // What decoding needs besides the bytes: one pool that makes equal strings share their storage,
-// what to keep, and the first trouble that is not one of JSON (a time or a quantity that is none).
+// what to keep, and the first error that is not a JSON error (an invalid time or quantity).
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct DecodeContext {
   std::vector<std::string> keep_attributes = {"driverVersion", "cudaDriverVersion", "productName",
                                               "uuid"};
   // Annotations that are large, differ from object to object, and that nothing here reads. A name
-  // that ends in a slash stands for all that begin with it.
+  // that ends in a slash matches every name with that prefix.
   std::vector<std::string> drop_annotations = {
       "kubectl.kubernetes.io/last-applied-configuration",
       "cni.projectcalico.org/",

@@ -1,4 +1,4 @@
-// For tests of decoders: reads a text by both readers and insists that they agree.
+// For tests of decoders: reads a string with both readers and requires the same result.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ Result<T> decode_both(std::string_view text) {
   return from_bytes;
 }
 
-// The object; a test failure when there is none.
+// The object; a test failure if decoding fails.
 template <typename T>
 T decoded(std::string_view text) {
   Result<T> object = decode_both<T>(text);
@@ -33,7 +33,7 @@ T decoded(std::string_view text) {
   return object ? *object : T();
 }
 
-// The error's text; a test failure when there is none.
+// The error's text; a test failure if decoding succeeds.
 template <typename T>
 std::string decode_error(std::string_view text) {
   Result<T> object = decode_both<T>(text);

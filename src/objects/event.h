@@ -31,7 +31,7 @@ struct Event {
   ObjectReference about;      // involvedObject
   Text type;                  // "Normal" or "Warning"
   Text reason;                // CamelCase, for machines
-  Text message;               // for people
+  Text message;               // for users
   Text component;             // source.component
   Text host;                  // source.host
   Text reporting_controller;  // reportingComponent

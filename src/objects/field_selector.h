@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// "metadata.name=a,spec.nodeName!=b,status.phase==Running". In a value a backslash stands before a
+// "metadata.name=a,spec.nodeName!=b,status.phase==Running". In a value, a backslash escapes a
 // comma, an equals sign or another backslash.
 class FieldSelector {
  public:

@@ -18,7 +18,7 @@ struct GenericObject {
 
 template <>
 struct Kind<GenericObject> {
-  // A stand-in for messages; the real type is given by whoever asks for the objects.
+  // A placeholder for messages; the caller that requests the objects gives the real type.
   static const ResourceType& type();
 };
 template <typename Reader>

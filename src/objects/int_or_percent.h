@@ -1,4 +1,4 @@
-// Kubernetes' IntOrString where it means "so many, or so many percent": 5, "25%".
+// Kubernetes' IntOrString for a number or a percentage: 5, "25%".
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ LOCKSTEP_INSTANTIATE_DECODE(Lease);
 
 Json to_json(const Lease& lease) {
   JsonObject spec;
-  // An empty holder is written, not left out: it says that nobody holds the lease.
+  // An empty holder is written, not left out: it says that the lease is free.
   spec["holderIdentity"] = lease.holder.view();
   if (lease.duration_seconds != 0) spec["leaseDurationSeconds"] = lease.duration_seconds;
   spec["leaseTransitions"] = lease.transitions;

@@ -1,4 +1,4 @@
-// A lease: who leads, and since when.
+// A lease: its holder, and since when.
 #pragma once
 
 #include <cstdint>

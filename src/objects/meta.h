@@ -67,7 +67,7 @@ struct Condition {
 
 template <>
 struct Kind<PartialObject> {
-  // A stand-in for messages; the real type is given by whoever asks for the objects.
+  // A placeholder for messages; the caller that requests the objects gives the real type.
   static const ResourceType& type();
 };
 
@@ -80,8 +80,8 @@ void decode(Reader& in, PartialObject& object, DecodeContext& context);
 template <typename Reader>
 void decode(Reader& in, Condition& condition, DecodeContext& context);
 
-// How two resource versions stand to each other. They are opaque by contract and integers in
-// practice: two integers are ordered, anything else is only equal or not comparable.
+// The order of two resource versions. They are opaque by contract and integers in practice: two
+// integers are ordered, anything else is only equal or not comparable.
 enum class VersionOrder { older, same, newer, unknown };
 VersionOrder compare_versions(std::string_view a, std::string_view b);
 

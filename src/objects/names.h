@@ -24,7 +24,7 @@ Complaints check_label_value(std::string_view value);
 Complaints check_config_map_key(std::string_view value);
 // "25%".
 Complaints check_percent(std::string_view value);
-// What can stand in a URL's path: for kinds that allow any name (RBAC).
+// Names that a URL's path can contain: for kinds that allow any name (RBAC).
 Complaints check_path_segment(std::string_view value);
 
 // "a; b; c".

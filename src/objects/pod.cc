@@ -92,7 +92,7 @@ void decode(Reader& in, PodResourceClaim& claim, DecodeContext& context) {
     } else if (key == "resourceClaimTemplateName") {
       claim.template_name = in.text(context.pool);
     } else if (key == "source") {
-      // Until Kubernetes 1.30 the two names stood one level deeper.
+      // Until Kubernetes 1.30 the two names were one level deeper.
       decode(in, claim, context);
     } else {
       in.skip();
@@ -253,7 +253,7 @@ void decode_status(Reader& in, Pod& pod, DecodeContext& context) {
   });
 }
 
-// False: the field is none of those that templates have too, and was not read.
+// False: the field is not one that templates share, and was not read.
 template <typename Reader>
 bool decode_spec_field(Reader& in, std::string_view key, PodSpec& spec, PodPlacement* placement,
                        DecodeContext& context) {
@@ -346,7 +346,7 @@ PodClaims claims_of(const Pod& pod) {
       claims.names.push_back(made->claim_name);
     }
   }
-  // Nothing in the spec tells of it.
+  // The spec does not show it.
   if (!pod.extended_resource_claim.empty()) claims.names.push_back(pod.extended_resource_claim);
   return claims;
 }

@@ -1,5 +1,5 @@
-// A ResourceClaim: which devices a pod was given, and who uses them. What a DRA driver itself needs
-// besides (opaque configuration) it reads from the whole document.
+// A ResourceClaim: the devices of a pod, and their users. What a DRA driver itself needs besides
+// (opaque configuration) it reads from the whole document.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ struct ResourceClaim {
 
     bool operator==(const Device&) const = default;
   };
-  // Who may use the claim: a pod, nearly always.
+  // A user of the claim: a pod, nearly always.
   struct Consumer {
     Text api_group;  // "" for core
     Text resource;   // "pods"

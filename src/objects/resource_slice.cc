@@ -40,7 +40,7 @@ void decode_device(Reader& in, ResourceSlice::Device& device, DecodeContext& con
     } else if (key == "taints") {
       read_vector(in, device.taints, context);
     } else if (key == "basic") {
-      // Until v1beta1 all but the name stood one level deeper.
+      // Until v1beta1, all fields but the name were one level deeper.
       decode_device(in, device, context);
     } else {
       in.skip();

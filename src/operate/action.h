@@ -1,5 +1,5 @@
-// What a person asks for on a page, and the writes that do it: the same as the commands pause,
-// resume, retry, skip and rollout … make, with who asked and why written beside it.
+// A user's request on a page, and the writes that do it: the same as the commands pause, resume,
+// retry, skip and rollout … make, with the user's name and reason recorded beside it.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ struct Action {
 // A page's: {"verb": "pause", "target": "pool", "name": "", "reason": "…"}; strict.
 Result<Action> read_action(std::string_view body);
 
-// Who, for what is written into the cluster, on one line and not too long.
+// The user's name, for what is written into the cluster, on one line and not too long.
 std::string clean_line(std::string_view text, size_t most);
 
 // The object that carries a pool's rules.

@@ -35,7 +35,7 @@ struct PoolStatus {
   upgrade::Limits limits;
   int64_t upgraded = 0;               // done and of the newest revision
   int64_t running = 0;                // have the newest driver ready, whatever their state
-  std::string paused;                 // by whom and why; empty: it is not
+  std::string paused;                 // who paused it and why; empty: not paused
   std::optional<fleet::Reason> held;  // why no further node starts now
   std::vector<std::string> warnings;  // of the policy
   std::optional<Duration> time_left;  // by the pace of the last nodes
@@ -49,7 +49,7 @@ struct FleetStatus {
   std::string incomplete;  // why something only the controller knows is not in it; empty: it is
   std::vector<std::string> driver_namespaces = {};  // where drivers are looked for
 
-  // Nobody waits and nobody is under way.
+  // No node waits and no upgrade is in progress.
   bool at_rest() const;
 };
 

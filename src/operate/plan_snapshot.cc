@@ -13,7 +13,7 @@ namespace lockstep::operate {
 
 namespace {
 
-// Beside NVIDIA's controller: who is held by our label is not skipped, and waits for its wave.
+// Beside NVIDIA's controller: a node with our label is not skipped, but waits for its wave.
 void release(fleet::NodeView& view, const fleet::Keys& keys) {
   auto node = std::make_shared<Node>(*view.node);
   node->meta.labels.erase(keys.skip);
@@ -99,7 +99,7 @@ rollout::Snapshot plan_snapshot(const view::FleetWatch& watch, Time now, const R
     pool.policy = watch.policy_before_waves(name);
     const view::KnownRollout* rollout = watch.rollouts().governing(name, "");
     if (rollout != nullptr) pool.rollout = rollout->name();
-    // NVIDIA's controller takes the steps of nodes that we hold: it is no conflict.
+    // NVIDIA's controller takes the steps of nodes that we hold: that is not a conflict.
     if (!conducted.contains(name)) pool.frozen = watch.conflicting_controller();
   }
   for (const auto& [name, known] : watch.rollouts().all()) {

@@ -41,7 +41,8 @@ TEST_F(PlanSnapshotTest, HasTheNodesThePoliciesAndTheBudgets) {
   EXPECT_EQ(seen.budgets[0]->meta.name, "two");
 }
 
-// What it says of the change that the controller then makes: the same order, and everybody's end.
+// Its prediction of the change that the controller then makes: the same order and
+// results.
 TEST_F(PlanSnapshotTest, APlanOfItMovesWhatTheControllerThenMoves) {
   fleet.add_work("train", "gpu-1");
   rollout::Snapshot seen = snapshot();

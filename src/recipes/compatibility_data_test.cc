@@ -1,4 +1,4 @@
-// recipes/compatibility.yaml: that it can be read, and that it knows what has bitten people.
+// recipes/compatibility.yaml: it is readable, and has the incompatibilities that users have met.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Runs at build time: writes the files of a catalogue into a C++ source. A file that is no YAML
+// Runs at build time: writes the files of a catalogue into a C++ source. A file that is not YAML
 // stops the build here rather than every run of the program.
 #include <algorithm>
 #include <cstdio>

@@ -16,7 +16,7 @@ struct Challenge {
   bool operator==(const Challenge&) const = default;
 };
 
-// One header may hold several. Reads whatever it can: nonsense gives challenges that nobody knows.
+// One header may hold several. Reads whatever it can: nonsense gives challenges of unknown types.
 std::vector<Challenge> parse_challenges(std::string_view header);
 
 }  // namespace lockstep::registry

@@ -11,7 +11,7 @@ namespace lockstep::registry {
 
 // Adds the artifact under its tag; others that are there stay, with all their blobs. The directory
 // is made when it is missing; one that holds something else is refused. The index is written last,
-// so that whoever reads meanwhile finds everything that it names.
+// so that concurrent readers find everything that it names.
 Result<void> write_layout(const bundle::Artifact& artifact, const std::string& directory,
                           const std::string& tag);
 

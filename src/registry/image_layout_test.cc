@@ -36,7 +36,7 @@ TEST(ImageLayout, HoldsTheArtifact) {
   EXPECT_EQ(tree.size(), 5U);
   EXPECT_EQ(tree.at("oci-layout"), R"({"imageLayoutVersion":"1.0.0"})");
   const Json index = parse_json(tree.at("index.json")).value();
-  // From the index to the files, as whoever pulls goes.
+  // From the index to the files, as a client pulls them.
   const auto blob = [&](std::string_view digest) {
     return tree.at("blobs/sha256/" + std::string(digest.substr(7)));
   };

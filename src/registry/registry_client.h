@@ -18,8 +18,8 @@ struct PushedArtifact {
   size_t present = 0;     // blobs that were there already
 };
 
-// Blobs that are missing, then the manifest under its tag: who pulls meanwhile sees the old
-// artifact or the new one. Blocks on the loop; ends early when the loop is stopped.
+// Blobs that are missing, then the manifest under its tag: concurrent readers see the old artifact
+// or the new one. Blocks on the loop; ends early when the loop is stopped.
 Result<PushedArtifact> push_artifact(const bundle::Artifact& artifact, const Reference& reference,
                                      const RegistryFlags& flags, const RegistryWorld& world);
 

@@ -167,7 +167,7 @@ TEST(PushArtifact, NobodyThereIsSaidAtOnce) {
     host = FakeRegistry().host();
   }
   Pusher pusher;
-  pusher.flags.backoff.initial = hours(1);  // it would wait for ever
+  pusher.flags.backoff.initial = hours(1);  // it would wait indefinitely
   expect_failure(pusher.push(host), ErrorKind::unreachable,
                  "connection refused: is the server running");
 }

@@ -170,7 +170,7 @@ Result<http::Response> RegistrySession::exchange(const Question& question,
 }
 
 Result<http::Response> RegistrySession::ask_once(const Question& question) {
-  // A registry may send us elsewhere for an upload: nobody there may see the login.
+  // A registry may redirect an upload to another host, which must not see the login.
   const bool is_registry = question.address.endpoint == endpoint_;
   auto answer = exchange(question, is_registry ? authorization_ : "");
   if (answer) has_answered_ = true;

@@ -24,7 +24,7 @@ void expect_failure(const Result<PushedArtifact>& pushed, ErrorKind kind,
   EXPECT_EQ(pushed.error().text().find(secret), std::string::npos) << "a password is never shown";
 }
 
-// Lets nobody pass who does not say `authorization`.
+// Refuses requests without this `authorization`.
 FakeRegistry::Interceptor guard(std::string authorization, std::string challenge) {
   return [=](const ReceivedRequest& request, ServerConnection& connection) {
     if (request.header("authorization") == authorization) return false;

@@ -91,7 +91,7 @@ Measurement measure(const AskedGate& gate, const std::vector<double>& samples) {
     if (std::isnan(sample)) return {Outcome::inconclusive, "no data: NaN"};
     if (!gate.success || gate.success->holds(sample)) continue;
     std::string text = fmt::format("{}, to pass: {}", among(sample), gate.success->text());
-    // Between the two nobody has said what it means.
+    // The gate does not say what a value between the two means.
     return {gate.failure ? Outcome::inconclusive : Outcome::failed, std::move(text)};
   }
   const Condition& limit = gate.success ? *gate.success : *gate.failure;

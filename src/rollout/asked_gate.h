@@ -1,6 +1,6 @@
-// Gates that ask somebody over the network: Prometheus for a number, or a webhook for a verdict.
-// What they ask for, what an answer means, and what comes of all answers together. Nothing here
-// reaches the network.
+// Gates that query a server: Prometheus for a number, or a webhook for a result. What they ask
+// for, what an answer means, and the outcome of all answers together. Nothing here uses the
+// network.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct AskedGate {
   std::optional<Condition> failure;
   Duration interval = minutes(1);
   int64_t count = 1;               // measurements
-  int64_t failure_limit = 0;       // so many of them may fail
+  int64_t failure_limit = 0;       // the number of failures that are tolerated
   Duration timeout = minutes(30);  // for so long a webhook may say that it is at it
 };
 
 AskedGate read_asked_gate(GateKind kind, StrictReader& details);
 
-// Of whom it is asked.
+// The subject of a query.
 struct AskedAbout {
   std::string rollout;
   std::string wave;
@@ -60,7 +60,7 @@ Measurement read_answer(const AskedGate& gate, int code, std::string_view body);
 
 // All answers of one run so far: small, whatever their number.
 struct GateRecord {
-  std::string run;  // which one: answers for another are none
+  std::string run;  // which one: answers for another run do not count
   Time began;
   Time at;  // of the last answer
   int64_t passed = 0;

@@ -13,7 +13,7 @@ namespace lockstep::rollout {
 
 namespace {
 
-// More than that is no regression that a driver has.
+// A larger ratio is not realistic for a driver.
 constexpr double largest_realistic = 100;
 // For which it is said how much exposure it would need.
 constexpr double usual_ratio = 30;
@@ -51,7 +51,7 @@ double median(std::vector<double> values) {
 // is broken or lies, hard rules and the count of incidents are what it fails.
 double most_per_node(const BakeRules& rules) { return std::sqrt(1 / rules.alpha); }
 
-// Of nodes that had so many incidents before.
+// The hours of nodes that had this number of incidents before.
 double nodes_hours(double all, const RepeatHours& repeated, size_t incidents) {
   if (incidents > 0) return repeated[incidents - 1];
   double left = all;
@@ -168,7 +168,7 @@ void BakeJudge::add_model(const ModelStep& model, const BakeStep& step, const In
 
 // Incidents with those that are their node's first, second, … alike.
 void BakeJudge::compare(const ModelStep& model, const Incidents& before) {
-  // What events went on, an incident of an earlier step, is none of its own.
+  // An incident of an earlier step that events continue is not counted again.
   auto nth = [&](const std::string& node) -> std::optional<size_t> {
     const auto n = static_cast<size_t>(incidents_.count(node));
     if (n == static_cast<size_t>(before.count(node)) || n > compared_incidents) return std::nullopt;
@@ -272,7 +272,7 @@ void BakeJudge::judge_speeds() {
       if (slowest == nullptr || entry.second < slowest->second) slowest = &entry;
     }
     double middle = median(all);
-    // Three times the margin on one node is no noise.
+    // Three times the margin on one node is not noise.
     if (slowest->second < 1 - 3 * rules_.speed_margin) {
       decide(BakeOutcome::failed, Reason::slower,
              fmt::format("{} on {} is {:.1f}% slower than before its upgrade (limit for one node "
@@ -293,7 +293,7 @@ double BakeJudge::evidence_of_all() const {
   double sum = pooled_weight * pooled_.evidence();
   for (const ReasonName name : known_kinds) {
     auto kind = kinds_.find(name.str());
-    // What has not been seen is no evidence for either side.
+    // A kind without events is not evidence for either side.
     sum += kind_weight * (kind == kinds_.end() ? 1 : kind->second.test.evidence());
   }
   return sum;
@@ -414,7 +414,7 @@ std::string BakeJudge::describe_needed(const RateExposure& exposure) const {
                            search(), usual_ratio) >= rules_.power;
   };
   constexpr double most = 1e8;
-  // So many incidents without the upgrade make it a matter of more nodes, not of more hours.
+  // With this number of incidents without the upgrade, the bake needs more nodes, not more hours.
   constexpr double most_expected = 200;
   double high = 1;
   while (!is_enough(high)) {

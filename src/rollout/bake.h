@@ -27,8 +27,8 @@ struct BakeRules {
   double tolerated_ratio = 1;       // of the rates, upgraded against control
   double speed_margin = 0.05;       // how much slower a node may be than it was before
   Duration together = minutes(15);  // what happens on both sides within this is one cause
-  // Of events nobody has seen yet: how often to expect them, for what the bake could have detected.
-  // One GPU-caused interruption in 79,000 GPU-hours was published for a run of 16,384 GPUs.
+  // The expected rate of events that have not occurred yet, for the effect that the bake can
+  // detect. One GPU-caused interruption in 79,000 GPU-hours was published for a run of 16,384 GPUs.
   double expected_per_gpu_hour = 1.0 / 79000;
   double power = 0.9;
 };
@@ -71,12 +71,12 @@ struct SpeedPair {
 
 struct BakeStep {
   Time at;
-  // How long it has baked by then, by a clock that nobody sets.
+  // How long it has baked by then, by a monotonic clock.
   Duration elapsed{0};
   int64_t upgraded_nodes = 0;
   int64_t silent_nodes = 0;  // of them, those that said nothing of their GPUs at that time
-  // Of the bake of a wave before, which was judged by itself: only its rates count on, for exposure
-  // is pooled over waves.
+  // Of the bake of an earlier wave, which had an analysis of its own: only its rates count on,
+  // because exposure is pooled over waves.
   bool earlier = false;
   std::vector<ModelStep> models;
   std::vector<Breach> upgraded_breaches;

@@ -1,5 +1,5 @@
-// What the analysis of a bake promises, tried on bakes drawn by lot: how often it raises a false
-// alarm, and how often it finds what it says that it detects.
+// What the analysis of a bake promises, tested on random bakes: how often it raises a false alarm,
+// and how often it finds the effect that it calls detectable.
 #include <gtest/gtest.h>
 
 #include "rollout/bake_test_util.h"

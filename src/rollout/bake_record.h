@@ -29,7 +29,7 @@ struct BakeRecord {
   std::string text() const;
   // An error names the line.
   static Result<BakeRecord> parse(std::string_view text);
-  // As the judge would say at the last step.
+  // The result of the analysis at the last step.
   BakeVerdict judge() const;
 };
 

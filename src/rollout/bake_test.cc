@@ -104,7 +104,7 @@ TEST(BakeJudge, EachWaveNeedsItsOwnExposure) {
   EXPECT_EQ(judge.verdict().outcome, BakeOutcome::passed);
 }
 
-// What breached a rule then was judged then.
+// A breach of a rule counted in the analysis of its own wave.
 TEST(BakeJudge, BreachesAndSpeedsOfEarlierWavesAreNotJudgedAgain) {
   BakeJudge judge({});
   BakeStep before = with_breaches(hours(48), {{Reason::gpu_missing, "gpu-1", "7 of 8 GPUs"}});

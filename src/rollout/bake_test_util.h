@@ -1,4 +1,4 @@
-// Steps of a bake, and whole bakes drawn by lot, for the tests of its analysis and for bench/.
+// Steps of a bake, and random bakes, for the tests of its analysis and for bench/.
 #pragma once
 
 #include <cmath>
@@ -37,8 +37,8 @@ struct DrawnBake {
   double per_gpu_hour = 1.0 / 79000;  // incidents, with the old driver
   double ratio = 1;                   // with the new one
   double fragile_share = 0;           // of the nodes, which break
-  double fragile_factor = 1;          // so many times as often as the others
-  int most_events = 1;                // of an incident: from 1 to so many, within ten minutes
+  double fragile_factor = 1;          // how many times as often as the others
+  int most_events = 1;                // of an incident: the maximum, within ten minutes
 };
 
 // Looked at every five minutes, up to the first finding or the end.

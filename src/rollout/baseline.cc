@@ -245,7 +245,7 @@ std::vector<SpeedPair> speed_pairs(const std::string& gate, const std::string& n
   if (numbers == was->second.gates.end()) return pairs;
   for (const auto& [key, speed] : numbers->second.speeds) {
     auto is = after.speeds.find(key);
-    // What must not fall at all is no speed.
+    // A value that must not decrease at all is not a speed.
     if (is == after.speeds.end() || share_of(key) == 1) continue;
     pairs.push_back({node, key, speed, is->second});
   }

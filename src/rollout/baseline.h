@@ -27,7 +27,7 @@ bool has_compared_gates(const WaveSpec& wave);
 struct GateNumbers {
   std::map<std::string, double> speeds = {};   // "inference tflops"
   std::map<std::string, int64_t> counts = {};  // "ecc uncorrected_aggregate"
-  std::string none = {};                       // why there are none
+  std::string none = {};                       // why there are no measurements
 
   bool empty() const { return speeds.empty() && counts.empty(); }
   bool operator==(const GateNumbers&) const = default;
@@ -37,7 +37,7 @@ GateNumbers numbers_of(const GateEnd& end);
 GateNumbers no_numbers(std::string_view why);
 
 struct NodeBaseline {
-  bool in_use = false;  // somebody's pods used its GPUs meanwhile
+  bool in_use = false;  // pods of users used its GPUs meanwhile
   // None: it ran the new driver already, so that there is nothing from before.
   std::map<std::string, GateNumbers> gates = {};
 
@@ -60,16 +60,16 @@ struct WaveBaseline {
 inline constexpr size_t most_baseline_nodes = 1000;
 inline constexpr size_t longest_none = 80;  // letters of GateNumbers::none
 
-// What tells the baseline of one opening of a wave from another's: those of a version that is tried
-// again weeks later are taken anew.
+// What distinguishes the baseline of one opening of a wave from another's: a version that is tried
+// again weeks later is measured again.
 std::string baseline_id(const RolloutView& view);
 
-// What the gate comes to on the node: its own word, and how its numbers stand to those of before.
-// `before` is null when nothing was kept: then whatever could have been compared is inconclusive.
+// The gate's result on the node: its own result, and how its numbers compare with those of before.
+// `before` is null when nothing was kept: then every comparison is inconclusive.
 GateWord compare(const std::string& gate, const std::string& node, const WaveBaseline* before,
                  const GateEnd& end, const GateWord& own, bool in_use);
 
-// The speeds of before and after for the judge of the bake, where they can be compared.
+// The speeds before and after for the bake's analysis, where they are comparable.
 std::vector<SpeedPair> speed_pairs(const std::string& gate, const std::string& node,
                                    const WaveBaseline& before, const GateNumbers& after,
                                    bool in_use);

@@ -80,7 +80,7 @@ TEST(Baseline, ErrorsCountFromTheBaselineOn) {
   EXPECT_EQ(more.text, "ecc uncorrected_aggregate: 2 more than before the upgrade, limit 0");
 }
 
-// A gate beside somebody's work is slower, whatever the driver.
+// A gate beside a running workload is slower, whatever the driver.
 TEST(Baseline, SlowerOnlyBecausePodsUseTheGpusNowIsForAPerson) {
   WaveBaseline idle = baseline_of("inference", inference({800}));
   GateWord word = compare("inference", "gpu-1", &idle, inference({500}), passed, true);

@@ -42,7 +42,7 @@ std::vector<CompatibilityFinding> check_compatibility(const VersionTuple& tuple,
 
 bool is_broken(const std::vector<CompatibilityFinding>& findings);
 
-// "NVIDIA-H100-80GB-HBM3" is an H100, "NVIDIA GH200" is none.
+// "NVIDIA-H100-80GB-HBM3" is an H100, "NVIDIA GH200" is not.
 bool is_model(std::string_view product, std::string_view model);
 
 }  // namespace lockstep::rollout

@@ -13,7 +13,7 @@ namespace lockstep::rollout {
 using Version = std::vector<uint64_t>;
 
 // "580.65.06", "v24.9.0", "1.33.5-eks-3025e55": a leading "v" and what follows "-" or "+" do not
-// count. None for what is no version.
+// count. Nothing for an invalid version.
 std::optional<Version> parse_version(std::string_view text);
 
 // Numbers that are missing are zero.

@@ -14,7 +14,7 @@ class Condition {
  public:
   static Result<Condition> parse(std::string_view text);
 
-  // Nothing holds for a number that is none.
+  // False for a result that is not a number.
   bool holds(double result) const;
   const std::string& text() const { return text_; }
   bool operator==(const Condition& other) const { return text_ == other.text_; }

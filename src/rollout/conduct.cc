@@ -55,7 +55,7 @@ std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& ga
   const WaveIndex waves = waves_of(view);
   std::vector<SkipChange> keep;
   std::vector<SkipChange> let_go;
-  int64_t free = 0;  // nodes of the current wave that may be under way
+  int64_t free = 0;  // nodes of the current wave that may be in progress
   for (const RolloutNode& node : view.nodes) {
     if (is_skipped_by_person(*node.node, keys)) continue;
     auto at = waves.find(node.name());
@@ -63,8 +63,8 @@ std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& ga
     bool open = any_open && is_open_to(view, node, wave);
     bool labelled = fleet::is_skipped(*node.node, keys);
     bool in_progress = fleet::is_active(node.state);
-    // NVIDIA's controller looks at the label before it begins, and nowhere else: who has begun gets
-    // it back at once, so that the next version finds every node with it.
+    // NVIDIA's controller reads the label before it begins a node, and nowhere else: a node in
+    // progress gets it back at once, so that the next version finds every node with it.
     bool may_begin = open && !in_progress && !is_finished(node);
     if (open && in_progress) ++free;
     if (!may_begin) {

@@ -1,6 +1,6 @@
-// Waves beside NVIDIA's own upgrade controller, which takes the nodes' steps itself: a node outside
-// the open waves has the label that makes it skip the node, before the version changes; a wave
-// opens by taking the label off. A label that a person has set is theirs, and is left.
+// Waves beside NVIDIA's own upgrade controller, which takes the nodes' steps itself. Before the
+// version changes, Lockstep labels the nodes outside the open waves, so that it skips them; a wave
+// opens by removing the label. A label that a user has set stays.
 #pragma once
 
 #include <string>
@@ -28,15 +28,15 @@ struct SkipChange {
   bool operator==(const SkipChange&) const = default;
 };
 
-// It is kept back by a rollout that is not there any more (null), or that has nothing to do with it
-// since it got another NVIDIADriver, and no other rollout is there for it: it is let go.
+// Its rollout no longer exists (null) or has nothing to do with it since it got another
+// NVIDIADriver, and no other rollout governs it: the node is released.
 bool is_left_behind(const Node& node, const RolloutSpec* keeper, bool governed);
 
-// Those that have to be kept back come first: only when none is left may anything open.
+// Nodes that must be held come first: a wave opens only when all of them are held.
 std::vector<SkipChange> skips_due(const RolloutView& view, const RolloutGate& gate,
                                   const fleet::Keys& keys);
-// One patch: the label and whose it is.
-// On the version of the node that was decided on: one that arrives late must change nothing.
+// One patch: the label and its owner. On the version of the node that was decided on: one that
+// arrives late must change nothing.
 Json skip_patch(const SkipChange& change, const std::string& rollout, const fleet::Keys& keys,
                 std::string_view resource_version);
 

@@ -67,7 +67,7 @@ TEST(Conduct, ANodeIsLeftBehindByARolloutThatIsGoneOrIsAnotherNvidiaDrivers) {
   EXPECT_FALSE(is_left_behind(node, &keeper, true)) << "its new rollout takes it over, skipped";
   keeper.driver.kind = DriverKind::cluster_policy;
   EXPECT_TRUE(is_left_behind(node, &keeper, false));
-  // For a moment nobody's.
+  // For a moment the node belongs to no driver.
   node.meta.labels = {};
   keeper.driver.kind = DriverKind::nvidia_driver;
   EXPECT_FALSE(is_left_behind(node, &keeper, false));

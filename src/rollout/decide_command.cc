@@ -52,7 +52,7 @@ RolloutDecision Look::ignore(const Command& command, std::string_view why) {
   return note(command, Reason::command_ignored, fmt::format("{}: {}", command.verb, why));
 }
 
-// Only the history tells of it.
+// Only the history records it.
 RolloutDecision Look::note(const Command& command, fleet::KnownReason reason, std::string text) {
   next_.last_command = command.text;
   next_.history.push_back({now_, next_.phase, "", reason, std::move(text), command.by});

@@ -57,8 +57,8 @@ bool Look::has_too_many_failed() const {
   return phase() == Phase::upgrading && is_over_budget(progress_.failed_in_open);
 }
 
-// More have failed than the wave tolerates. Those whose driver was not restarted are no evidence
-// against the new one: for them alone nothing is rolled back.
+// More nodes have failed than the wave tolerates. Nodes whose driver was not restarted are not
+// evidence against the new one: they alone cause no rollback.
 RolloutDecision Look::decide_failed() {
   const int64_t allowed = allowed_failures();
   const std::string limit = fmt::format(

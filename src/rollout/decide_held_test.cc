@@ -1,4 +1,4 @@
-// A node that failed before its driver was restarted is no evidence against the new driver.
+// A node that failed before its driver was restarted is not evidence against the new driver.
 #include <gtest/gtest.h>
 
 #include "rollout/command_rules.h"

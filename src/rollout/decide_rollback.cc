@@ -87,7 +87,7 @@ RolloutDecision Look::take_back_in_git() {
             {Reason::reverting, fmt::format("{} is reverted in the matrix", next_.to.version), ""},
             {}};
   }
-  // The reason for going back stays: it belongs into the commit.
+  // The reason for the rollback stays: it belongs in the commit.
   if (outcome->again) return hold({Reason::reverting, outcome->error, ""}, minutes(1));
   if (!outcome->error.empty()) {
     return enter_held(
@@ -144,8 +144,8 @@ RolloutDecision Look::decide_rolling_back() {
         Phase::rolling_back,
         {Reason::return_open, fmt::format("nodes roll back to {}", view_.target.version), ""});
   }
-  // Nodes outside the opened waves go back too: where they use up the failure budget, no other node
-  // starts.
+  // Nodes outside the opened waves roll back too: where they use up the failure budget, no other
+  // node starts.
   if (progress_.failed_in_open > 0 || progress_.failed >= view_.max_failures) {
     return enter_held({Reason::rollback_failed,
                        fmt::format("{} failed during the rollback: {}", progress_.failed,

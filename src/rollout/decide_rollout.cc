@@ -132,7 +132,7 @@ RolloutDecision Look::rest(Reason reason, std::optional<Duration> look_again) {
   return {StatusWrite{next_, counts_only}, std::move(reason), look_again};
 }
 
-// Long texts are cut when they are written: what would be written anew is what counts.
+// Long strings are shortened when they are written: compares what would be written now.
 bool Look::is_written() const {
   return next_ == view_.status ||
          read_rollout_status(JsonObject{{"status", rollout_status_to_json(next_)}}) == view_.status;
@@ -155,8 +155,8 @@ RolloutDecision Look::enter_held(Reason reason, std::string by) {
   return enter(Phase::held, std::move(reason), std::move(by));
 }
 
-// Waves that have opened are counted by their place: a spec in which they have another place is
-// not acted upon until it fits again. The way back needs no wave's rules, and is not held.
+// Opened waves are counted by their place: a spec in which they have another place has no effect
+// until it fits again. A rollback needs no wave's rules, and is not held.
 std::optional<RolloutDecision> Look::check_spec() {
   bool active = phase() != Phase::pending && !is_over(phase());
   if (!active || phase() == Phase::rolling_back) return std::nullopt;
@@ -223,7 +223,7 @@ RolloutDecision Look::decide_idle() {
   return start();
 }
 
-// Whether what the matrix says could be taken back. Nothing: it could.
+// Whether what the matrix says could be rolled back. Nothing: it could.
 std::optional<RolloutDecision> Look::check_matrix() {
   const GitOutcome* outcome = outcome_of_git(GitStep::check);
   if (outcome == nullptr || outcome->version != view_.target.version) {
@@ -456,7 +456,7 @@ RolloutDecision Look::decide_promoting() {
   if (wave().verdict != Outcome::passed) {
     return hold_wave({Reason::not_passed, fmt::format("wave {} has not passed", wave().name), ""});
   }
-  // Before the last wave the canary's versions become everybody's.
+  // Before the last wave the canary's versions are promoted.
   bool is_due = current() + 2 >= view_.spec.waves.size();
   if (view_.spec.matrix && is_due && next_.promote_commit.empty()) return promote_in_git();
   if (current() + 1 < view_.spec.waves.size()) return open(current() + 1);

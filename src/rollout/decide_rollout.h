@@ -1,5 +1,5 @@
-// A rollout's next step: at most one write, why, and when to look again. The controller, `lockstep
-// plan` and the simulator call this very function.
+// A rollout's next step: at most one write, a reason, and when to requeue. The controller,
+// `lockstep plan` and the simulator call this very function.
 #pragma once
 
 #include <map>
@@ -38,8 +38,8 @@ struct Revert {
   DriverRevision from;
   DriverRevision to;
 };
-// A commit to the matrix: the canary's versions become everybody's, or what brought them is taken
-// back. What came of it is in the next view.
+// A commit to the matrix: promotes the canary's versions, or reverts the commit that brought them.
+// The next view has its outcome.
 struct GitCommit {
   GitStep step = GitStep::promote;
   std::string version;

@@ -1,4 +1,4 @@
-// Rollouts whose version stands in a matrix in Git.
+// Rollouts whose version is stored in a matrix in Git.
 #include <gtest/gtest.h>
 
 #include "rollout/rollout_test_util.h"
@@ -115,7 +115,7 @@ TEST(DecideRolloutInGit, ARevertThatCannotBeMadeHoldsWithItsReason) {
   EXPECT_EQ(rollout.settle(), "Held") << "still";
   EXPECT_EQ(rollout.commits.size(), 2U);
   EXPECT_FALSE(rollout.is_open(0)) << "nobody begins with the bad version meanwhile";
-  // A person takes it back by hand.
+  // A user reverts it manually.
   rollout.set_version("old", "570");
   rollout.settle();
   EXPECT_EQ(rollout.phase(), "RollingBack");
@@ -129,7 +129,7 @@ TEST(DecideRolloutInGit, AStepThatNothingLeadsBackFromIsNotBegun) {
   EXPECT_EQ(rollout.view.status.reason, "RollbackUnavailable");
   EXPECT_EQ(rollout.view.status.message, "firmware 28.42 comes with driver 580");
   EXPECT_EQ(rollout.checks, 1);
-  // A person changes the matrix; the controller forgets its answer after a while.
+  // A user changes the matrix; the controller forgets its answer after a while.
   rollout.checked = {GitStep::check, "none", "", false};
   rollout.view.git.reset();
   EXPECT_EQ(rollout.settle(), "Upgrading");

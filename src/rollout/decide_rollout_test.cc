@@ -174,7 +174,7 @@ TEST(DecideRollout, AFailureOnTheWayBackHoldsAndSaysSo) {
   EXPECT_EQ(rollout.settle(), "Held");
   EXPECT_EQ(rollout.view.status.reason, "RollbackFailed");
   EXPECT_NE(rollout.view.status.message.find("gpu-1"), std::string::npos);
-  // Once it is repaired the way back goes on.
+  // Once it is repaired the rollback continues.
   rollout.command("retry");
   rollout.settle();
   EXPECT_EQ(rollout.phase(), "RollingBack");
@@ -195,7 +195,7 @@ TEST(DecideRollout, AFailureOfAnotherRevisionIsTriedAgainAndNotHeldAgainstThisOn
   EXPECT_EQ(rollout.settle(), "RolledBack");
 }
 
-// Setting the version that is there already would change nothing, for ever.
+// Setting the version that is set already would change nothing, indefinitely.
 TEST(DecideRollout, AChangeThatIsNotTheVersionsIsNotTakenBackByTheVersion) {
   TestRollout rollout(4, three_waves);
   rollout.settle();
@@ -447,8 +447,8 @@ TEST(DecideRollout, OneRolloutAtATime) {
   EXPECT_EQ(rollout.view.status.reason, "AnotherRollout");
 }
 
-// What gates measure before a wave is upgraded is kept before the wave opens, and taken anew for
-// each opening.
+// What gates measure before a wave is upgraded is kept before the wave opens, and measured again
+// for each opening.
 TEST(DecideRollout, TakesTheBaselineOfAWaveBeforeItOpens) {
   TestRollout rollout(3, R"(
   waves:
@@ -488,7 +488,7 @@ TEST(DecideRollout, TakesTheBaselineOfAWaveBeforeItOpens) {
   EXPECT_EQ(rollout.baselines, 2);
 }
 
-// The version that was about to begin is taken back before anything was open.
+// The version that was about to begin is reverted before any wave was open.
 TEST(DecideRollout, ABaselineThatIsNoLongerWantedIsForgotten) {
   TestRollout rollout(3, R"(
   waves:
@@ -504,7 +504,7 @@ TEST(DecideRollout, ABaselineThatIsNoLongerWantedIsForgotten) {
   EXPECT_EQ(rollout.baselines, 0);
 }
 
-// A text that is longer than what is kept is not written again and again.
+// A string that is longer than what is kept is not written repeatedly.
 TEST(DecideRollout, ALongReasonIsWrittenOnce) {
   TestRollout rollout(2, R"(
   waves:
@@ -541,7 +541,7 @@ TEST(DecideRollout, AnApprovalByAUserOutsideTheGroupsIsIgnoredAndSaid) {
   EXPECT_EQ(rollout.view.status.waves[0].approved_by, "alice");
 }
 
-// A command of a person with a very long name is done once, too.
+// A user's command with a very long name is done once, too.
 TEST(DecideRollout, ALongCommandIsDoneOnce) {
   TestRollout rollout(2, R"(
   waves:

@@ -32,7 +32,7 @@ void record_present(const Snapshot& snapshot, ForwardRollout& rollout) {
   rollout.gate.status = view.status;
 }
 
-// Another version is no change that leaves the driver as it is.
+// Another version always affects the driver.
 std::shared_ptr<const DaemonSet> without_digest(const DaemonSet& set) {
   DaemonSet changed = set;
   for (auto* containers :

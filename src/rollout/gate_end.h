@@ -1,6 +1,6 @@
-// How the pod of a gate ended, and what that says: `lockstep gate` leaves its verdict and its
-// numbers in the termination message (docs/GPU.md); of any other pod the exit code counts, and its
-// last words are for people.
+// How the pod of a gate ended, and what that says. `lockstep gate` leaves its result and its
+// numbers in the termination message (docs/GPU.md). Of any other pod the exit code counts, and its
+// last output is for users.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What people read first of a rollout: from which version it goes to which, and how each wave
-// stands. Command line, demo and dashboard ask here.
+// What users read first about a rollout: its versions, and the state of each wave. Command line,
+// demo and dashboard use it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace lockstep::rollout {
 
-// The nodes go from one version to the other; during and after a rollback that is the way back.
+// The nodes go from one version to the other; during and after a rollback, to the old one.
 struct Direction {
   std::string from;
   std::string to;

@@ -58,7 +58,7 @@ size_t line_end(std::string_view text, size_t from) {
 
 std::string quoted(const std::string& value) { return print_json(Json(value)); }
 
-// A text with the changes made so far.
+// A string with the changes made so far.
 class Editor {
  public:
   Editor(std::string_view text, std::string_view name) : text_(text), name_(name) {}
@@ -105,7 +105,7 @@ class Editor {
     return {};
   }
 
-  // "canary:" with its first key, where there is none, or one with nothing below it.
+  // "canary:" with its first key, where it is missing or empty.
   std::optional<std::string> begin_slot(const Tree& tree, const YamlNode& versions, Slot slot,
                                         const std::string& key, const std::string& value) const {
     const YamlNode* current = child_of(tree, versions, "current");

@@ -18,7 +18,7 @@ struct MatrixEdit {
 };
 
 // New values for keys of one slot. A canary that begins gets the status "testing". A key must be
-// one of the format or stand in the slot already.
+// one of the format or exist in the slot already.
 Result<MatrixEdit> set_versions(std::string_view text, std::string_view name, Slot slot,
                                 const MatrixEntries& values);
 
@@ -29,7 +29,7 @@ Result<MatrixEdit> promote_canary(std::string_view text, std::string_view name);
 // Nothing is being tried any more: the manifest that follows the canary falls back to current.
 Result<MatrixEdit> empty_canary(std::string_view text, std::string_view name);
 
-// KEY=VALUE, as a person writes it on the command line.
+// KEY=VALUE, as users write it on the command line.
 Result<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 
 }  // namespace lockstep::rollout

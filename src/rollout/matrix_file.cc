@@ -168,7 +168,7 @@ std::vector<std::string> Matrix::keys() const {
 
 Result<Matrix> parse_matrix(std::string_view text, std::string_view name) {
   const YamlLimits limits;
-  // Refuses a key that stands twice, a second document, and what else could be read in two ways.
+  // Refuses a duplicate key, a second document, and everything else that is ambiguous.
   LOCKSTEP_TRY(const Json value, parse_yaml(text, name, limits));
   if (!value.is_object()) {
     return fail(ErrorKind::invalid, fmt::format("must be a map: {}", format_hint),

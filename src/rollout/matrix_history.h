@@ -1,4 +1,4 @@
-// Which commit to take back: the one that brought a version.
+// Which commit to revert: the one that brought a version.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ struct BringingCommit {
 };
 
 // The newest commit that brought `version` to any key of either slot; with an empty version, the
-// newest that changed any version at all. That one must be no revert: reverting it would bring back
-// what somebody has taken away, and only a person who names the version can mean that.
+// newest that changed any version at all. That one must not be a revert: reverting it would restore
+// a version that a user removed, and only a user who names the version can mean that.
 Result<BringingCommit> find_bringing_commit(const std::vector<MatrixCommit>& commits,
                                             const ReadTexts& read, std::string_view version);
 

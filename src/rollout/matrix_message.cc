@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view revert_words = "This reverts commit ";
 
-// One line, whatever it was: a line break would let a text pretend to be a trailer.
+// Always one line: with a line break, a string could pretend to be a trailer.
 std::string one_line(std::string_view text) {
   constexpr size_t longest = 500;
   std::string line(trim(text));

@@ -1,5 +1,5 @@
-// The messages of the matrix's commits: what changed, why it may, and who said so. Git is the
-// memory: whoever reads the log a year later must find the evidence in it.
+// The messages of the matrix's commits: what changed, why it may, and who approved it. Git is the
+// memory: a reader of the log must find the evidence a year later.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct Evidence {
 
 std::string set_message(const std::vector<MatrixChange>& changes, const Evidence& evidence);
 std::string promote_message(const std::vector<MatrixChange>& changes, const Evidence& evidence);
-// `commit` and `subject` are of the commit that is taken back.
+// `commit` and `subject` are of the commit that is reverted.
 std::string revert_message(std::string_view commit, std::string_view subject,
                            const std::vector<MatrixChange>& changes, const Evidence& evidence);
 
@@ -32,7 +32,7 @@ struct TakenBack {
 std::string revert_message(const std::vector<TakenBack>& commits,
                            const std::vector<MatrixChange>& changes, const Evidence& evidence);
 
-// The commit that this message says it takes back; empty when it is no revert.
+// The commit that this message says it reverts; empty if the message is not a revert's.
 std::string reverted_commit(std::string_view message);
 // All of them.
 std::vector<std::string> reverted_commits(std::string_view message);

@@ -1,5 +1,5 @@
-// The version matrix and how it came to be, for people: what it says now, and who moved which
-// version when, from the log of its file in Git.
+// The version matrix and its history, for users: what it says now, and who moved which version
+// when, from the log of its file in Git.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ struct MatrixReport {
   std::string repository;  // without passwords
   std::string branch;
   std::string path;
-  std::string commit;  // that the branch stands on
+  std::string commit;  // the head of the branch
   Matrix matrix;
   std::vector<MatrixEntry> entries;  // the newest first
   bool has_older = false;            // entries that are left out

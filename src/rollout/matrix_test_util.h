@@ -1,4 +1,4 @@
-// The matrix of the source document, with a comment and a key of somebody's own.
+// The matrix of the source document, with a comment and a key that a user added.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Which nodes are in which wave. Deterministic: the same nodes give the same waves. A wave's nodes
-// are fixed when it opens; who comes later falls into the last wave.
+// are fixed when it opens; later nodes belong to the last wave.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ Stratum stratum_of(const WaveSpec& wave, const StringMap& labels);
 struct WaveChoice {
   std::vector<std::string> nodes;  // in natural order
   int64_t eligible = 0;            // of them
-  // At least so many eligible nodes are asked for; 0: no node is left that any wave could take.
+  // The minimum of eligible nodes; 0: no node is left that any wave could take.
   int64_t wanted = 0;
   // Kinds of nodes of which the wave needs one and has none.
   std::vector<Stratum> uncovered;

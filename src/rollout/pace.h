@@ -35,8 +35,9 @@ std::optional<Duration> node_time_by_history(
 // How long the gates of a wave took, in the median. Nothing: none has passed yet.
 std::optional<Duration> gates_time_by_history(const std::vector<HistoryEntry>& history);
 
-// Until a bake that goes on can pass: its time, and its GPU-hours at the rate so far. Never beyond
-// the end at which it is judged anyway. Nothing where GPU-hours are asked for and none have come.
+// Until a bake that goes on can pass: its time, and its GPU-hours at the rate so far. Never
+// beyond its end, when the analysis decides anyway. Nothing if GPU-hours are required and none
+// have come.
 std::optional<Duration> bake_left(const BakeSpec& spec, const BakeVerdict& seen);
 
 }  // namespace lockstep::rollout

@@ -86,7 +86,7 @@ TEST(NodeTimeByHistory, IsTheWavesTimeByItsTurns) {
   EXPECT_EQ(node_time_by_history(history, turns), minutes(8)) << "of 6 and 8 minutes";
   history.resize(2);
   EXPECT_EQ(node_time_by_history(history, turns), minutes(8));
-  // A wave that failed tells of its trouble, not of a node's time.
+  // The time of a failed wave says nothing about a node's time.
   history[1] = {start + minutes(40), Phase::rolling_back, "canary", Reason::nodes_failed, "", ""};
   EXPECT_FALSE(node_time_by_history(history, turns));
   EXPECT_FALSE(node_time_by_history({}, turns));

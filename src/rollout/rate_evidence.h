@@ -41,7 +41,8 @@ class RateEvidence {
   // happens on the other side meanwhile is left out.
   void add(const RateStep& step);
 
-  // The evidence that the ratio is larger than tolerated: 1 is none, 20 is enough for alpha 0.05.
+  // The evidence that the ratio is larger than tolerated: 1 is neutral, 20 suffices for alpha
+  // 0.05.
   double evidence() const;
 
  private:
@@ -66,8 +67,8 @@ struct RateSearch {
   double most_per_node = std::numeric_limits<double>::infinity();
 };
 
-// The probability that a bake of these exposures finds that incidents are so many times as frequent
-// on the upgraded nodes. In truth it is a little more: what is found before the end is not counted.
+// The probability that a bake of these exposures finds that incidents are `ratio` times as frequent
+// on the upgraded nodes. In truth it is a little higher: early findings are not counted.
 double detection_power(const RateExposure& exposure, const RateSearch& search, double ratio);
 
 // How much more frequent the incidents would have to be on the upgraded nodes for a bake of these

@@ -164,7 +164,7 @@ TEST(RejectedVersion, IsHeldWhenItIsAppliedAgainAndNoNodeStarts) {
   rollout.settle();
   EXPECT_EQ(rollout.view.status.history.size(), entries);
   EXPECT_EQ(rollout.reverts, 1);
-  // Nobody applies it any more.
+  // No deployer applies it any more.
   rollout.set_version("old", "570");
   EXPECT_EQ(rollout.settle(), "RolledBack");
 }

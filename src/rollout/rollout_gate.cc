@@ -27,7 +27,7 @@ std::optional<Reason> held_by_wave(const RolloutGate& gate, const std::string& n
   bool is_accepted = gate.outside_wave == OutsideWave::accept && driver.revision == newest;
   if (is_accepted) return std::nullopt;
   if (status.phase == Phase::pending || is_over(status.phase)) {
-    // What the fleet runs anyway may be put right at any time.
+    // The version that the fleet runs anyway may be restored at any time.
     if (status.stable.is_of(set, newest)) return std::nullopt;
     return hold(fmt::format("rollout {} has not started this version{}{}", gate.rollout,
                             status.message.empty() ? "" : ": ", status.message));

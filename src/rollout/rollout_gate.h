@@ -48,8 +48,8 @@ std::vector<std::string> waves_in_force(const RolloutSpec& spec, const RolloutSt
 std::optional<Reason> hold_of(const RolloutGate& gate, const std::string& node,
                               const NodeDriver& driver);
 
-// Its driver pod came up with the newest revision, and no open wave allows it that: the upgrade of
-// the node is one that nobody approved. Nothing: it is allowed, or that is not known.
+// Its driver pod came up with the newest revision, which no open wave allows: the upgrade of the
+// node is not approved. Nothing: it is allowed, or that is not known.
 std::optional<Reason> containment_of(const RolloutGate& gate, const std::string& node,
                                      const NodeDriver& driver);
 

@@ -1,6 +1,6 @@
-// One look at a rollout: the status as it is, and as it shall be. Only for the files that decide:
-// decide_rollout.cc (waves, gates, bakes, promotion), decide_held.cc, decide_rollback.cc and
-// decide_command.cc.
+// One reconciliation of a rollout: the status as it is, and as it will be. Only for the files that
+// decide: decide_rollout.cc (waves, gates, bakes, promotion), decide_held.cc, decide_rollback.cc
+// and decide_command.cc.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// What a rollout does with the version matrix: when a wave before the last has passed, its versions
-// become everybody's, with the evidence in the commit; when one fails, what brought the version is
-// taken back. Whoever holds the repository (git, or memory in the simulator) asks here what to do.
+// What a rollout does with the version matrix. When a wave before the last has passed, its
+// versions are promoted, with the evidence in the commit. When one fails, the commit that brought
+// them is reverted. The owner of the repository (git, or memory in the simulator) calls these
+// functions.
 #pragma once
 
 #include <string>
@@ -15,8 +16,8 @@
 
 namespace lockstep::rollout {
 
-// Why this driver, once it runs, could not be taken back together with what else its slot says;
-// empty: it could. A slot says of its firmware that nothing leads back from it: firmware_one_way.
+// Why this driver, once it runs, could not be rolled back together with the rest of its slot;
+// empty: it could. A slot marks its firmware as irreversible by firmware_one_way.
 std::string one_way_step(const Matrix& matrix, std::string_view version);
 
 // The canary with this driver becomes current. Without changes: it is current already. A conflict

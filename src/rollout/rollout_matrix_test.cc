@@ -92,7 +92,7 @@ TEST(RolloutMatrix, AVersionThatNoCommitBroughtCannotBeReverted) {
 TEST(RolloutMatrix, ARejectedDriverIsTakenOutOfBothSlots) {
   EXPECT_EQ(take_out_driver(matrix("560", "570"), "matrix", "570").value(), matrix("560", ""));
   EXPECT_EQ(take_out_driver(matrix("560", ""), "matrix", "570").value(), matrix("560", ""));
-  // 565 was tried before 570: the fleet goes back to what it ran, not to that.
+  // 565 was tried before 570: the fleet rolls back to what it ran, not to 565.
   EXPECT_EQ(take_out_driver(matrix("560", "565"), "matrix", "570").value(), matrix("560", ""));
   EXPECT_EQ(take_out_driver(matrix("570", ""), "matrix", "570").error().kind, ErrorKind::conflict);
 }

@@ -29,13 +29,13 @@ TEST(Progress, CountsEveryNodeOnceInItsWave) {
   EXPECT_EQ(progress.waves[1].pending, 2);
   EXPECT_EQ(progress.failed_in_open, 1);
   EXPECT_EQ(progress.by_reason.at(Reason::wave_not_open), 1);
-  // A failure of another revision is none of this one.
+  // A failure of another revision does not count for this one.
   rollout.node(2).old_failure = true;
   EXPECT_EQ(measure_progress(rollout.view).waves[0].pending, 1);
   EXPECT_EQ(measure_progress(rollout.view).failed_in_open, 0);
 }
 
-// Of a rollout to 580, or to 570 long ago: who was in a wave of the second says nothing now.
+// Of a rollout to 580, or to 570 long ago: the second one's waves say nothing now.
 TEST(Progress, ARecordOfAnotherRolloutPutsNoNodeIntoAWave) {
   TestRollout rollout(
       3, "  waves: [{name: one, nodes: {count: 1}}, {name: rest, nodes: {rest: true}}]\n");

@@ -24,7 +24,7 @@ struct DriverTarget {
   bool operator==(const DriverTarget&) const = default;
 };
 
-// Where the version matrix lies in Git.
+// The place of the version matrix in Git.
 struct MatrixPlace {
   std::string repository;
   std::string branch = "main";
@@ -68,9 +68,9 @@ struct GateSpec {
   bool operator==(const GateSpec& other) const;
 };
 
-// Who may approve a wave, besides what the cluster's rights say.
+// The users who may approve a wave, besides the cluster's access rules.
 struct Approvers {
-  std::vector<std::string> groups;  // a member of one of them; empty: anyone
+  std::vector<std::string> groups;  // a member of one of them; empty: every user
   bool not_author = false;          // not the user who last changed the spec
 
   bool operator==(const Approvers&) const = default;
@@ -97,16 +97,16 @@ enum class OutsideWave { contain, accept };
 
 struct RolloutSpec {
   DriverTarget driver;
-  // Set: the version comes from a matrix in Git; promotion and going back are commits there.
+  // Set: the version comes from a matrix in Git; promotion and rollback are commits there.
   std::optional<MatrixPlace> matrix;
   Json policy;                  // upgradePolicy's fields, over the driver's own; null: none
-  std::vector<WaveSpec> waves;  // never empty; the last takes whoever is left
+  std::vector<WaveSpec> waves;  // never empty; the last takes all remaining nodes
   std::string group_by;         // a label: nodes of equal value are upgraded together
   std::vector<Window> windows;  // none: always
   OnFailure on_failure = OnFailure::roll_back;
   OutsideWave outside_wave = OutsideWave::contain;
   bool paused = false;
-  std::string author;  // who last changed the spec, where it is written down
+  std::string author;  // who last changed the spec, if recorded
   // Not empty: nothing begins.
   std::vector<std::string> problems;
 };
@@ -117,7 +117,8 @@ RolloutSpec read_rollout_spec(const Json& object);
 // One canary node of each GPU model, then a tenth, then the rest.
 std::vector<WaveSpec> default_waves();
 
-// Who last changed the spec. The chart's admission policy demands it where a wave has notAuthor.
+// Who last changed the spec. The chart's admission policy demands it if a wave has
+// notAuthor.
 inline constexpr std::string_view spec_by_annotation = "lockstep.dev/spec-by";
 inline constexpr std::string_view gpu_model_label = "nvidia.com/gpu.product";
 

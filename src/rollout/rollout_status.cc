@@ -33,8 +33,8 @@ constexpr std::array<std::pair<Outcome, std::string_view>, 5> outcomes = {{
     {Outcome::error, "Error"},
 }};
 
-// A status is read by people and kept by etcd: one long message must not fill it, nor must fifty
-// waves with all their gates. As much is told as has room.
+// Users read a status and etcd stores it: one long message must not fill it, nor must fifty waves
+// with all their gates. It has as many messages as fit.
 constexpr size_t most_bytes = size_t{60} * 1024;
 struct Detail {
   size_t longest_text;

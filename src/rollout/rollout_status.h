@@ -38,7 +38,7 @@ std::optional<Phase> phase_of(std::string_view name);
 // Nothing more happens by itself, until the version changes again.
 bool is_over(Phase phase);
 
-// Which driver: the newest revision of each DaemonSet, and the version as people know it: what the
+// Which driver: the newest revision of each DaemonSet, and the version that users know: what the
 // driver's object says, or the image.
 struct DriverRevision {
   std::map<std::string, std::string> revisions;  // "namespace/name" -> hash
@@ -52,8 +52,8 @@ struct DriverRevision {
     auto at = revisions.find(set);
     return at != revisions.end() && at->second == hash;
   }
-  // Versions are for people; the revision is what pods are made of. What is not known is the same
-  // as nothing.
+  // Versions are for users; the revision is what pods are made of. What is not known is the same as
+  // nothing.
   bool same_as(const DriverRevision& other) const {
     return is_set() && revisions == other.revisions;
   }
@@ -84,13 +84,13 @@ struct WaveStatus {
   int64_t pending = 0;  // not upgraded, failed or skipped
   Time opened;
   Time bake_began;
-  // Nothing passes on but Passed: by itself, or by a person who took it upon themselves.
+  // Only Passed continues: by itself, or because a user accepted the risk.
   Outcome verdict = Outcome::running;
   std::string verdict_text;
   std::vector<Verdict> gates;
-  int64_t gate_round = 0;  // how often a person has let them be tried again
-  std::string bake;        // the last word of the judge
-  std::string detectable;  // what the bake could have found
+  int64_t gate_round = 0;  // how often a user has retried them
+  std::string bake;        // the last result of the analysis
+  std::string detectable;  // the detectable effect
   std::string approved_by;
   Time approved_at;
 
@@ -103,7 +103,7 @@ struct HistoryEntry {
   std::string wave;
   ReasonName reason;
   std::string text;
-  std::string by;  // a person's name; empty: the rollout by itself
+  std::string by;  // the user's name; empty: the rollout by itself
 
   bool operator==(const HistoryEntry&) const = default;
 };
@@ -123,14 +123,14 @@ struct RolloutStatus {
   int64_t generation = 0;  // of the spec that was last acted on
   ReasonName reason;
   std::string message;
-  // The driver that the fleet ran when nothing was under way.
+  // The driver that the fleet ran when no upgrade was in progress.
   DriverRevision stable;
   DriverRevision from;
   DriverRevision to;
   // The driver before `from`, where the change from `from` to `to` does not affect the driver: what
   // users mean by the previous version.
   DriverRevision before;
-  // For which the waves are open: the new one, or on the way back the old one.
+  // The driver for which the waves are open: the new one, or in a rollback the old one.
   DriverRevision open_for;
   Time started;
   // Waves 0 to open_waves - 1 are open, the last of them is the current one.
@@ -139,19 +139,19 @@ struct RolloutStatus {
   bool closed = false;
   // In Held, because the spec changed: the phase that continues when it fits again.
   std::optional<Phase> held_from;
-  // Of the way back: how many waves had been opened.
+  // In a rollback: how many waves had been opened.
   int64_t waves_to_return = 0;
-  // And the driver's object was restored: who changes it again is not us.
+  // And the driver's object was restored: a later change of it is not ours.
   bool restored = false;
   std::vector<RejectedDriver> rejected;  // the last ones
   std::vector<WaveStatus> waves;
   int64_t total = 0;
   std::map<std::string, int64_t> by_state;
   std::map<ReasonName, int64_t> by_reason;
-  // Of a matrix in Git: the commits that made the version everybody's, and that took it back.
+  // Of a matrix in Git: the commits that promoted the version, and that reverted it.
   std::string promote_commit;
   std::string revert_commit;
-  // What a person asked for last and was done, so that it is not done twice.
+  // The user's last command that was done, so that it is not done twice.
   std::string last_command;
   std::vector<HistoryEntry> history;  // the last ones
 
@@ -163,7 +163,7 @@ struct RolloutStatus {
 // nor the image's tag say it.
 std::optional<bool> is_image_of(const DriverRevision& driver, std::string_view image);
 
-// During a rollback: a driver pod of this revision and image has to go back, whichever wave its
+// During a rollback: a driver pod of this revision and image has to roll back, whichever wave its
 // node is in.
 bool runs_rejected(const RolloutStatus& status, const std::string& set, std::string_view revision,
                    std::string_view image);

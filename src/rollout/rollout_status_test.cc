@@ -81,8 +81,8 @@ TEST(RolloutStatus, WhatIsNotThereIsPending) {
   EXPECT_EQ(read_rollout_status(JsonObject{}), RolloutStatus{});
 }
 
-// Whatever the fleet's size, and however much everybody has to say: 50 waves and 32 gates are the
-// most that the definition allows.
+// Whatever the fleet's size and the length of messages: 50 waves and 32 gates are the most that the
+// definition allows.
 TEST(RolloutStatus, StaysUnder64KiloBytesWithTheLargestSpecAndLongTexts) {
   const std::string much(5000, 'x');
   const std::string name(63, 'n');

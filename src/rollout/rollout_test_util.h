@@ -55,7 +55,7 @@ class TestRollout {
     view.target = revision(hash, version);
     view.object = view.target.fields = fields_for(version);
   }
-  // Somebody sets another version, and every node notices.
+  // A user sets another version, and every node notices.
   void set_version(const std::string& hash, const std::string& version) {
     set_target(hash, version);
     for (size_t i = 0; i < view.nodes.size(); ++i) {
@@ -199,7 +199,7 @@ class TestRollout {
   int baselines = 0;                     // taken
   std::vector<GitCommit> commits;
   GitOutcome answer{GitStep::promote, "c0ffee", "", false};  // what git says
-  GitOutcome checked{GitStep::check, "none", "", false};     // and of the way back
+  GitOutcome checked{GitStep::check, "none", "", false};     // and of the rollback
   int checks = 0;
 
  private:

@@ -27,7 +27,7 @@ struct RolloutNode {
   bool old_failure = false;
   // Why it cannot be upgraded now: "not Ready"; empty: it can.
   std::string excluded = {};
-  // Of its driver pod: who made it, and from which revision and image; empty: it has none.
+  // Of its driver pod: its DaemonSet, revision and image; empty: it has no pod.
   std::string set = {};
   std::string revision = {};
   std::string image = {};
@@ -46,8 +46,8 @@ struct RecordedWave {
 // One text for a set of revisions.
 std::string revision_id(const DriverRevision& revision);
 
-// The record is of the rollout that `status` tells of. During a rollback these are the waves of the
-// version that is rolled back; records of an earlier rollout say nothing.
+// The record is of the rollout that `status` describes. During a rollback these are the waves of
+// the version that is rolled back; records of an earlier rollout say nothing.
 bool is_of_rollout(const RecordedWave& record, const RolloutStatus& status);
 
 // What a user asks for: lockstep.dev/command on the rollout.
@@ -62,7 +62,8 @@ struct Command {
   std::vector<std::string> groups = {};
 
   static std::optional<Command> parse(std::string_view annotation);
-  // Of a whole DriverRollout: who gave it is what admission has verified, where that is known.
+  // Of a whole DriverRollout: its author as verified by admission, where that is
+  // known.
   static std::optional<Command> of(const Json& rollout);
   Json to_json() const;
 };
@@ -71,7 +72,7 @@ inline constexpr std::string_view command_annotation = "lockstep.dev/command";
 inline constexpr std::string_view command_by_annotation = "lockstep.dev/command-by";
 inline constexpr std::string_view command_groups_annotation = "lockstep.dev/command-groups";
 
-// What the judge says of the current wave's bake.
+// The analysis of the current wave's bake.
 struct BakeView {
   Outcome outcome = Outcome::running;
   bool hold = false;  // it is not the driver, or not the driver alone
@@ -79,8 +80,8 @@ struct BakeView {
   std::string detectable;
 };
 
-// What came of the commit to the matrix that was asked for since this phase began. `check` commits
-// nothing: it looks whether what the matrix says could be taken back.
+// The outcome of the requested commit to the matrix since this phase began. `check` commits
+// nothing: it tests whether what the matrix says could be reverted.
 enum class GitStep { promote, take_back, check };
 struct GitOutcome {
   GitStep step = GitStep::promote;
@@ -104,7 +105,7 @@ struct RolloutView {
   RolloutSpec spec;
   RolloutStatus status;
   std::optional<Command> command;
-  // Another rollout of the same driver is under way: its name.
+  // Another rollout of the same driver is in progress: its name.
   std::string other;
   std::vector<RolloutNode> nodes;  // all that it covers
   std::vector<std::optional<RecordedWave>> recorded;
@@ -128,7 +129,7 @@ struct RolloutView {
   std::optional<GitOutcome> git;
   // Why the controller may not use the repository of spec.matrix; empty: it may.
   std::string refused_repository = {};
-  // Why there is no rollback by Git or by the object; empty: there is.
+  // Why a rollback by Git or by the object is unavailable; empty: it is available.
   std::string no_rollback;
 };
 

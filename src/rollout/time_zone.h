@@ -1,5 +1,5 @@
 // A time zone, from the bytes of a file of the tz database: how far its clocks are from UTC at any
-// time, daylight saving included. Nothing here reads a file; whoever asks hands the bytes in.
+// time, daylight saving included. Nothing here reads a file; the caller passes the bytes in.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ Window read_window(StrictReader& reader) {
   Window window;
   if (reader.has("days")) window.days.fill(false);
   reader.items("days", [&](StrictReader& entry) {
-    // As people write a week.
+    // In the order of a week.
     static const std::vector<std::string> week = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
     std::string day;
     entry.read(day, [](const Json& json) { return strict::word(json, week); });

@@ -29,7 +29,7 @@ struct Window {
 // {days: [Sat, Sun], from: "22:00", to: "06:00", timeZone: Europe/Berlin}
 Window read_window(StrictReader& reader);
 
-// The zone of that name, or why there is none.
+// The zone with that name, or why it is missing.
 using TimeZones = std::function<Result<TimeZone>(const std::string& name)>;
 
 struct WindowState {

@@ -186,7 +186,7 @@ TEST(ApplyOrders, AnUpgradeDeliveredByEachDeployerEndsWithNoStalePlugin) {
   }
 }
 
-// What the hook is there for: the same orders, and nobody who looks at the end.
+// The purpose of the hook: the same orders, without a check at the end.
 TEST(ApplyOrders, WithoutTheHookTheAnnotationAloneLeavesStalePlugins) {
   Delivery delivery(slow_fleet(1));
   delivery.apply_operator();

@@ -1,10 +1,10 @@
-// The calm twin of a run: the same fleet, work, policy, machines, accidents and people, and one
-// controller that is never killed, cut off or lied to. The end of a run must be the end of its
-// twin: whatever goes wrong between a controller and its API may cost time, never the result.
+// The fault-free run of a run: the same fleet, work, policy, machines, accidents and users, and one
+// controller that is never killed, cut off or shown stale data. Both runs must have the same end:
+// faults between a controller and its API may cost time, never the result.
 //
-// What people and machines do stays in the twin, for it decides where the fleet ends: a version
-// that is taken back, a node that is deleted. Without lies every invariant is strict, so the twin
-// is a test of its own.
+// What users and machines do stays in the fault-free run, because it decides where the fleet ends:
+// a version that is rolled back, a node that is deleted. Without stale data every invariant is
+// strict, so the fault-free run is a test of its own.
 #pragma once
 
 #include <string>
@@ -20,11 +20,11 @@ Scenario calm_twin(const Scenario& scenario);
 // depends on what came first and not on what the controller did right or wrong:
 //
 //   * pods that have ended: they go with their node, if it goes;
-//   * pods that nobody would make anew: whether an upgrade that was taken back had reached their
-//     node by then is a question of time;
+//   * pods without a controller: whether an upgrade that was reverted had reached their node by
+//     then is a question of time;
 //   * nodes that are not done in both, of a scenario that does not expect all to be done: which
-//     nodes fail or wait behind a budget of failures depends on who was first. That each says why,
-//     and truly, is checked in either run.
+//     nodes fail or wait behind a budget of failures depends on who was first. Either run checks
+//     that each has a reason and that it is true.
 std::vector<std::string> compare_with_twin(const Scenario& scenario, const RunSummary& run,
                                            const RunSummary& twin);
 

@@ -45,7 +45,7 @@ PrepareVerdict ClaimBook::take(const ClaimRefs& asked, const Result<PrepareAnswe
   for (const ClaimRef& claim : asked) {
     auto answer = answers->find(claim.uid);
     if (answer == answers->end() || answer->second.error.empty()) continue;
-    // One that is permanent decides, wherever it stands.
+    // A permanent failure decides, at any position.
     if (knows_error_type_ && answer->second.permanent) {
       return {Pod::fails, prepare_error_text(claim.name, answer->second.error)};
     }

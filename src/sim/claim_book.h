@@ -1,7 +1,7 @@
-// What a kubelet does about the claims of its pods, by the rules of the genuine one (1.36): which
-// of them a plugin is asked to prepare, what becomes of a pod by the answers, when the next try
-// comes, and what is unprepared when a pod ends. Pure: whoever uses it makes the calls. The
-// simulated kubelets do, and the test kubelet of tests/dra, which makes them over the genuine gRPC.
+// What a kubelet does about the claims of its pods, by the rules of the real one (1.36): which of
+// them a plugin is asked to prepare, what becomes of a pod by the answers, when the next try comes,
+// and what is unprepared when a pod ends. Pure: its user makes the calls. The simulated kubelets
+// do, and the test kubelet of tests/dra, which makes them over real gRPC.
 //
 //   ClaimRefs asked = book.begin(pod, claims);         // the plugin of each is registered
 //   PrepareVerdict verdict = book.take(asked, answers);
@@ -64,12 +64,12 @@ class ClaimBook {
   PrepareVerdict take(const ClaimRefs& asked, const Result<PrepareAnswers>& answers);
 
   // A pod is over: the claims to be unprepared, in one call, which are those that no other pod has.
-  // Also those whose prepare failed: nobody knows how far it came.
+  // Also those whose prepare failed: how far it came is not known.
   ClaimRefs end(const std::string& pod);
   // An error: they are still the pod's, and are asked for again.
   Result<void> take_end(const ClaimRefs& asked, const Result<UnprepareAnswers>& answers);
 
-  // The kubelet's process starts anew. Which pod has which claims is on its disk; whether they are
+  // The kubelet's process is restarted. Which pod has which claims is on its disk; whether they are
   // prepared is not, and so they are prepared again where a pod is started again.
   void restart();
 

@@ -106,8 +106,8 @@ void ClaimController::sync_pod(const GenericObject& pod) {
   }
 }
 
-// In a genuine cluster the scheduler makes it, with its devices, just before it binds the pod: no
-// pod is on a node without it.
+// In a real cluster the scheduler makes it, with its devices, just before it binds the pod: no pod
+// is on a node without it.
 void ClaimController::make_extended_claim(const GenericObject& pod) {
   if (!asks_for_extended_gpu(pod.document->at("spec"))) return;
   if (find(*pod.document, "status", "extendedResourceClaimStatus") != nullptr) return;
@@ -145,7 +145,7 @@ void ClaimController::make_extended_claim(const GenericObject& pod) {
 
 void ClaimController::sync_claim(const GenericObject& claim) {
   if (claim.meta.is_deleting()) return;
-  // Made for a pod that has finished: nobody will use it again.
+  // Made for a pod that has finished: no pod will use it again.
   if (const OwnerReference* owner = claim.meta.controller();
       owner != nullptr && owner->kind == "Pod") {
     Object pod = view_.pods().find({claim.meta.ns, owner->name});

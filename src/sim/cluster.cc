@@ -18,7 +18,8 @@ constexpr uint64_t milestone_every = 1024;
 apiserver::Options store_options(int nodes) {
   apiserver::Options options;
   options.managed_fields = false;
-  // All pods of the fleet may be made in one instant, before anybody has seen the first of them.
+  // All pods of the fleet may be made in one instant, before a watcher has seen the
+  // first.
   options.log_limit = changes_kept_at_least + 4 * static_cast<size_t>(nodes);
   return options;
 }

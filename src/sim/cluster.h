@@ -1,5 +1,5 @@
-// A whole cluster in virtual time, in this process: the API's store and its chores, a simulated GPU
-// fleet with every actor, and a clock that jumps. The same seed gives the same run.
+// A whole cluster in virtual time, in this process: the API's store and background controllers, a
+// simulated GPU fleet with every actor, and a clock that jumps. The same seed gives the same run.
 //
 //   Cluster cluster(options);
 //   ASSERT_TRUE(cluster.start());                       // all driver pods are ready
@@ -49,11 +49,11 @@ class Cluster {
 
   // Straight to the store, without time passing.
   Result<Document> call(const kube::Request& request);
-  // Null when there is none.
+  // Null if not found.
   Document get(const ResourceType& type, const ObjectKey& key);
   std::vector<Document> list(const ResourceType& type, const std::string& ns = {});
 
-  // What people do.
+  // Actions of users.
   Result<void> set_driver_version(const std::string& version,
                                   const std::string& chart_version = {});
   Result<void> set_nvidia_driver_version(const std::string& name, const std::string& version);

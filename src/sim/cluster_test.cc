@@ -118,7 +118,7 @@ TEST(ClusterTest, ABadNetworkDelaysTheFleetAndNoMore) {
     EXPECT_EQ(std::count_if(pods.begin(), pods.end(), [](const Pod& pod) { return pod.ready; }), 4)
         << seed;
     EXPECT_EQ(pods.size(), 4u) << seed;
-    // Pods whose claims cannot be prepared are tried again, and told of, for ever: without them
+    // Pods whose claims cannot be prepared are retried, with events, indefinitely: without them
     // there is nothing left to write.
     ASSERT_TRUE(
         cluster.call(kube::remove(resource::deployments, {"ml-training", "dra-inference"})));

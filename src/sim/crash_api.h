@@ -1,6 +1,6 @@
 // An Api whose client dies: right after its k-th write the client hears nothing any more, and
-// nothing that it asks for is done. The write itself happened; its reply is never seen. Whoever
-// runs the client is told, destroys it and starts another with an empty memory.
+// nothing that it asks for is done. The write itself happened; its reply is never seen. The owner
+// of the client is told, destroys it and starts another with an empty memory.
 //
 // Where nothing is planned it passes everything on at once, and a run is the same as without it.
 #pragma once
@@ -35,7 +35,7 @@ class CrashApi final : public kube::Api {
 
   // From now on writes are counted, and the crashes planned are made.
   void count_afresh();
-  // One more, after so many writes from now on; unless it is called off before.
+  // One more, after a number of writes from now on, unless call_off() cancels it.
   void crash_in(const Crash& crash);
   void call_off() { called_.clear(); }
   uint64_t writes() const { return writes_; }

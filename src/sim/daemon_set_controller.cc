@@ -175,13 +175,13 @@ bool DaemonSetController::sync_revision(const GenericObject& daemon_set, State& 
           newest = std::max(newest, as_integer(find(*revision->document, "revision")));
         }
       });
-  // Two may have one number, where one was made on an old view: that is not the newest yet.
+  // Two revisions have one number if a stale view produced one: that is not the newest yet.
   if (same && as_integer(find(*same->document, "revision")) > newest) return true;
 
   std::string key = daemon_set.meta.key().text();
   kube::Request request;
   if (same) {
-    // Going back: the old revision becomes the newest.
+    // A rollback: the old revision becomes the newest.
     request = merge_patch(resource::controller_revisions, same->meta.key(),
                           JsonObject{{"revision", newest + 1}});
   } else {
@@ -246,7 +246,7 @@ void DaemonSetController::sync_node(const GenericObject& daemon_set, State& stat
     if (owner == nullptr || owner->uid != state.uid) return;
     occupied = true;
     if (pod->meta.is_deleting()) {
-      // Nobody is left to stop it.
+      // No kubelet is left to stop it.
       if (!object) delete_pod(daemon_set, state, *pod, 0);
       return;
     }
@@ -356,7 +356,7 @@ void DaemonSetController::roll(const GenericObject& daemon_set, State& state) {
           find(*daemon_set.document, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")) {
     if (auto parsed = IntOrPercent::from_json(*text)) allowed = parsed->of(desired, Rounding::up);
   }
-  // An old pod that is not ready is no loss.
+  // An old pod that is not ready costs nothing.
   for (const Object& pod : old_unready) delete_pod(daemon_set, state, *pod);
   for (const Object& pod : old_ready) {
     if (desired - ready >= std::max<int64_t>(allowed, 1)) break;

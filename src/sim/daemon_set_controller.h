@@ -1,6 +1,6 @@
 // The DaemonSet controller of the embedded cluster: one pod on each node that the template's
 // nodeSelector names, cordoned or not; ControllerRevisions; OnDelete and RollingUpdate; status. A
-// genuine cluster has its own.
+// real cluster has its own.
 #pragma once
 
 #include <map>
@@ -43,7 +43,7 @@ class DaemonSetController {
     };
     std::map<std::string, Tally, std::less<>> tally;
     bool tallied = false;
-    std::set<std::string> doomed;       // uids of pods whose deletion is under way
+    std::set<std::string> doomed;       // uids of pods whose deletion is in progress
     std::string template_text_version;  // generation whose hash is known
     std::string hash;
     bool revision_in_flight = false;

@@ -117,7 +117,7 @@ TEST(DaemonSetControllerTest, OnDeleteWaitsAndAnOldTemplateGetsItsOldRevisionBac
   EXPECT_EQ(as_integer(find(status, "updatedNumberScheduled")), 2);
 }
 
-// One of them was made on an old view.
+// A stale view produced one of them.
 TEST(DaemonSetControllerTest, OfTwoRevisionsWithOneNumberTheWantedBecomesTheNewest) {
   Cluster cluster(fleet_of(1));
   ASSERT_TRUE(cluster.start());

@@ -24,7 +24,7 @@ std::string written_version(ImageNaming naming, std::string_view version);
 std::string driver_image(std::string_view repository, std::string_view image,
                          std::string_view written, bool precompiled);
 // The driver that a machine loads: "580.126.20" of all of the above; of a plain branch such as
-// "580" the build that the registry has of it. Empty: there is no such image.
+// "580" the build that the registry has of it. Empty: the image does not exist.
 std::string loaded_version(std::string_view written);
 std::string driver_version_of_image(std::string_view image);
 

@@ -86,7 +86,7 @@ Json driver_daemon_set(const DriverConfig& config) {
   JsonObject manager{
       {"name", "k8s-driver-manager"},
       {"image", "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v0.8.1"},
-      // As docs/GPU-OPERATOR.md has it: who moves pods and uncordons is the upgrade controller.
+      // As docs/GPU-OPERATOR.md says: the upgrade controller moves pods and uncordons.
       {"env", JsonArray{JsonObject{{"name", "DRIVER_CONFIG_DIGEST"}, {"value", config.digest()}},
                         JsonObject{{"name", "ENABLE_GPU_POD_EVICTION"}, {"value", "false"}}}}};
   JsonObject driver{

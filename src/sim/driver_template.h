@@ -36,12 +36,12 @@ struct DriverConfig {
   std::string version;
   bool precompiled = false;
   Json kernel_module;      // settings of the module: part of the digest
-  JsonObject annotations;  // of pods: cosmetic, not part of the digest
+  JsonObject annotations;  // of pods: without effect on the driver or the digest
   JsonObject labels;       // the same
   JsonObject node_selector;
   JsonArray tolerations = {JsonObject{{"operator", "Exists"}}};
 
-  // Of what makes a reload necessary. Equal digests: the change is cosmetic.
+  // Of what makes a reload necessary. Equal digests: the change does not affect the driver.
   std::string digest() const;
 };
 

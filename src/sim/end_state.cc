@@ -28,7 +28,7 @@ bool may_rest(State state, const ReasonName& reason) {
 
 std::string_view in_words(bool value) { return value ? "yes" : "no"; }
 
-// Values are times, or say what stands elsewhere too: what counts is that they are there.
+// Values are times, or repeat other fields: what counts is that they exist.
 void add_memory(const Json& node, const fleet::Keys& keys,
                 std::map<std::string, std::string>& facts) {
   const std::string_view keys_of_memory[] = {keys.requested,
@@ -54,7 +54,7 @@ void add_machine(Cluster& cluster, const std::string& node,
   facts["driver"] = machine.loaded() ? machine.version() : "not loaded";
 }
 
-// "DaemonSet ns/name" or "ReplicaSet ns/name"; empty: nobody made it.
+// "DaemonSet ns/name" or "ReplicaSet ns/name"; empty: no owner.
 std::string owner_of(const Json& pod) {
   const Json* owner = controller_of(pod);
   if (owner == nullptr) return {};
@@ -62,8 +62,9 @@ std::string owner_of(const Json& pod) {
                      text_at(*owner, "name"));
 }
 
-// Those that were registered later than the first. Their machine may have had a driver all along,
-// and a client that came before its pod was replaced: by nobody's doing, and healed when it fails.
+// Nodes that were registered later than the first. Their machine may have had a driver all
+// along. A client from before its pod was replaced is then stale, and recovers when it
+// fails.
 std::set<std::string> newcomers(Cluster& cluster) {
   std::map<std::string, std::string> created;
   std::string first;

@@ -14,12 +14,12 @@
 
 namespace lockstep::sim {
 
-// The caller is a controller under test; people, the fleet and the server itself are not.
+// The caller is a controller under test; users, the fleet and the server itself are not.
 bool is_controller(std::string_view user);
 
-// What is missing to the goal, a sentence for each node; empty: the fleet is there. Every node is
-// done with the driver that it should have, or failed and says why, or waits for something that
-// only people or other machines can change. `reasons` is why each is where it is.
+// What is missing to the goal, a sentence for each node; empty: the goal is reached. Every node is
+// done with the driver that it should have, or failed with a reason, or waits for something that
+// only users or other machines can change. `reasons` is why each is where it is.
 std::vector<std::string> missing_to_goal(Cluster& cluster,
                                          const std::map<std::string, fleet::Reason>& reasons,
                                          const fleet::Keys& keys = fleet::Keys());

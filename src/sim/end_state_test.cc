@@ -44,7 +44,7 @@ TEST_F(EndStateTest, TheGoalIsThatEveryNodeIsDoneOrSaysWhyNot) {
   EXPECT_EQ(missing({fleet::Reason::out_of_sync, "", ""}),
             one("gpu-2 is in upgrade-done (OutOfSync), and nobody works on it"));
   EXPECT_EQ(missing(in_sync), nothing);
-  // Its turn would come by itself, that of one that people leave out would not.
+  // Its turn would come by itself; the turn of a node that users skip would not.
   set("gpu-2", "upgrade-required");
   EXPECT_EQ(missing({fleet::Reason::next_in_line, "", ""}).size(), 1U);
   EXPECT_EQ(missing({fleet::Reason::skipped, "", ""}), nothing);

@@ -24,7 +24,7 @@ class EventLog {
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
-  // What is no change of the store: a fault, a step of the scenario, a crash.
+  // An event without a change of the store: a fault, a step of the scenario, a crash.
   void note(std::string_view who, std::string_view verb, std::string object, std::string what);
 
   // Oldest first; a line each, without its end.

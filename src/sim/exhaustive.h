@@ -1,7 +1,7 @@
-// The exhaustive mode: one small scenario, run once without any trouble, and then once for every
-// place at which its controller can be disturbed: killed after each of its writes, and shown an old
-// view of each kind of object from each event on. All of them, none drawn by lot. Every run must
-// keep the invariants, come to rest, write nothing any more, and end as the calm one did.
+// The exhaustive mode: one small scenario, run once without faults, and then once for every place
+// at which its controller can be disturbed: killed after each of its writes, and shown a stale view
+// of each kind of object from each event on. All of them, without sampling. Every run must keep the
+// invariants, come to rest, stop writing, and end as the fault-free run did.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ std::vector<Disturbances> every_disturbance(const RunSummary& calm,
 // What a run that was disturbed must not show; empty: all is well.
 std::vector<std::string> compare_with_calm(const RunSummary& run, const RunSummary& calm);
 
-// Stops after so many findings.
+// Stops after `most_findings` findings.
 ExhaustiveReport explore_all(const Scenario& scenario, const ExhaustiveOptions& options,
                              size_t most_findings = 5);
 
@@ -56,8 +56,8 @@ Result<ExhaustiveReport> explore_one(const Scenario& scenario, const ExhaustiveO
 
 // "--crash-after 12", "--freeze pods:7": what reproduces it.
 std::string flags_of(const Disturbances& disturbances);
-// "7", "7+420s": a crash after the 7th write, and how long nobody is there. "pods:7", "pods:7!": a
-// view that is old from the 7th event on, and the crash at that moment.
+// "7", "7+420s": a crash after the 7th write, and the time without a controller. "pods:7",
+// "pods:7!": a view that is stale from the 7th event on, and the crash at that moment.
 Result<Crash> read_crash(std::string_view text);
 Result<Freeze> read_freeze(std::string_view text);
 

@@ -158,7 +158,7 @@ class Checker {
     }
   }
 
-  // But for those that a person leaves out.
+  // Except for those that a user skips.
   void check_settled_nodes(const rollout::DriverRevision& revision) {
     for (const NodeEnd& node : nodes_) {
       Document object = end_.cluster.get(resource::nodes, {"", node.name});

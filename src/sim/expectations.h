@@ -13,7 +13,7 @@
 
 namespace lockstep::sim {
 
-// How things stand, at the end or at a check.
+// The state at the end or at a check.
 struct EndState {
   const Expectations& expect;
   Cluster& cluster;
@@ -23,7 +23,7 @@ struct EndState {
   const std::map<std::string, fleet::Reason>& reasons;
   int64_t driver_restarts = 0;
   uint64_t writes_since = 0;  // by the controller, since when `unchanged` is asked for
-  std::string hook_end = {};  // of the post-install hook; empty: there is none
+  std::string hook_end = {};  // of the post-install hook; empty: no hook
   std::string hook_text = {};
 };
 

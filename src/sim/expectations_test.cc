@@ -16,14 +16,14 @@ policy: {autoUpgrade: true, maxParallelUpgrades: 2, maxUnavailable: "100%", maxF
 workloads: {claimPods: 3}
 machines: [{nodes: [3], imagePullFails: "580.126.20"}]
 )";
-// Nothing starts: somebody paused it before.
+// Nothing starts: a user paused it before.
 constexpr std::string_view paused = R"(
 nodes: 2
 steps: [{pause: by test}, {after: 10s, setVersion: "580.126.20"}]
 )";
 // Nothing is asked for.
 constexpr std::string_view idle = "nodes: 2\n";
-// Nobody restarts the DRA plugins.
+// The DRA plugins are not restarted.
 constexpr std::string_view unprotected = R"(
 nodes: 2
 to: "580.126.20"

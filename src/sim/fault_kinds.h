@@ -1,5 +1,5 @@
 // The list of what may go wrong, as data: for each kind whether a scenario has it. A mode that
-// draws scenarios by lot is held against this list, so that no kind is forgotten or drowned.
+// draws random scenarios is compared with this list, so that no kind is forgotten or drowned.
 #pragma once
 
 #include <span>

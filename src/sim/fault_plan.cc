@@ -178,7 +178,7 @@ class FaultDrawer {
            (doer == Doer::people && scope_.users) || (doer == Doer::clock && scope_.clock);
   }
 
-  // A lot of theirs stands for several things.
+  // One action of a user covers several kinds.
   std::string_view what_people_do(std::string_view kind) {
     static constexpr std::array<std::string_view, 6> on_nodes = {"cordon", "uncordon", "skip",
                                                                  "unskip", "retry",    "cordon"};

@@ -1,13 +1,13 @@
 // All that goes wrong in one run, as data: between the controller and its API, between the fleet
-// and its API, in the machines, the controller killed after one of its writes, and what befalls
-// nodes and what people do meanwhile. It can be
-// drawn from a seed, printed, made smaller piece by piece, and put into any scenario.
+// and its API, in the machines, the controller killed after one of its writes, and what happens to
+// nodes and what users do meanwhile. It can be drawn from a seed, printed, made smaller piece by
+// piece, and put into any scenario.
 //
 //   SeededRandom random(seed);
 //   FaultPlan plan = random_fault_plan(random, 0.5, {.nodes = 20});
 //   add_faults(scenario, plan);
 //
-// calm() (world_faults.h) switches all of it off at once in a run that is under way.
+// calm() (world_faults.h) switches all of it off at once in a run that is in progress.
 #pragma once
 
 #include <string>
@@ -37,11 +37,11 @@ struct FaultPlan {
 struct FaultScope {
   int nodes = 5;
   Duration length = hours(1);  // every step is taken within it
-  // The two versions between which people change their minds; the last word is `to`. Empty: nobody
-  // changes the version.
+  // The two versions between which users change their minds; the final one is `to`. Empty: the
+  // version does not change.
   std::string from_version;
   std::string to_version;
-  bool users = true;   // people cordon, relabel, pause, change the version
+  bool users = true;   // users cordon, relabel, pause, change the version
   bool world = true;   // nodes vanish, reboot, go NotReady; kubelets hang; drivers fail
   bool clock = true;   // the controller's wall clock is set
   bool fleet = false;  // the fleet's own requests fail too

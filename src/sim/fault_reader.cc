@@ -33,7 +33,7 @@ constexpr std::array<FaultChance, 14> chances = {{
     {"listCut", &Weights::list_cut},
 }};
 
-// Everything that somebody watches, by its plural; rollouts, their gates and failures included.
+// Every watched type, by its plural; rollouts, their gates and failures included.
 const std::array<const ResourceType*, 16> watched = {
     &resource::nodes,
     &resource::pods,
@@ -92,7 +92,7 @@ void read_faults(StrictReader& reader, Scenario& scenario) {
   if (scenario.controller_faults > 0) weights = Weights::everything(scenario.controller_faults);
   read_weights(reader, weights);
   reader.within("world", [&](StrictReader& world) { read_world(world, scenario); });
-  // A world that goes wrong is no reason to believe that the API does.
+  // Faults of the world alone do not imply faults of the API.
   bool world_alone = reader.has("world") && reader.json().get_object().size() == 1;
   if (!world_alone) scenario.controller_weights = std::move(weights);
   reader.within("fleet", [&](StrictReader& fleet) {

@@ -86,13 +86,13 @@ Json replica_value(FaultSteps& steps) {
                     {"for", format_duration(steps.between(seconds(30), minutes(10)))}};
 }
 
-// Somebody's hand on the label of the state.
+// A user's change of the state label.
 Json relabel_value(FaultSteps& steps) {
   Json value = steps.chance(0.5) ? Json(nullptr) : Json("garbage");
   return JsonObject{{fleet::Keys().state, std::move(value)}};
 }
 
-// With the new driver, or with any where there is none.
+// With the new driver, or with any driver if no version changes.
 void set_machine(std::string_view fault, const FaultStepScope& scope, Interference& step) {
   const std::string version = scope.to_version.empty() ? "*" : scope.to_version;
   NodeBehaviour& machine = step.machine;

@@ -1,5 +1,6 @@
-// What may befall a fleet and what people do to it, one step by lot for each kind of it. The random
-// plan (fault_plan.h) draws from these, and so do the weights of a scenario (world_weights.h).
+// What may happen to a fleet and what users do to it, one random step of each kind. The
+// random plan (fault_plan.h) draws from these, and so do the weights of a scenario
+// (world_weights.h).
 #pragma once
 
 #include <span>
@@ -15,7 +16,7 @@ namespace lockstep::sim {
 
 struct FaultStepScope {
   int nodes = 5;
-  // Between which people change their minds, and with which drivers fail; may be empty.
+  // Between which users change their minds, and with which drivers fail; may be empty.
   std::string from_version;
   std::string to_version;
 };
@@ -25,8 +26,8 @@ class FaultSteps {
   // Both must outlive it.
   FaultSteps(Random& random, const FaultStepScope& scope) : random_(random), scope_(scope) {}
 
-  // Of a kind of fault_step_kinds(), on a node by lot if it is done to one, without a time. The
-  // same random numbers give the same step.
+  // A step of a kind of fault_step_kinds(), without a time, and on a random node if it needs one.
+  // The same random numbers give the same step.
   Interference draw(std::string_view kind);
 
   bool chance(double probability) { return random_.fraction() < probability; }
@@ -43,12 +44,12 @@ class FaultSteps {
 // A kind has the name of its action, or of what is wrong with a machine from then on.
 struct FaultStepKind {
   std::string_view name;
-  bool on_node;  // each befalls one node
+  bool on_node;  // each affects one node
 };
 std::vector<FaultStepKind> fault_step_kinds();
 
-// People put right what broke: everything is healed at that time, and then, each time that nothing
-// moves any more, what has failed is tried again.
+// Users repair what broke: everything is healed at that time, and then, each time that nothing
+// moves any more, what has failed is retried.
 std::vector<Interference> end_of_troubles(Duration at);
 
 }  // namespace lockstep::sim

@@ -9,7 +9,7 @@
 namespace lockstep::sim::fault_steps_test {
 namespace {
 
-// As somebody would have written it.
+// As a user would have written it.
 Json as_written(const Interference& step) {
   JsonObject json{{step.action, step.value}};
   if (step.nodes.highest() > 0) json["nodes"] = JsonArray{Json(step.nodes.highest())};

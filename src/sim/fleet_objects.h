@@ -43,7 +43,7 @@ struct FleetOptions {
   Json upgrade_policy = JsonObject{{"autoUpgrade", true}};  // spec.driver.upgradePolicy
   // The CRD keeps only those fields of upgradePolicy that NVIDIA's has.
   bool prunes_policy = false;
-  // What stands in the annotation lockstep.dev/upgrade-policy; null: there is none.
+  // The value of the annotation lockstep.dev/upgrade-policy; null: no annotation.
   Json policy_annotation;
   // How Kubernetes updates the driver's DaemonSet.
   std::string driver_strategy = "OnDelete";
@@ -56,7 +56,7 @@ struct FleetOptions {
   bool gate_namespace = true;  // the gates' own; off where an installation brings it
   // NVIDIADrivers instead of the ClusterPolicy's driver: name -> driver version. Nodes are dealt
   // out to them in turn, by a label that each selects; one that is called "default" selects none
-  // and has the nodes that nobody else has.
+  // and has all remaining nodes.
   std::map<std::string, std::string> nvidia_drivers;
   std::map<std::string, JsonObject> node_labels;  // besides the usual ones, by node
   WorkloadOptions workloads;

@@ -1,4 +1,4 @@
-// Genuine git as the source of a GitOps actor: a clone that follows a branch. It runs git while the
+// Real git as the source of a GitOps actor: a clone that follows a branch. It runs git while the
 // caller waits, so it belongs to demos and tests in real time; virtual time has MemoryRepository.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace lockstep::sim {
 
 class GitCheckout final : public RevisionSource {
  public:
-  // `repository` as git::find_source() takes it; an empty branch is the one it stands on.
+  // `repository` as git::find_source() takes it; an empty branch is the current one.
   GitCheckout(Loop& loop, git::Program& program, std::string repository, std::string branch);
 
   void latest(std::function<void(Result<GitRevision>)> done) override;

@@ -1,9 +1,9 @@
-// What Argo CD does, as an actor: looks at a repository from time to time, applies the manifests of
-// a new revision, and puts back what somebody changes in the cluster. Versions come from the
-// matrix:
-// "${current.driver}" in a manifest is what gpu-version-matrix.yaml of the same revision says, as a
-// chart's values would have it; "${canary.driver}" is the canary's, or current's where it has none.
-// A revision that cannot be read changes nothing.
+// What Argo CD does, as an actor: polls a repository, applies the manifests of a new
+// revision, and restores what another client changes in the cluster. Versions come from
+// the matrix: "${current.driver}" in a manifest is what gpu-version-matrix.yaml of the
+// same revision says, as a chart's values would have it; "${canary.driver}" is the
+// canary's, or current's where it has none. A revision that cannot be read changes
+// nothing.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // A Git repository as a GitOps tool sees it: the newest revision of a branch, and its files. In
-// memory for virtual time; genuine git is git_checkout.
+// memory for virtual time; git_checkout uses real git.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ class MemoryRepository final : public RevisionSource {
   Result<std::string> revert(const std::string& id);
 
   void latest(std::function<void(Result<GitRevision>)> done) override;
-  // While it is set, nobody can fetch.
+  // While it is set, every fetch fails.
   void set_unreachable(bool unreachable) { unreachable_ = unreachable; }
   bool unreachable() const { return unreachable_; }
 

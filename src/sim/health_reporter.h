@@ -1,6 +1,6 @@
-// Nodes that tell of their GPUs' health, as an agent on them would: counts of events since they
-// came up, in an annotation that is written when it changes. How often fatal XIDs happen on a busy
-// node is given by driver version.
+// Nodes that report their GPUs' health, as an agent on them would: counts of events since they came
+// up, in an annotation that is written when it changes. The driver version determines how often
+// fatal XIDs happen on a busy node.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ inline constexpr std::string_view health_annotation = "lockstep.dev/gpu-health";
 // Per GPU-hour, by driver version; "*" is any other.
 using EventRates = std::map<std::string, double>;
 double rate_of(const EventRates& rates, const std::string& version);
-// How many events happen when so many are to be expected.
+// How many events happen when `expected` are expected.
 int64_t draw_events(double expected, Random& random);
 Json health_patch(const Machine& machine, int64_t fatal_xids);
 

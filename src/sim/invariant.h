@@ -1,5 +1,5 @@
-// One thing that must never happen during an upgrade. Every change of the true state is shown to
-// each invariant, together with who made it; only what the controller did is held against it.
+// One thing that must never happen during an upgrade. Each invariant sees every change of the true
+// state and who made it, and reports only violations by the controller.
 #pragma once
 
 #include <functional>

@@ -87,7 +87,7 @@ void EventsCount::on_change(const std::string& storage, const apiserver::Change&
 }
 
 void EventsCount::look_at_record(const std::string& name, const Json& map) {
-  // What was noted before the wave's upgrade is no bake yet.
+  // What was recorded before the wave's upgrade is not part of the bake.
   if (text_at(map, "data", "until").empty()) return;
   auto record = rollout::BakeRecord::parse(text_at(map, "data", "record"));
   if (!record) return accuse(fmt::format("{} cannot be read: {}", name, record.error().text()));
@@ -150,7 +150,7 @@ void BakeTakesItsTime::on_change(const std::string& storage, const apiserver::Ch
   auto length =
       parse_duration(text_at(waves->get_array()[index], "bake", "duration")).value_or(hours(48));
   const Duration lasted = truth().uptime() - began_[name];
-  // A controller that is started again may count an interval in which nobody looked.
+  // A controller that restarts may count an interval in which no controller ran.
   if (lasted >= length - length / 10) return;
   accuse(fmt::format("the bake of wave {} was over after {}, and its duration is {}",
                      after.waves[index].name, human_duration(lasted), format_duration(length)));

@@ -10,8 +10,8 @@
 
 namespace lockstep::sim {
 
-// Out of service by our doing: never above maxUnavailable. And who is given a slot is counted
-// together with those that others had taken out of service by then; one that dies later is not our
+// Out of service by our doing: never above maxUnavailable. A node that gets a slot is counted
+// together with those that others had taken out of service by then; one that fails later is not our
 // doing.
 class MaxUnavailable final : public Invariant {
  public:
@@ -24,8 +24,8 @@ class MaxUnavailable final : public Invariant {
   std::map<std::string, uint64_t> seen_;
 };
 
-// The slots that are given fit beside those that are used already: who is given one that does not
-// fit can only return it, and the fleet spends its day with that.
+// The given slots fit beside those in use: a node with a slot that does not fit can only return it,
+// and the fleet would spend its day with that.
 class SlotsFit final : public Invariant {
  public:
   using Invariant::Invariant;

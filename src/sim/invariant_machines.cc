@@ -20,11 +20,11 @@ bool NoAccident::is_ours(const Accident& accident) const {
   if (end == ends_.end() || !end->second.ours || end->second.cosmetic) return false;
   const auto& pods = truth().pods_on(accident.node);
   auto pod = pods.find(accident.pod);
-  // The API knows nothing of it any more: whoever removed it said that it has ended.
+  // The API has deleted it: the client that removed it declared that it has ended.
   if (pod == pods.end()) return false;
   Duration bound = pod->second.bound;
   if (bound >= end->second.at) return false;
-  // A scheduler that has not heard of a cordon yet sends one more pod.
+  // A scheduler that does not know of a cordon yet sends one more pod.
   bool could_not_be_seen =
       bound > end->second.cordoned && end->second.at - bound <= Truth::time_to_look;
   return !could_not_be_seen;

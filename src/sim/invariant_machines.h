@@ -1,6 +1,6 @@
-// What the machines know, and no object says: whose GPU was taken away under its feet. A driver is
-// reloaded under running work by faults of machines, by people and by the controller; only the last
-// is held against it.
+// What the machines know, and no object says: which pods lost their GPU while they used it. Faults
+// of machines, users and the controller reload a driver under running work; only reloads by the
+// controller are violations.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ class NoAccident final : public Invariant {
   using Invariant::Invariant;
   void on_pod_end(const PodEnd& end) override;
 
-  // Judges the accidents that were not there at the last call; cheap where there is none.
+  // Checks the accidents that are new since the last call; cheap without accidents.
   void look_at_machines();
 
  private:
@@ -24,8 +24,8 @@ class NoAccident final : public Invariant {
     bool ours = false;
     Duration at{0};
     Duration cordoned = Duration::max();  // since when the node was, at that time
-    // Nothing had to be reloaded, at that time: whoever changes the driver before the next pod is
-    // made has it loaded there, and nothing that has begun can be taken back.
+    // Nothing had to be reloaded at that time: if the driver changes before the next pod is made,
+    // it is loaded there, and a deletion that has begun is irreversible.
     bool cosmetic = false;
   };
   bool is_ours(const Accident& accident) const;

@@ -12,7 +12,7 @@ class InvariantMachinesTest : public InvariantTest {
   // A pod that uses the GPU of gpu-1, and a new driver that waits for its turn there.
   void start_with_victim() {
     start();
-    // What is bound is nobody's secret: only accidents are to be seen here.
+    // Bindings may stay unseen: this test is only about accidents.
     witness->set_blindness(hours(1));
     add_gpu_pod(*cluster, "victim", "gpu-1");
     cluster->loop.run_for(minutes(1));
@@ -80,7 +80,7 @@ TEST_F(InvariantMachinesTest, ADriverThatCrashesAfterOurRestartIsTheMachines) {
   expect_innocent();
 }
 
-// The restart was to reload nothing; what it reloads was decided by somebody else, too late.
+// The restart was to reload nothing; another client decided too late what it reloads.
 TEST_F(InvariantMachinesTest, ADriverThatIsChangedWhileItsPodIsRestartedForACosmeticChangeIsNot) {
   start();
   witness->set_blindness(hours(1));
@@ -98,7 +98,7 @@ TEST_F(InvariantMachinesTest, ADriverThatIsChangedWhileItsPodIsRestartedForACosm
   expect_innocent();
 }
 
-// A scheduler with an old view of the node: nobody can see such a pod in time.
+// A scheduler with a stale view of the node: no controller can see such a pod in time.
 TEST_F(InvariantMachinesTest, APodThatIsSentToACordonedNodeAtTheLastMomentIsNot) {
   for (bool at_the_last_moment : {true, false}) {
     start();

@@ -88,7 +88,7 @@ bool ProtectedPods::is_stale_client(const PodEnd& end) const {
 }
 
 void ProtectedPods::check_daemon_pod(const PodEnd& end, const NodeTruth& node) const {
-  // It has moved on meanwhile, by another of us or by a person.
+  // Another replica or a user has moved it on meanwhile.
   if (truth().may_be_unknown(node.state_changed) && node.state != State::pod_restart &&
       node.state != State::validation) {
     return;
@@ -157,7 +157,7 @@ void NoNeedlessEviction::on_pod_end(const PodEnd& end) {
   const NodeTruth* node = truth().node(end.node);
   const PodTruth* driver_pod = truth().driver_pod(end.node);
   if (node == nullptr || driver_pod == nullptr || is_terminating(*driver_pod->object)) return;
-  // A driver that does not run is no reason to leave its users where they are.
+  // A driver that does not run is not a reason to leave its users where they are.
   if (!is_ready_pod(*driver_pod->object) || truth().may_be_unknown(driver_pod->changed)) return;
   if (asks_for_restart(*node, keys()) || !truth().is_configured_as_wanted(*driver_pod->object))
     return;

@@ -1,4 +1,4 @@
-// What may be done to pods, and when: nobody's GPU is taken away under them, and nobody is moved
+// What may be done to pods, and when: no pod loses its GPU while it uses it, and no pod is evicted
 // that the policy protects or that need not move.
 #pragma once
 
@@ -20,17 +20,17 @@ class ProtectedPods final : public Invariant {
  public:
   using Invariant::Invariant;
   void on_pod_end(const PodEnd& end) override;
-  // Nothing is deleted by force where nobody can say whether it still runs.
+  // No pod is deleted by force if it is unknown whether it still runs.
   void on_request(const kube::Request& request) override;
 
  private:
   void check_daemon_pod(const PodEnd& end, const NodeTruth& node) const;
   void check_work(const PodEnd& end, const NodeTruth& node) const;
-  // A DRA plugin that has a driver open which is not there any more: whoever restarts it heals it.
+  // A DRA plugin that has a previous driver open: restarting it repairs it.
   bool is_stale_client(const PodEnd& end) const;
 };
 
-// Nobody is evicted for a change that does not touch the driver, or that was taken back.
+// No pod is evicted for a change that does not affect the driver, or that was reverted.
 class NoNeedlessEviction final : public Invariant {
  public:
   using Invariant::Invariant;

@@ -1,4 +1,4 @@
-// The reason that is shown is the true one: what a failed or waiting node says is held against the
+// The reason that is shown is the true one: what a failed or waiting node says is compared with the
 // facts.
 #pragma once
 

@@ -73,7 +73,7 @@ std::optional<TrueHold> OpenWavesOnly::hold_of(const apiserver::StoredPtr& rollo
   for (Duration ago : {Duration::zero(), truth().blindness}) {
     const Time then = truth().cluster().loop.now() - ago;
     hold = true_hold(rollout, store, node, set, driver.newest, then, &pod);
-    // It may not have heard of the newest revision: then its wave was open for the one before.
+    // It may not know the newest revision: then its wave was open for the previous one.
     if (hold && truth().may_be_unknown(driver.changed)) {
       const Json* open_for = find(rollout->json(), "status", "openFor", "revisions");
       const std::string older(open_for == nullptr ? "" : text_at(*open_for, set));
@@ -435,7 +435,7 @@ void RollbackEndsBack::look_at_nodes(const apiserver::StoredPtr& object,
     if (machine.loaded() && machine.version() == loaded_version(status.from.version)) continue;
     // Outside the waves no driver is required, and none but the previous version is allowed.
     if (!machine.loaded() && !was_open) continue;
-    // It was there, and the machine starts anew: what it will load is what it had.
+    // It was there, and the machine restarts: it will load what it had.
     if (!machine.loaded() && has_newest_driver(name)) continue;
     accuse(fmt::format("rollout {} is rolled back to {}, and {} runs {}", object->key().name,
                        status.from.version, name,

@@ -87,8 +87,8 @@ class RollbackNeedsEvidence : public Invariant {
   std::set<std::pair<std::string, std::string>> were_there_;  // driver pods that are gone
 };
 
-// No node is in service with a driver that no open wave allows it: who got one all the same is
-// taken out of service.
+// No node is in service with a driver that no open wave allows it: a node that got one all the same
+// is taken out of service.
 class NoUnapprovedDriver : public Invariant {
  public:
   using Invariant::Invariant;

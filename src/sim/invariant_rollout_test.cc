@@ -342,7 +342,7 @@ class ContainmentInvariantTest : public RolloutInvariantTest {
     ASSERT_TRUE(
         run_until(*cluster, [&] { return has_driver(*cluster, node, new_version); }, minutes(10)));
   }
-  // Long enough for everybody to know of it, and then something happens.
+  // Long enough for every controller to see it, and then something happens.
   void wait() {
     cluster->loop.run_for(minutes(3));
     write_status();

@@ -34,7 +34,7 @@ void FitForService::on_node(const NodeStep& step) {
     generations_[step.name] = truth().cluster().kubelets().machine(step.name).generation();
   }
   bool leaves = step.to() == State::uncordon || step.to() == State::done;
-  // Who is in uncordon-required was judged when it left the state before.
+  // A node in uncordon-required was checked when it left the previous state.
   if (!leaves || step.from() == State::uncordon) return;
   if (step.from() != State::validation) {
     check_same_pod(step.name);
@@ -43,14 +43,14 @@ void FitForService::on_node(const NodeStep& step) {
   }
   began_with_.erase(step.name);
   check_driver(step.name);
-  // The slices of a client that is not as it should be are not either.
+  // The slices of an unfit client are not correct either.
   if (clients_ && has_fit_clients(step.name)) check_slices(step.name);
   check_validators(step.name);
 }
 
 // With which driver pod its upgrade begins: until it is done.
 void FitForService::note_beginning(const NodeStep& step) {
-  // A node that is registered anew knows of none.
+  // A node that is registered again has no history.
   if (step.after == nullptr) began_with_.erase(step.name);
   if (step.to() != State::required) return;
   const PodTruth* pod = truth().driver_pod(step.name);
@@ -58,7 +58,7 @@ void FitForService::note_beginning(const NodeStep& step) {
   began_with_.try_emplace(step.name, text_at(*pod->object, "metadata", "uid"));
 }
 
-// Whoever replaced it, the driver was reloaded.
+// The driver was reloaded, whatever client replaced the pod.
 void FitForService::check_same_pod(const std::string& node) {
   auto began = began_with_.extract(node);
   const PodTruth* pod = truth().driver_pod(node);
@@ -122,7 +122,7 @@ bool FitForService::has_fit_clients(const std::string& node) const {
   if (first == last) return true;
   const Machine& machine = kubelets.machine(node);
   auto entry = generations_.find(node);
-  // A driver that was loaded anew since then, by itself, and only just.
+  // A driver that was loaded again since then, by itself, and only just.
   Duration loaded_for = truth().cluster().loop.now() - machine.loaded_since();
   bool surprise = entry == generations_.end() ||
                   (machine.generation() != entry->second && loaded_for <= truth().blindness);
@@ -150,7 +150,7 @@ bool FitForService::has_fit_clients(const std::string& node) const {
   return found && fit;
 }
 
-// Whoever chooses devices by the driver's version would be given another.
+// Otherwise a workload that selects devices by the driver's version would get another one.
 void FitForService::check_slices(const std::string& node) const {
   const Machine& machine = truth().cluster().kubelets().machine(node);
   auto entry = generations_.find(node);
@@ -198,7 +198,7 @@ bool FitForService::validated_another_load(const std::string& node, const Object
   const Kubelets& kubelets = truth().cluster().kubelets();
   const Machine& machine = kubelets.machine(node);
   auto entry = generations_.find(node);
-  // Loaded anew since its validation began, by itself: another matter.
+  // Loaded again since its validation began, by itself: another matter.
   if (entry == generations_.end() || machine.generation() != entry->second) return false;
   const PodRun* run = kubelets.find_run(node, key);
   return run != nullptr && run->initialized.is_set() && run->initialized < machine.loaded_since();

@@ -1,5 +1,5 @@
-// How a node returns to service: not against a person's will, and not before what uses its driver
-// works again.
+// How a node returns to service: not against a user's decision, and not before the clients of its
+// driver work again.
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@
 
 namespace lockstep::sim {
 
-// What a person cordoned before the upgrade took the node stays cordoned.
+// A node that a user cordoned before the upgrade stays cordoned.
 class AdminCordon final : public Invariant {
  public:
   using Invariant::Invariant;
   void on_node(const NodeStep& step) override;
 };
 
-// The driver is loaded, no client holds one from before, what the node offers is what is loaded,
-// and the validators are ready. Whichever way a node takes back to service: where we restarted its
-// driver, its clients have been renewed since.
+// The driver is loaded, no client holds an earlier one, the node offers what is loaded, and the
+// validators are ready. On every path to service: where we restarted its driver, its clients have
+// been renewed since.
 class FitForService final : public Invariant {
  public:
   FitForService(const Truth& truth, Accuse accuse, bool clients)
@@ -36,7 +36,7 @@ class FitForService final : public Invariant {
   bool has_fit_clients(const std::string& node) const;
   void check_slices(const std::string& node) const;
   void check_validators(const std::string& node) const;
-  // It was never ready, so nobody can have seen it so.
+  // It was never ready, so no controller can have seen it ready.
   bool validated_another_load(const std::string& node, const ObjectKey& key) const;
   bool never_ready(const std::string& node, const ObjectKey& key, const PodTruth& pod) const;
 

@@ -195,7 +195,7 @@ TEST_F(ServiceTest, AChangeThatWasTakenBackNeedsNoValidation) {
   expect_innocent();
 }
 
-// Its driver came up after all, and nobody has renewed what uses it.
+// Its driver came up after all, and its clients were not renewed.
 TEST_F(ServiceTest, SeesAStaleClientThatReturnsWithoutAValidation) {
   start();
   change_driver();

@@ -22,7 +22,7 @@ constexpr std::array passing_failures = {
 }  // namespace
 
 bool is_allowed_transition(State from, State to) {
-  // Before the driver is restarted a change that was taken back ends the upgrade.
+  // Before the driver is restarted, a reverted change ends the upgrade.
   bool ends = to == State::uncordon || to == State::done;
   // Others replaced the driver pod: nothing more is moved, and the node is validated.
   if (fleet::is_before_restart(from) && to == State::validation) return true;
@@ -79,7 +79,7 @@ void WholeSteps::on_node(const NodeStep& step) {
   bool is_soon = last != last_.end() && now - last->second <= truth().blindness;
   // A clock that was set back may show the very second of the last step again.
   is_soon = is_soon || (last != last_.end() && last->second <= truth().clock_set);
-  // Also where a time that no clock can have shown was put right, without a step.
+  // Also where an impossible time was corrected, without a step.
   if (!kept || step.changes_state()) last_[step.name] = now;
   if (!step.changes_state()) return;
   auto missing = [&](std::string_view what) {
@@ -109,7 +109,7 @@ void WholeSteps::on_node(const NodeStep& step) {
 
 namespace {
 
-// A person told a rollout to try again what failed.
+// A user told a rollout to retry what failed.
 bool is_retry_asked(const Truth& truth) {
   const auto& rollouts = truth.cluster().backend.store.shelf(fleet::driver_rollouts.full_name());
   for (const auto& [key, object] : rollouts.objects()) {
@@ -141,7 +141,7 @@ bool OneUpgradePerCause::has_cause(const NodeStep& step) const {
     return true;
   }
   const PodTruth* pod = truth().driver_pod(step.name);
-  // While there is none, or it has just changed, the controller may know of another.
+  // Without a pod, or just after a change, the controller may know of another one.
   if (pod == nullptr || truth().may_be_unknown(pod->bound)) return true;
   const DriverTruth* driver = truth().driver_of(*pod->object);
   if (driver == nullptr || truth().may_be_unknown(driver->changed)) return true;

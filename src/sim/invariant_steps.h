@@ -13,7 +13,7 @@ namespace lockstep::sim {
 // Whether the state machine has this step.
 bool is_allowed_transition(fleet::State from, fleet::State to);
 
-// No state is skipped. People may set any state.
+// No state is skipped. Users may set any state.
 class NoSkippedState final : public Invariant {
  public:
   using Invariant::Invariant;
@@ -46,9 +46,9 @@ class OneUpgradePerCause final : public Invariant {
   std::set<std::string> broken_off_;
 };
 
-// No two transitions for one cause: a state is entered again only after somebody else has changed
-// something about the node, its pods, its driver or its policy. Two controllers that do not see the
-// same send a node to and fro.
+// No two transitions for one cause: a state is entered again only after another client has changed
+// something about the node, its pods, its driver or its policy. Two controllers with different
+// views would send a node to and fro.
 class NoRepeatedState final : public Invariant {
  public:
   using Invariant::Invariant;

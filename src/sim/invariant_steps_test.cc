@@ -317,7 +317,7 @@ TEST_F(StepsTest, OnRequestAHealthyDriverIsRestartedOnce) {
 }
 
 TEST(Transitions, EveryStateHasAWayForwardAndNoneJumps) {
-  // Rows of section 2, and the ways back.
+  // Rows of section 2, and the steps back.
   const std::map<State, std::set<State>> allowed = {
       {State::unknown, {State::done, State::required}},
       {State::done, {State::required}},

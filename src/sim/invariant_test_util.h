@@ -1,5 +1,5 @@
-// A small fleet with a witness, and hands that do what a controller would: to break invariants one
-// by one.
+// A small fleet with an invariant checker, and functions that act as a controller would: to break
+// invariants one by one.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class InvariantTest : public ::testing::Test {
   void patch(const std::string& node, Json patch) {
     EXPECT_EQ(act(merge_patch(resource::nodes, {"", node}, std::move(patch))), 200);
   }
-  // By a person.
+  // As a user.
   void meddle(const std::string& node, Json patch) {
     EXPECT_TRUE(cluster->call(merge_patch(resource::nodes, {"", node}, std::move(patch))));
   }
@@ -67,7 +67,7 @@ class InvariantTest : public ::testing::Test {
   void go(const std::string& node, const std::vector<State>& states) {
     for (State state : states) patch(node, step(state));
   }
-  // A new driver for all, long enough ago for everybody to know.
+  // A new driver for all, long enough ago for every controller to know.
   void change_driver() {
     EXPECT_TRUE(cluster->set_driver_version(new_version));
     cluster->loop.run_for(seconds(20));

@@ -14,13 +14,13 @@ void BoundedWrites::on_node(const NodeStep& step) {
   bool meddled = step.before == nullptr || (!step.ours && step.after->meddled == truth().uptime());
   const PodTruth* pod = truth().driver_pod(step.name);
   const DriverTruth* driver = pod == nullptr ? nullptr : truth().driver_of(*pod->object);
-  // Somebody wants something else than before.
+  // The desired state has changed.
   bool news =
       driver != nullptr && step.before != nullptr && driver->changed > step.before->state_changed;
   if (meddled || news) changes_[step.name] = 0;
   if (!step.ours) return;
   int count = ++changes_[step.name];
-  // Again and again: where no time passes, the run ends after so many violations.
+  // Repeatedly: without passing time, the run ends after this number of violations.
   if (count <= most_changes || count % most_changes != 1) return;
   accuse(fmt::format("{} was changed {} times for one cause, now in {}", step.name, count,
                      fleet::display_name(step.to())));

@@ -19,10 +19,10 @@ class BoundedWrites final : public Invariant {
 
   // Calls about one object in one minute of virtual time: retries are spaced out.
   static constexpr int most_calls_a_minute = 120;
-  // Changes of one node that nobody but us had a hand in: an upgrade takes ten.
+  // Changes of one node by the controller alone: an upgrade takes ten.
   static constexpr int most_changes = 60;
   // Pods of one DaemonSet on one node that we remove within ten minutes. Each has another name, so
-  // that a loop of these is no loop of calls about one object.
+  // a loop of these is not a loop of calls about one object.
   static constexpr size_t most_removals = 10;
 
  private:

@@ -66,7 +66,7 @@ void Kubelets::break_gpus(const std::string& node) {
   }));
 }
 
-// What was bound to the node while nobody was there to see it.
+// What was bound to the node while its kubelet was not running.
 void Kubelets::admit_all(NodeState& node) {
   for (const Object& pod : view_.pods().find_all("node", node.machine.name())) {
     if (node.runs.contains(pod->meta.key())) continue;

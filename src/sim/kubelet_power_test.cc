@@ -34,7 +34,7 @@ TEST(KubeletPower, AfterARebootTheDriverIsLoadedAgainAndPodsStartAnew) {
   EXPECT_EQ(pod_of(cluster, driver_daemon_set_name, "gpu-1").meta.uid, uid);
   ASSERT_TRUE(run_until(cluster, [&] { return work_pod(cluster, "work").ready; }, minutes(5)));
   EXPECT_EQ(work_pod(cluster, "work").container_statuses[0].restarts, 1);
-  // Nobody took a module away under it: the machine went as a whole.
+  // The module was not unloaded under it: the machine went as a whole.
   EXPECT_TRUE(cluster.kubelets().accidents().empty());
 }
 

@@ -16,7 +16,7 @@ constexpr std::string_view own_plugin = "lockstep";
 
 }  // namespace
 
-// Whoever uses the GPU at this moment loses it under its feet.
+// Pods that use the GPU at this moment lose it.
 void Kubelets::unload_module(NodeState& node, bool by_new_pod) {
   const std::string why =
       by_new_pod ? "its driver pod was replaced" : "its driver container was restarted";

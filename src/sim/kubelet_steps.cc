@@ -121,7 +121,7 @@ void Kubelets::finish_init(const Run& run) {
   NodeState& node = nodes_.at(run->node());
   if (run->role == Role::driver && node.machine.module() == Machine::Module::unloading) {
     node.machine.finish_unload();
-    // It has moved everybody, as it thinks, and puts the node back.
+    // It has moved every pod, as it believes, and restores the node.
     if (node.machine.behaviour.manager_uncordons) {
       writer_.send(merge_patch(resource::nodes, {"", node.machine.name()},
                                JsonObject{{"spec", JsonObject{{"unschedulable", nullptr}}}}));

@@ -17,8 +17,8 @@ kube::EventRecorderOptions event_options() {
   return options;
 }
 
-// A genuine node controller says of all pods of a node that was silent for a while that they are
-// not ready; and a write of ours that was long on its way may come after a newer one.
+// A real node controller says of all pods of a node that was silent for a while that they are not
+// ready; and a write of ours that was long on its way may come after a newer one.
 bool is_overwritten(const GenericObject& shown, const PodRun& run) {
   bool has_ended = run.step == Step::finished;
   bool agrees = has_ended ? text_at(*shown.document, "status", "phase") == to_string(run.phase)
@@ -152,7 +152,7 @@ void Kubelets::on_pod(const ObjectCache::Change& change) {
   if (!change.after) return;
   if (found == node.runs.end()) {
     if (is_finished(*change.after)) {
-      // Nobody runs it; only its removal is still to be done.
+      // No kubelet runs it; only its removal is still to be done.
       if (change.after->meta.is_deleting())
         writer_.send(remove_exactly(resource::pods, key, change.after->meta.uid, 0));
       return;
@@ -222,7 +222,7 @@ void Kubelets::adopt(NodeState& node, const Run& run) {
     node.driver_uid = run->uid();
     node.machine.finish_load(run->driver_version(), run->driver_digest(), now);
   }
-  // One module since the beginning, as far as anybody can tell.
+  // One module since the beginning, as far as is known.
   if (run->role == Role::dra_plugin) run->nvml = {1, false, node.machine.version()};
   if (run->pod.ready) {
     run->ready = true;

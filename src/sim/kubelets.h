@@ -72,7 +72,7 @@ class Kubelets {
   const ClaimBook& claims(const std::string& node) const { return nodes_.at(node).claims; }
   // Null when this node's kubelet does not have it.
   const PodRun* find_run(const std::string& node, const ObjectKey& pod) const;
-  // A container of somebody's work uses the node's GPUs now.
+  // A container of a workload uses the node's GPUs now.
   bool is_busy(const std::string& node) const;
   const WriterCounts& write_counts() const { return writer_.counts(); }
 
@@ -80,21 +80,21 @@ class Kubelets {
   void set_behaviour(const std::string& node, NodeBehaviour behaviour);
   // NotReady, and the kubelet does nothing, until it is ready again.
   void set_ready(const std::string& node, bool ready);
-  // It runs, and nothing more will come of it: whoever repairs the machine has to restart it.
+  // It runs, but makes no progress: repairing the machine includes a restart of the driver.
   bool has_hung_driver(const std::string& node) const;
   // The driver's containers end with an error, and are restarted as any other.
   void crash_driver(const std::string& node);
   // The kubelet does nothing until it is told to go on; its node stays Ready.
   void set_hung(const std::string& node, bool hung);
   // The machine is off (kubelet_power.cc): NotReady, nothing runs, the module is gone. Once it is
-  // on again its pods start anew, and those that are not to be restarted have failed.
+  // on again its pods are restarted, and those that are not to be restarted have failed.
   void switch_off(const std::string& node);
   void switch_on(const std::string& node);
   // A fatal error of the GPUs (an XID): the work on them dies, and until they have been reset, some
   // twenty minutes later, the node takes no more.
   void break_gpus(const std::string& node);
-  // The machine is gone for good, and whoever deletes its Node has done so or will. It may come
-  // back as a new machine of the same name, which registers itself.
+  // The machine is gone for good, and its Node was deleted or will be. It may come back as a new
+  // machine of the same name, which registers itself.
   void take_away(const std::string& node);
   void bring_back(const std::string& node);
   bool is_there(const std::string& node) const { return !nodes_.at(node).gone; }

@@ -50,7 +50,7 @@ struct NodeBehaviour {
   std::string image_pull_fails;  // version whose driver image cannot be pulled
   std::string driver_crashes;    // version whose driver container ends with an error while loading
   int driver_crash_count = -1;   // so often, then it loads; below zero: always
-  std::string driver_never_ready;  // version that loads for ever
+  std::string driver_never_ready;  // version that loads indefinitely
   std::string loads_instead;       // the version that really gets loaded, whatever the image says
   std::string validation_fails;    // version with which the validator never becomes ready
   std::string prepare_fails;  // version with which preparing a claim fails although all is well
@@ -62,7 +62,7 @@ struct NodeBehaviour {
   Duration driver_load{0};         // above zero: instead of the drawn time
   Duration slices_late{0};         // the DRA plugin publishes its devices so long after it is ready
   bool manager_uncordons = false;  // the driver-manager uncordons the node in every reload
-  bool keeps_operands = false;     // nobody pauses the operator's pods while the driver moves
+  bool keeps_operands = false;     // the operator's pods are not paused during the move
   bool hangs = false;              // the kubelet does nothing at all; its node stays Ready
   // The node is NotReady and its kubelet does nothing, from and to on the loop's uptime.
   struct Outage {
@@ -118,7 +118,7 @@ class Machine {
 
   NvmlHandle open_nvml() const;
   // Gives the devices of a claim to a pod by way of a process with this handle. The message of a
-  // failure is the one that people found in their clusters.
+  // failure is the one that users found in their clusters.
   Result<void> prepare(const NvmlHandle& handle, std::string_view claim, int device) const;
 
  private:

@@ -1,4 +1,4 @@
-// The version matrix of a simulated world: the same commits as in genuine git, on a repository in
+// The version matrix of a simulated world: the same commits as in real git, on a repository in
 // memory.
 #pragma once
 

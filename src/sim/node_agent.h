@@ -1,5 +1,5 @@
-// The node half of the simulated kubelets: registers Node objects or adopts those that are there,
-// keeps their Ready condition, their labels and, where somebody looks at them, their leases.
+// The node half of the simulated kubelets: registers Node objects or adopts existing ones, keeps
+// their Ready condition, their labels and, where they are read, their leases.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ bool is_shown_ready(const Json& object);
 
 class NodeAgent {
  public:
-  // `lease_interval` zero: no leases; in virtual time nobody reads them.
+  // `lease_interval` zero: no leases; in virtual time no component reads them.
   NodeAgent(Parts parts, Writer& writer, Duration lease_interval);
   NodeAgent(const NodeAgent&) = delete;
   NodeAgent& operator=(const NodeAgent&) = delete;
@@ -32,7 +32,7 @@ class NodeAgent {
   void register_again(const std::string& node);
 
   void set_ready(const std::string& node, bool ready);
-  // How the node stands in the API. A genuine node controller says Unknown of a node whose lease it
+  // The state of the node in the API. A real node controller says Unknown of a node whose lease it
   // has not seen for a while, and only the kubelet says otherwise: with its next lease.
   void see(const Json& node);
   void set_label(const std::string& node, std::string_view key, std::string_view value);

@@ -13,7 +13,7 @@
 namespace lockstep::sim {
 
 std::string_view label_of(const Json& object, std::string_view key);
-// Empty where there is none.
+// Empty if missing.
 std::string_view annotation_of(const Json& object, std::string_view key);
 bool has_annotation(const Json& object, std::string_view key);
 // What a node says that it failed with; nothing: it says nothing.

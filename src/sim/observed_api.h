@@ -1,4 +1,4 @@
-// An Api that tells somebody of every call that goes through it, and of what came of it.
+// An Api that reports every call that goes through it, and its outcome, to an observer.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // The simulated GPU operator: turns ClusterPolicy and NVIDIADriver into driver DaemonSets, labels
-// the nodes of an NVIDIADriver, and keeps their status. On request it also does what people do
-// around it to restart the DRA plugin after an upgrade, with the gaps that those ways have.
+// the nodes of an NVIDIADriver, and keeps their status. On request it also restarts the DRA plugin
+// after an upgrade as users do, with the gaps of those workarounds.
 #pragma once
 
 #include <map>
@@ -35,10 +35,10 @@ class GpuOperator {
   void sync(const std::string& key);
   void sync_policy(const GenericObject& policy);
   void sync_driver(const GenericObject& driver);
-  // True when the DaemonSet is as it should be.
+  // True if the DaemonSet is up to date.
   bool apply(const DriverConfig& config, const ResourceType& type, const GenericObject& owner);
   void label_nodes();
-  // Whose driver the node is to have: a name, empty for nobody's; nothing where two want it.
+  // Whose driver the node is to have: a name, empty for no driver; nothing where two want it.
   std::optional<std::string> owner_of(const GenericObject& node) const;
   void write_state(const ResourceType& type, const GenericObject& object, bool ready);
   bool is_rolled_out(const std::string& daemon_set) const;
@@ -51,7 +51,8 @@ class GpuOperator {
   Writer writer_;
   bool upgrade_seen_ =
       false;  // a driver DaemonSet was changed and the DRA plugins not restarted since
-  // What each policy or driver asks for, by DaemonSet: made anew when its object has changed.
+  // The settings of each policy or driver, by DaemonSet: computed again when its object
+  // changes.
   struct Wanted {
     Document of;
     Json daemon_set;

@@ -58,7 +58,7 @@ TEST(OperatorTest, EveryNvidiaDriverHasItsNodes) {
   EXPECT_EQ(text_at(*cluster.get(resource::nodes, {"", "gpu-2"}), "metadata", "labels",
                     driver_owner_label),
             "blue");
-  // Nobody's.
+  // No driver selects it.
   EXPECT_EQ(text_at(*cluster.get(resource::nodes, {"", "gpu-1"}), "metadata", "labels",
                     driver_owner_label),
             "");

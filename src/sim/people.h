@@ -1,4 +1,4 @@
-// The steps of a scenario that people take: they change versions, policies and rollouts, pause,
+// The steps of a scenario that users take: they change versions, policies and rollouts, pause,
 // cordon, skip, retry and repair, and submit and remove work.
 #pragma once
 
@@ -17,11 +17,11 @@ class People {
   People(Cluster& cluster, const Scenario& scenario, RolloutPart& rollout)
       : cluster_(cluster), scenario_(scenario), rollout_(rollout), keys_(scenario.key_domain) {}
 
-  // Takes a step in a fleet that began with so many nodes.
+  // Takes a step in a fleet that began with `nodes` nodes.
   Result<void> take(const Interference& step, int nodes);
   // Of several NVIDIADrivers the one that the rollout is for.
   Result<void> set_version(const std::string& version);
-  // With those who put everything right come those who try again what failed.
+  // Users who repair everything also retry what failed.
   Result<void> retry_failed();
 
  private:

@@ -1,5 +1,5 @@
-// Kubernetes' garbage collector of pods: what is bound to a node that does not exist any more is
-// removed after a while. A scheduler that has not heard of the end binds pods to it.
+// Kubernetes' garbage collector of pods: pods that are bound to a deleted node are removed after a
+// while. A scheduler that does not know of the deletion binds pods to it.
 #pragma once
 
 #include <string>

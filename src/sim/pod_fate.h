@@ -12,7 +12,7 @@ namespace lockstep::sim {
 
 enum class Fate { stays, leaves, protected_ };
 
-// `state` is the one that evicts: pod-deletion moves who uses a GPU, a drain moves everybody.
+// `state` is the one that evicts: pod-deletion moves pods that use a GPU, a drain moves all pods.
 Fate fate_of(const Json& pod, fleet::State state, const upgrade::Policy& policy,
              const fleet::Keys& keys);
 

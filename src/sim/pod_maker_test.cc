@@ -57,7 +57,7 @@ TEST_F(PodMakerTest, WhatIsMadeCountsBeforeItIsSeen) {
   make();
   EXPECT_EQ(maker.count(uid).unseen, 1);
   EXPECT_EQ(maker.count(uid).live, 0);
-  // Before anybody else counts the owner's pods.
+  // Before the owner's pods are counted.
   while (maker.count(uid).live == 0 && cluster.loop.step()) {
   }
   EXPECT_EQ(maker.count(uid).unseen, 0);

@@ -79,7 +79,7 @@ struct PodRun {
   Step step = Step::prepare;
   size_t init = 0;
   PodPhase phase = PodPhase::pending;
-  std::string phase_reason;   // mostly there is none
+  std::string phase_reason;   // mostly empty
   std::string phase_message;  // likewise
   Time started;               // status.startTime
   Time initialized;           // when the init containers were through
@@ -88,7 +88,7 @@ struct PodRun {
   int pull_failures = 0;
   int crashes = 0;
   int driver_crashes = 0;  // as the machine's behaviour counts them
-  Duration wait{0};        // the back-off under way
+  Duration wait{0};        // the current back-off
   NvmlHandle nvml;         // of a DRA plugin
   std::vector<ContainerRun> init_containers;
   std::vector<ContainerRun> containers;

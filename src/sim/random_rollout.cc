@@ -49,7 +49,7 @@ class RolloutDrawer {
     if (chance(0.85)) rollout["waves"] = draw_waves();
     if (chance(0.4)) rollout["onFailure"] = "Hold";
     scenario_.rollout = std::move(rollout);
-    // Otherwise no bake has anything to judge by.
+    // Otherwise a bake has no data to analyze.
     scenario_.health = chance(0.8);
     // Those whose gates fail with the new driver.
     if (chance(0.2)) {
@@ -94,7 +94,7 @@ class RolloutDrawer {
                      [](const auto& left, const auto& right) { return left.at < right.at; });
   }
 
-  // By lots of its own: what a seed has been so far, it stays.
+  // With random numbers of its own, so that older seeds stay what they were.
   void draw_images() {
     auto below = [&](uint64_t most) { return images_random_.below(most); };
     const bool is_renamed = below(2) == 0;
@@ -141,7 +141,7 @@ class RolloutDrawer {
   void draw_people() {
     static constexpr std::array<std::string_view, 5> verbs = {"promote", "retry", "rollback",
                                                               "abort", "promote --force"};
-    // What is appended below stands behind what the base drew for its end.
+    // What is appended below comes after what the base drew for its end.
     Duration end = scenario_.steps.empty() ? Duration() : scenario_.steps.back().at;
     auto when = [&] { return seconds(number(static_cast<int>(in_seconds(end)))); };
     std::vector<Interference> steps;
@@ -156,7 +156,7 @@ class RolloutDrawer {
   }
 
   // Nodes that get the new driver although their wave is not open: a pod is deleted, or a node is
-  // replaced. By lots of its own: what a seed has been so far, it stays.
+  // replaced. With random numbers of its own, so that older seeds stay what they were.
   void draw_outsiders() {
     auto below = [&](int most) {
       return static_cast<int>(outside_.below(static_cast<uint64_t>(most)));
@@ -177,8 +177,8 @@ class RolloutDrawer {
     }
   }
 
-  // Everybody sees reason: whoever held it lets go, what failed is tried again, what waits for
-  // approval gets it. Where it ends depends on what failed when; it must not hang on the way.
+  // Users resolve everything: holds are released, failures are retried, and waves that wait for
+  // approval get it. Where it ends depends on what failed when; it must not hang on the way.
   void add_the_end() {
     Duration end = scenario_.steps.empty() ? Duration() : scenario_.steps.back().at;
     scenario_.steps.push_back(at(end, "setRollout", JsonObject{{"paused", false}}));
@@ -205,7 +205,7 @@ class RolloutDrawer {
   }
 
   // After all else, so that seeds stay what they were. Labels lag, and fatal errors kill the work
-  // that they hit, until people have seen to the machines.
+  // that they hit, until users have repaired the machines.
   void draw_world() {
     if (chance(0.5)) scenario_.latencies.gpu_labels = {seconds(0), seconds(30 * (1 + number(6)))};
     if (!scenario_.health || !chance(0.3)) return;

@@ -1,6 +1,6 @@
-// Rollouts in the random mode: to a scenario that was drawn already (random_run.h) come waves,
-// gates, bakes and approvals, people who promote, pause, retry, go back and abort, and an end at
-// which the rollout has come to one, or says what it waits for.
+// Rollouts in the random mode: a scenario that was drawn already (random_run.h) gets waves, gates,
+// bakes and approvals, users who promote, pause, retry, roll back and abort, and an end at which
+// the rollout has finished, or says what it waits for.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace lockstep::sim {
 
 namespace {
 
-// People and faults have this long; what comes after is calm.
+// Users and faults have this long; what comes after is calm.
 constexpr Duration trouble = minutes(90);
 
 class Drawer {
@@ -84,7 +84,7 @@ class Drawer {
     scenario_.fleet.upgrade_policy = std::move(policy);
   }
 
-  // At most half of all GPUs, so that whoever must move finds a place.
+  // At most half of all GPUs, so that work that must move finds a place.
   void draw_work() {
     WorkloadOptions& work = scenario_.fleet.workloads;
     if (chance(0.2)) return;
@@ -92,7 +92,7 @@ class Drawer {
       work.deployment_replicas = 1 + number(nodes());
       work.deployment_gpus = 1 + number(2);
       if (chance(0.4) && work.deployment_replicas > 1) {
-        // All of them: whoever asks is turned away, for ever.
+        // All of them: every eviction is refused, indefinitely.
         work.min_available =
             chance(0.4) ? work.deployment_replicas : number(work.deployment_replicas);
       }
@@ -118,15 +118,15 @@ class Drawer {
     scope.length = trouble;
     scope.from_version = old_version;
     scope.to_version = new_version;
-    // A scheduler that has not heard of a cordon brings work to a node whose driver is about to
-    // go, and no controller can see that in time.
+    // A scheduler that does not know of a cordon brings work to a node whose driver is about to go,
+    // and no controller can see that in time.
     scope.fleet = idle && chance(0.7);
     double strength = chance(0.15) ? 0 : 0.05 * (1 + number(20));
     add_faults(scenario_, random_fault_plan(random_, strength, scope));
     if (chance(0.3)) scenario_.controllers = 2;
   }
 
-  // By lots of its own: what a seed has been so far, it stays.
+  // With random numbers of its own, so that older seeds stay what they were.
   void draw_late_slices(uint64_t seed) {
     SeededRandom random(seed * 13 + 12);
     if (random.below(10) != 0) return;
@@ -141,8 +141,8 @@ class Drawer {
     if (!is_taken) scenario_.machines.emplace_back(std::move(choice), std::move(behaviour));
   }
 
-  // By lots of its own, too: drivers that others restart, a driver-manager that uncordons, requests
-  // for a restart, and a policy of which the CRD keeps only what it knows.
+  // With random numbers of its own, too: drivers that others restart, a driver-manager that
+  // uncordons, requests for a restart, and a policy of which the CRD keeps only what it knows.
   void draw_driver_pods(uint64_t seed) {
     SeededRandom random(seed * 13 + 13);
     auto node = [&] { return 1 + static_cast<int>(random.below(static_cast<uint64_t>(nodes()))); };
@@ -183,8 +183,8 @@ class Drawer {
     if (!kept.empty()) scenario_.fleet.policy_annotation = std::move(kept);
   }
 
-  // The same: of which chart the DRA plugin is, and who has a claim without a word of it in its
-  // spec.
+  // The same: the chart of the DRA plugin, and pods that have a claim although their spec does not
+  // mention it.
   void draw_plugin(uint64_t seed) {
     SeededRandom random(seed * 17 + 5);
     scenario_.fleet.dra_renamed = random.below(3) == 0;
@@ -276,7 +276,7 @@ class Drawer {
     }
   }
 
-  // Whether something is left that forbids the goal although nobody does anything wrong any more.
+  // Whether something is left that blocks the goal although no actor does anything wrong any more.
   bool is_obstructed() const {
     const WorkloadOptions& work = scenario_.fleet.workloads;
     return (work.bare_pod && !allows_bare_) || (work.empty_dir_pod && !allows_empty_dir_) ||
@@ -295,7 +295,7 @@ class Drawer {
     add("setPolicy", JsonObject{{"autoUpgrade", true},
                                 {"maxUnavailable", "25%"},
                                 {"drain", JsonObject{{"enable", drains_}}}});
-    // Mostly those who are in the way see reason; where they do not, nodes fail and say why.
+    // Mostly the obstacles are removed; where they are not, nodes fail and say why.
     bool obstructed = is_obstructed() && chance(0.25);
     if (is_obstructed() && !obstructed) add("giveWay", true);
     for (Interference& step : end_of_troubles(trouble)) {

@@ -1,7 +1,7 @@
 // The random mode: from one seed a fleet, its policy, its work, what is wrong with its machines,
-// what people do and how badly the API behaves. First everything happens at once and no invariant
-// may break; then the troubles stop, people put right what they broke, and the fleet must reach its
-// goal in bounded time, fall silent, and end as its calm twin does (calm_twin.h).
+// what users do and how badly the API behaves. First everything happens at once and no invariant
+// may break. Then the troubles stop, users repair what they broke, and the fleet must reach its
+// goal in bounded time, stop writing, and end as its fault-free run does (calm_twin.h).
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ Scenario random_scenario(uint64_t seed, RandomKind kind = RandomKind::upgrade);
 struct RandomResult {
   RunSummary summary;              // of the run with faults
   std::vector<std::string> wrong;  // the first broken invariant first; empty: all is well
-  // Those before what is wrong: of the run, or of its calm twin where only that one failed.
+  // Those before what is wrong: of the run, or of its fault-free run if only that one failed.
   std::vector<std::string> last_events;
 };
-// Runs a scenario of that kind and its calm twin; also one that has been made smaller.
+// Runs a scenario of that kind and its fault-free run; also one that has been made smaller.
 RandomResult run_random(const Scenario& scenario, const RunOptions& options);
 
 // What a finding is about, without times, names and numbers: two runs fail alike where it is equal.

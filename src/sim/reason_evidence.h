@@ -17,7 +17,7 @@ class ReasonEvidence {
  public:
   explicit ReasonEvidence(const Truth& truth) : truth_(truth) {}
 
-  // As an invariant is told of them.
+  // As an invariant receives them.
   void on_change(const std::string& storage, const apiserver::Change& change);
   void on_call(int life, const kube::Request& request);
   void on_reply(int life, const kube::Request& request, const kube::Response& reply);
@@ -41,7 +41,8 @@ class ReasonEvidence {
 
   const Truth& truth_;
   std::map<ObjectKey, Blocked> blocked_;
-  // Pods whose eviction has not succeeded, and who asked for it: another does not hear of it.
+  // Pods whose eviction has not succeeded, and the replica that asked: others do not
+  // know.
   std::set<std::pair<ObjectKey, int>> evictions_;
   std::map<std::string, Duration> published_;  // by the slice's name
 };

@@ -89,7 +89,7 @@ bool is_surely_settled(const Said& said) {
   const PodTruth* pod = said.truth.driver_pod(said.name);
   const DriverTruth* driver = pod == nullptr ? nullptr : said.truth.driver_of(*pod->object);
   if (driver == nullptr || said.truth.may_be_unknown(driver->changed)) return false;
-  // The old one stays, and says that it is ready, where nobody is there to end it.
+  // The old pod stays, and says that it is ready, if no kubelet is there to end it.
   return !said.truth.may_be_unknown(pod->changed) && !is_terminating(*pod->object) &&
          label_of(*pod->object, fleet::revision_label) == driver->newest &&
          is_ready_pod(*pod->object);

@@ -1,7 +1,7 @@
-// What each reason that a node may show says of the world, and what speaks against it: one small
+// What each reason that a node may show says of the world, and what contradicts it: one small
 // function for each name, in the files reasons_of_*.cc, which are named after those of src/upgrade
-// that give the reasons. They look at the store and the machines, never at what the controller
-// believes. A name that is in none of the tables is no reason: whoever invents one says here what
+// that give the reasons. They read the store and the machines, never what the controller believes.
+// A name that is in none of the tables is not a reason: a new reason needs a function here for what
 // must be true of it.
 #pragma once
 
@@ -17,7 +17,8 @@
 
 namespace lockstep::sim {
 
-// Who of a pool is where, counted from the nodes and from the slots that were given.
+// The nodes of a pool by state, counted from the nodes and from the slots that were
+// given.
 struct PoolTruth {
   PoolTruth(const Truth& truth, const std::string& pool);
 
@@ -60,7 +61,7 @@ bool may_have_pod(const Said& said, const Holds& holds) {
   }
   return false;
 }
-// It has one, and everybody has to know.
+// It has one, and every controller has to know.
 template <typename Holds>
 bool surely_has_pod(const Said& said, const Holds& holds) {
   for (const auto& [key, pod] : said.truth.pods_on(said.name)) {
@@ -90,7 +91,7 @@ std::string objection_to_haste(const Said& said, const Limit& limit) {
 // The DaemonSet that brings the node's driver: the one that made its pod, or, without a pod, one
 // that wants one there. Null: none.
 const DriverTruth* driver_for(const Said& said);
-// Its driver pod is of the newest revision and ready, and everybody has to know.
+// Its driver pod is of the newest revision and ready, and every controller has to know.
 bool is_surely_settled(const Said& said);
 
 }  // namespace lockstep::sim

@@ -1,4 +1,4 @@
-// Who has to leave a node before its driver is restarted, and what keeps them.
+// Which pods have to leave a node before its driver is restarted, and what keeps them.
 #include <algorithm>
 
 #include "sim/pod_fate.h"
@@ -42,7 +42,7 @@ std::string waits_for_jobs(const Said& said) {
 
 std::string has_waited_for_jobs(const Said& said) {
   std::string objection = waits_for_jobs(said);
-  // Who asks with another program does not know that the clock was set.
+  // A user of another program does not know that the clock was set.
   if (!objection.empty() || said.truth.clock_set.is_set()) return objection;
   bool is_over = by_some_policy(said, [&](const upgrade::Policy& policy) {
     return said.truth.uptime() + seconds(1) >= said.node.state_changed + policy.wait.timeout;

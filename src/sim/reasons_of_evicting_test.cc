@@ -9,7 +9,7 @@ class EvictingReasonsTest : public ReasonsTest {
     change_driver();
     go(node, {State::required, State::cordon, State::wait_for_jobs, State::pod_deletion});
   }
-  // That somebody would make again.
+  // With a controller that would recreate it.
   void add_work(const std::string& name, const std::string& node, JsonObject more = {}) {
     JsonObject metadata = std::move(more);
     metadata["name"] = name;

@@ -21,7 +21,7 @@ int64_t most_restarts(const Json& pod) {
   return most;
 }
 
-// The driver pod as everybody has to know it.
+// The driver pod as every controller has to know it.
 struct KnownPod {
   const Json* pod = nullptr;
   const DriverTruth* driver = nullptr;  // null: its DaemonSet is gone
@@ -160,7 +160,7 @@ std::string waits_for_nothing(const Said& said) {
   return waits_in_vain(*known.pod) ? "" : "its driver pod waits for nothing";
 }
 
-// Ready, of the newest revision, and nobody has deleted the one before on our behalf.
+// Ready, of the newest revision, and the previous one was not deleted on our behalf.
 std::string is_replaced(const Said& said) {
   std::string objection = is_settled(said);
   if (!objection.empty()) return objection;
@@ -170,7 +170,7 @@ std::string is_replaced(const Said& said) {
   return is_same ? "it has the driver pod with which its upgrade began" : "";
 }
 
-// To whom nothing was ever hidden, the API has never been away.
+// Without hidden changes, the API was never away.
 std::string may_be_cut_off(const Said& said) {
   return said.truth.blindness > seconds(5) ? "" : "the API was never away";
 }

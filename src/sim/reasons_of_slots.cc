@@ -156,7 +156,7 @@ std::string is_held(const Said& said, fleet::KnownReason reason) {
   const DriverTruth* driver = driver_for(said);
   if (pod == nullptr || driver == nullptr || said.truth.may_be_unknown(driver->changed)) return {};
   std::string why = "its rollout lets it begin";
-  // Of a window's edge a moment is nobody's fault.
+  // Near a window's edge, a moment of difference is not an error.
   for (Duration ago : {Duration::zero(), said.truth.blindness}) {
     auto hold = hold_at(said, said.name, said.truth.cluster().loop.now() - ago);
     if (hold && hold->reason == reason) return {};
@@ -166,7 +166,7 @@ std::string is_held(const Said& said, fleet::KnownReason reason) {
 }
 
 std::string is_outside_waves(const Said& said) { return is_held(said, Reason::wave_not_open); }
-// With a driver that nobody allowed it, for longer than a moment.
+// With a driver that it was not allowed to get, for longer than a moment.
 std::string is_upgraded_outside_wave(const Said& said) {
   const PodTruth* pod = said.truth.driver_pod(said.name);
   const DriverTruth* driver = pod == nullptr ? nullptr : said.truth.driver_of(*pod->object);

@@ -40,8 +40,8 @@ std::string has_client_not_ready(const Said& said) {
   return found ? objection_to_deadline(said) : "its client is ready";
 }
 
-// It began before the driver was ready: what it has opened may be the driver before. Within one
-// second nobody can tell.
+// It began before the driver was ready: what it has opened may be the previous driver. Within one
+// second the order is unknown.
 bool is_from_before(const Said& said, const PodRun& run, const PodRun& driver) {
   const Machine& machine = said.truth.cluster().kubelets().machine(said.name);
   if (run.role == Role::dra_plugin && run.nvml.generation < machine.generation()) return true;
@@ -105,7 +105,7 @@ std::string has_no_validator(const Said& said) {
 }
 
 std::string has_validator_not_ready(const Said& said) {
-  // One that nobody is there to end says for ever that it is ready.
+  // A pod without a kubelet to end it says indefinitely that it is ready.
   bool found = may_have_pod(said, [](const ObjectKey&, const Json& pod) {
     return is_validator_pod(pod) && (!is_ready_pod(pod) || is_terminating(pod));
   });

@@ -20,7 +20,7 @@ class RerollHook {
   // Where the scenario has one.
   void start();
   bool is_over() const { return !reroller_ || reroller_->outcome(); }
-  // "rerolled", "failed", "running"; empty: there is none.
+  // "rerolled", "failed", "running"; empty: no hook.
   std::string end() const;
   std::string text() const;
 

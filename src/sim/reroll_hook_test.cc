@@ -27,7 +27,7 @@ TEST(RerollHook, IsRunningUntilTheDriverIsThereAndSaysHowItEnded) {
   EXPECT_FALSE(hook.is_over());
   EXPECT_EQ(hook.end(), "running");
   EXPECT_EQ(hook.text(), "");
-  // Nobody changes the version.
+  // The version does not change.
   cluster.loop.run_for(minutes(5));
   EXPECT_TRUE(hook.is_over());
   EXPECT_EQ(hook.end(), "failed");

@@ -50,8 +50,8 @@ RolloutPart::Git::Git(Cluster& cluster, uint64_t seed, GitOpsOptions options)
       tool(Parts{cluster.api("gitops"), cluster.loop, random, log}, repository,
            std::move(options)) {}
 
-// With a matrix: one version for all nodes, the canary's while there is one, and the waves say who
-// gets it. Without: the version as users commit it.
+// With a matrix: one version for all nodes, the canary's while there is one, and the waves decide
+// which nodes get it. Without: the version as users commit it.
 void RolloutPart::start_git() {
   const std::string version =
       written_version(scenario_.fleet.image_naming, scenario_.fleet.driver_version);
@@ -157,7 +157,7 @@ const rollout::RolloutStatus& RolloutPart::status() const {
 bool RolloutPart::at_rest() const {
   if (!enabled()) return true;
   const rollout::RolloutStatus& now = status();
-  // A person's word that has not been heard yet, or a version.
+  // A user's command that was not processed yet, or a version.
   switch (now.phase) {
     case rollout::Phase::pending:
     case rollout::Phase::complete:

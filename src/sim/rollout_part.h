@@ -1,5 +1,5 @@
 // What a scenario with a rollout adds to its world: the definition of DriverRollout, the rollout
-// itself, what people ask of it, and nodes that tell of their GPUs' health.
+// itself, what users ask of it, and nodes that report their GPUs' health.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class RolloutPart {
   // Before the controllers begin.
   Result<void> start();
   const rollout::RolloutStatus& status() const;
-  // It waits for nothing but people.
+  // It waits only for users.
   bool at_rest() const;
   // "promote", "promote --force", "abort", …
   Result<void> command(const std::string& verb);
@@ -41,10 +41,10 @@ class RolloutPart {
   // The version comes from Git, over a GitOps tool.
   bool has_git() const { return git_ != nullptr; }
   controller::MatrixStore* matrix_store() { return has_matrix() ? &git_->store : nullptr; }
-  // What people commit: another version, with a matrix for the canary.
+  // A user's commit: another version, with a matrix for the canary.
   Result<void> commit_version(const std::string& version);
   Result<void> commit_versions(const rollout::MatrixEntries& values);
-  // Nobody reaches the repository for so long.
+  // The repository is unreachable for so long.
   void cut_git(Duration length);
   // The messages of all commits but the first.
   std::vector<std::string> commit_messages() const;

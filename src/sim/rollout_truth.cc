@@ -76,7 +76,7 @@ bool has_line(std::string_view text, std::string_view line) {
   return false;
 }
 
-// The wave for which the node was written down; whoever was for none is in the last. Asked for each
+// The wave that the node is recorded for; a node without a record is in the last. Called for each
 // of a thousand nodes that wait.
 size_t recorded_wave(const apiserver::StoredPtr& rollout, size_t waves,
                      const apiserver::Store& store, const std::string& node) {
@@ -108,7 +108,7 @@ std::optional<TrueHold> held_by_wave(const apiserver::StoredPtr& rollout, const 
   const rollout::RolloutSpec& spec = spec_of(rollout);
   const auto wave = static_cast<int64_t>(recorded_wave(rollout, spec.waves.size(), store, node));
   if (wave < as_integer(find(status, "openWaves"))) return std::nullopt;
-  // A rollback takes along who got the rejected version although its wave was never open.
+  // A rollback includes nodes that got the rejected version although their wave was never open.
   const bool was_open = wave < as_integer(find(status, "wavesToReturn"));
   if (phase == "RollingBack" && !was_open && pod != nullptr && runs_another(*pod, status, set)) {
     return std::nullopt;

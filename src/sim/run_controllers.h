@@ -31,7 +31,7 @@ class RunControllers {
   const view::FleetWatch& watch() const {
     return upgrades_.empty() ? *watches_.front() : upgrades_.front()->watch();
   }
-  // How each of them looks at the fleet, and so does everybody else.
+  // The options of each controller's watches, which every other reader uses, too.
   view::FleetWatchOptions fleet_options() const;
   // What it last decided; nothing where the nodes' steps are NVIDIA's.
   std::map<std::string, fleet::Reason> reasons() const;
@@ -52,7 +52,7 @@ class RunControllers {
   std::vector<std::unique_ptr<ObservedApi>> own_apis_;
   std::vector<std::unique_ptr<controller::UpgradeController>> upgrades_;
   std::vector<std::unique_ptr<view::FleetWatch>> watches_;  // of those that coordinate
-  // Beside them; it is no part of us, and lives on when they are killed.
+  // Beside our controllers; it is not one of them, and survives when they are killed.
   std::unique_ptr<NvidiaController> nvidia_;
   std::vector<std::unique_ptr<controller::RolloutController>> rollouts_;
   std::vector<std::unique_ptr<controller::FailureController>> failures_;

@@ -1,5 +1,5 @@
-// A simulation as data: a fleet, what is wrong with its machines, what people do, and what must
-// hold at the end. scenarios/*.yaml are read into this; `lockstep simulate` and the tests run them.
+// A simulation as data: a fleet, what is wrong with its machines, what users do, and what must hold
+// at the end. scenarios/*.yaml are read into this; `lockstep simulate` and the tests run them.
 #pragma once
 
 #include <map>
@@ -22,14 +22,14 @@
 
 namespace lockstep::sim {
 
-// Which machines: by number (1 is gpu-1), the first so many, or every n-th.
+// Which machines: by number (1 is gpu-1), the first N, or every Nth.
 struct NodeChoice {
   std::vector<int> numbers;
   int first = 0;
   int every = 0;
 
   bool includes(int number) const;
-  // Names, in order, of a fleet of so many.
+  // Names, in order, of a fleet of `nodes` nodes.
   std::vector<std::string> names(int nodes) const;
   // The highest number that it names.
   int highest() const;
@@ -52,7 +52,7 @@ struct Expectations {
   std::optional<NodeChoice> waiting_nodes;       // these and no others are neither done nor failed
   std::vector<fleet::State> entered;             // some node was in each of these
   std::vector<fleet::State> never_entered;       // and none in any of these
-  std::optional<int64_t> evictions;              // exactly so many
+  std::optional<int64_t> evictions;              // exact number
   std::optional<int64_t> evictions_at_least;
   std::optional<int64_t> driver_restarts;       // loads of the module, of all nodes together
   std::optional<std::string> claims_fail_with;  // preparations fail now, with this text
@@ -84,7 +84,7 @@ struct Expectations {
 };
 
 struct Interference {
-  // When: so long after the upgrade began; so long after the step before was taken; once so many
+  // When: a time after the begin of the upgrade; a time after the previous step; once a number of
   // nodes have been in a state. Whatever is set must hold.
   Duration at{0};
   std::optional<Duration> after;
@@ -92,7 +92,7 @@ struct Interference {
   IntOrPercent reached = IntOrPercent::count(1);
   bool promptly = false;  // at the very event that brings the state, not within a second
   std::string phase;      // once the rollout is in it
-  bool rest = false;      // once nothing is under way and nothing has changed for five minutes
+  bool rest = false;      // once nothing is in progress and nothing has changed for five minutes
   // What.
   std::string action;  // "setVersion", "setPolicy", "cordon", …
   Json value;
@@ -102,13 +102,13 @@ struct Interference {
   Expectations check;     // of the action "check"
 };
 
-// How long a step stays in force, as an outage does; zero for a step whose value is no duration.
+// How long a step stays in force, as an outage does; zero for a step without a duration.
 Duration length_of(const Interference& step);
 
-// What befalls the fleet and what people do, by weights (world_weights.h).
+// What happens to the fleet and what users do, by weights (world_weights.h).
 struct WorldWeights {
-  std::map<std::string, double> weights;  // by kind: so many an hour, of each node or of the fleet
-  Duration until = hours(1);              // then everything is put right
+  std::map<std::string, double> weights;  // by kind: how many an hour, of each node or of the fleet
+  Duration until = hours(1);              // then everything is repaired
 
   bool operator==(const WorldWeights&) const = default;
 };
@@ -124,13 +124,13 @@ struct Scenario {
   OperatorOptions gpu_operator;
   Latencies latencies;
   std::vector<std::pair<NodeChoice, NodeBehaviour>> machines;
-  std::string to_version;  // empty: nobody changes the version at the beginning
+  std::string to_version;  // empty: the version does not change at the beginning
   // Comes with the version, and with it the annotation of the DRA plugin; empty: it does not.
   std::string to_chart = "v26.3.1";
   std::string key_domain = "nvidia.com";  // in which the controller keeps its memory
   bool reroll_clients = true;
   // The post-install hook (`lockstep reroll`) runs from the change of the version on, with so long
-  // for the driver's migration; 0: there is none.
+  // for the driver's migration; 0: no hook.
   Duration reroll_timeout{0};
   // The failure controller runs too, and does this with pods whose request is wrong.
   bool heal_plugins = false;
@@ -139,15 +139,15 @@ struct Scenario {
   bool permanent_failures = false;
   // The spec of a DriverRollout that is there before the version changes; null: none.
   Json rollout;
-  // A GitOps tool applies the driver's object as users commit it, and puts back after so long what
-  // others change of it; 0: there is none (with a matrix there always is).
+  // A GitOps tool applies the driver's object as users commit it, and restores after so long what
+  // other clients change of it; 0: no tool (with a matrix there always is one).
   Duration self_heal{0};
-  // The nodes' steps are another controller's, which knows nothing of waves: they are kept back by
-  // the label that it skips nodes for.
+  // Another controller, which knows nothing of waves, takes the nodes' steps: Lockstep holds nodes
+  // by the label for which that controller skips them.
   bool conduct = false;
   // Labels of nodes, besides the usual ones.
   std::vector<std::pair<NodeChoice, JsonObject>> labels;
-  // Nodes tell of their GPUs' health, and how often fatal XIDs happen on a busy node, per GPU-hour,
+  // Nodes report their GPUs' health, and how often fatal XIDs happen on a busy node, per GPU-hour,
   // by driver version ("*": any other).
   bool health = false;
   std::map<std::string, double> xid_rates;
@@ -171,9 +171,9 @@ Result<Scenario> read_scenario(std::string_view text, std::string_view file);
 // By driver version, each a number of events per GPU-hour.
 std::map<std::string, double> read_rates(StrictReader& reader);
 
-// The work of a fleet of so many nodes.
+// The work of a fleet of `nodes` nodes.
 WorkloadOptions workloads_of(const Scenario& scenario, int nodes);
-// Whether it can be run with so many nodes (0: as many as it says), and why not.
+// Whether it can be run with `nodes` nodes (0: as many as it says), and why not.
 Result<void> check_nodes(const Scenario& scenario, int nodes);
 
 }  // namespace lockstep::sim

@@ -72,7 +72,7 @@ std::vector<size_t> blinding_steps(const Scenario& scenario) {
   return steps;
 }
 
-// One run: the cluster, the controllers, and those who interfere.
+// One run: the cluster, the controllers, and the sources of interference.
 class Run {
  public:
   Run(const Scenario& scenario, const RunOptions& options)
@@ -141,7 +141,7 @@ class Run {
     uint64_t writes_at_rest = crash_.writes();
     run_for(scenario_.aftermath);
     witness_->look_at_machines();
-    // Where the troubles have ended, nothing has been hidden from anybody for a while.
+    // Where the troubles have ended, nothing has been hidden for a while.
     if (stands_still_for(is_disturbed() ? longest_blindness_ : calm_blindness)) {
       compared_.clear();
       check_reasons();
@@ -235,7 +235,8 @@ class Run {
     controllers_.start(wrapped_ ? *wrapped_ : crash_, *witness_);
   }
 
-  // Nobody has anything left to do: all steps taken, no upgrade under way, and quiet for a while.
+  // No actor has anything left to do: all steps taken, no upgrade in progress, quiet for a
+  // while.
   bool at_rest() const { return all_steps_taken() && is_quiet() && hook_.is_over(); }
 
   bool all_steps_taken() const {
@@ -373,8 +374,8 @@ class Run {
     return controllers_.empty() ? Answers() : answers_of(controllers_.watch(), clock_.now());
   }
 
-  // Once everything has stood still for as long as anything may stay hidden from the controller, it
-  // has to know all of it, and what it shows has to be true.
+  // Once nothing has changed for as long as anything may stay hidden from the controller, it has to
+  // know all of it, and what it shows has to be true.
   void look_at_reasons() {
     if (cluster_.backend.store.version() < next_look_) return;
     if (is_disturbed() || !stands_still_for(longest_blindness_)) return;
@@ -413,14 +414,14 @@ class Run {
                       });
   }
 
-  // Several who believe to lead know different things, and beside NVIDIA's controller there is
-  // nothing to publish.
+  // Several controllers that believe to lead have different views, and beside NVIDIA's controller
+  // there is nothing to publish.
   void compare_answers() {
     if (scenario_.controllers != 1 || scenario_.conduct || controllers_.empty()) return;
     Answers said = answers_that_differ();
     if (said.empty()) return;
-    // It publishes in a moment what it has just learnt. What it says all that time must be said by
-    // everybody.
+    // It publishes in a moment what it has just learnt. Every source must agree on what it says all
+    // that time.
     run_for(seconds(5));
     if (controllers_.empty()) return;
     auto seen = ask_observer();
@@ -450,7 +451,7 @@ class Run {
     return said;
   }
 
-  // How things stand.
+  // The current state.
   void look() {
     summary_.done = summary_.failed = 0;
     summary_.states.clear();
@@ -495,7 +496,7 @@ class Run {
     if (summary_.late_writes > 0) {
       missed.push_back(fmt::format("{} writes after it had come to rest", summary_.late_writes));
     }
-    // Nobody is there who could work on them, or say why they wait.
+    // No controller is there that could work on them, or say why they wait.
     if (controllers_.empty()) return;
     if (plan_) {
       for (auto& text : plan_->compare(cluster_, *witness_, rollout_, reasons())) {
@@ -540,7 +541,7 @@ class Run {
   kube::CountingApi counting_;
   ObservedApi observed_;
   CrashApi crash_;
-  std::unique_ptr<kube::Api> wrapped_;  // around crash_, where somebody wants to see
+  std::unique_ptr<kube::Api> wrapped_;  // around crash_, if the run has an observer
   ShiftedLoop clock_;                   // the controllers' own
   WorldFaults world_;
   RolloutPart rollout_;

@@ -72,7 +72,7 @@ struct Findings {
 };
 Findings findings_of(const RunSummary& run);
 
-// With too few nodes (see check_nodes) nothing is run and that is the disappointment.
+// With too few nodes (see check_nodes) nothing is run, which is a failed expectation.
 RunSummary run_scenario(const Scenario& scenario, const RunOptions& options);
 
 }  // namespace lockstep::sim

@@ -1,5 +1,5 @@
 // A scenario as the file that it would have been read from: what the random mode drew, or what is
-// left of it after shrinking, can be kept, read by people, changed and run again.
+// left of it after shrinking, can be kept, read, changed and run again.
 #pragma once
 
 #include <string>

@@ -89,7 +89,7 @@ class Scheduler {
   DecodeContext context_;
   IndexedMap<std::string, NodeFacts> nodes_;
   std::unordered_map<std::string, int64_t> used_;  // GPUs held, by node
-  // By pod uid; also of bindings under way.
+  // By pod uid; also of bindings in progress.
   std::unordered_map<std::string, Holding> holdings_;
   std::map<std::string, std::vector<std::string>> devices_;  // by node, in the slices' order
   std::map<std::string, int> used_devices_;                  // "pool/device"

@@ -122,7 +122,7 @@ std::string text_of(const Place& place, const Change& change, const std::string&
     first = false;
   }
   if (place.idle) text += fmt::format("  - {{after: 1m, setVersion: \"{}\"}}\n", change.version);
-  // What broke on the way is put right by people, twice: the second time for what had to wait.
+  // Users repair what broke on the way, twice: the second time for what had to wait.
   text += "  - {after: 1m, rest: true, heal: true}\n  - {after: 1m, rest: true, heal: true}\n";
   text += fmt::format(
       "limit: 48h\nexpect: {{done: all, failed: 0, cordoned: [], version: \"{}\", workRuns: "

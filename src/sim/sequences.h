@@ -1,6 +1,6 @@
-// The sequences mode: somebody changes version or policy while a node is in a given state, lives
-// with it for a while, and changes it again or back: every state with every change. Whatever was
-// done on the way, in the end the fleet is where the last word wants it.
+// The sequences mode: a user changes version or policy while a node is in a given state, waits for
+// a while, and changes it again or back: every state with every change. Whatever was done on the
+// way, in the end the fleet matches the last change.
 #pragma once
 
 #include <string>

@@ -24,8 +24,8 @@ struct Shrunk {
   int tries = 0;
 };
 
-// Goes on until nothing can be left out any more, or so many cases were tried. The case itself is
-// taken to fail.
+// Goes on until nothing more can be left out, or `most_tries` cases were tried. The case itself is
+// assumed to fail.
 Shrunk shrink(Case failing, const StillFails& still_fails, int most_tries = 300);
 
 }  // namespace lockstep::sim

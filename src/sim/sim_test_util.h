@@ -54,7 +54,7 @@ inline std::vector<Pod> pods_in(Cluster& cluster, const std::string& ns,
   return pods;
 }
 
-// The one pod of a DaemonSet on a node; an empty one when there is none or there are several.
+// The one pod of a DaemonSet on a node; an empty one if it has no pod or several.
 inline Pod pod_of(Cluster& cluster, std::string_view daemon_set, const std::string& node) {
   auto pods = cluster.pods_of(daemon_set, node);
   return pods.size() == 1 ? typed_pod(*pods[0]) : Pod();

@@ -38,7 +38,7 @@ void SimulatedFleet::load_next() {
       tries_ = 0;
       return load_next();
     }
-    // A genuine API server takes a moment to serve a kind that was defined just now.
+    // A real API server takes a moment to serve a kind that was defined just now.
     bool may_come = created.error().kind == ErrorKind::not_found && ++tries_ < 60;
     if (may_come) {
       parts_.loop.after(milliseconds(500), scope_.bind([this] { load_next(); }));

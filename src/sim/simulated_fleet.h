@@ -5,8 +5,8 @@
 //   fleet.start();                       // asynchronous, on the loop
 //   … fleet.running() …                  // objects are loaded and every cache is filled
 //
-// A genuine control plane has its own controllers and scheduler:
-// options.actors = Actors::beside_controllers().
+// A real control plane has its own controllers and scheduler: options.actors =
+// Actors::beside_controllers().
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ struct Actors {
   bool gpu_operator = true;
 
   static Actors nodes_only() { return {false, true, false, false, false}; }
-  // For a genuine control plane, which has its own controllers and scheduler: all the rest.
+  // For a real control plane, which has its own controllers and scheduler: all the rest.
   static Actors beside_controllers() { return {true, true, false, false, true}; }
 };
 

@@ -120,7 +120,7 @@ bool StaleApi::frozen(const std::string& resource) const {
 
 void StaleApi::call(kube::Request request, kube::ReplyCallback done) {
   std::string resource = request.type.full_name();
-  // Who asks for some of them asks for the newest state: no watch begins from there.
+  // A list with a selector is answered from the newest state: no watch begins from there.
   bool is_whole = request.find_query("fieldSelector") == nullptr &&
                   request.find_query("labelSelector") == nullptr;
   if (request.verb != kube::Verb::list || !is_whole || !is_planned(resource)) {
@@ -186,7 +186,7 @@ bool StaleApi::count_event(const std::string& resource, const kube::WatchEvent& 
       if (watch->resource() == resource) watch->thaw();
     }
   }));
-  // Not from inside an event: who is told may destroy the watch.
+  // Not from inside an event: the callback may destroy the watch.
   if (on_freeze_) loop_.post(scope_.bind([this, told = *freeze] { on_freeze_(told); }));
   return true;
 }

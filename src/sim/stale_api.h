@@ -1,7 +1,7 @@
-// An Api that shows one kind of object as it was: from its k-th event on, for a while, events are
-// held back, and who lists anew gets what had been shown until then, as from a replica of the API
-// server that hangs. Then everything that was held back arrives, in its order. A get, or a list
-// with a selector, is answered from the newest state, as Kubernetes promises.
+// An Api that shows one kind of object as it was. From its k-th event on, for a while, it withholds
+// events, and a new list returns what had been shown until then, as from a replica of the API
+// server that hangs. Then all withheld events arrive, in their order. A get, or a list with a
+// selector, is answered from the newest state, as Kubernetes promises.
 //
 // Where nothing is planned it passes everything on at once, and a run is the same as without it.
 #pragma once
@@ -23,7 +23,7 @@ struct Freeze {
   std::string resource;     // "pods", "daemonsets.apps"
   uint64_t from_event = 0;  // the first that is held back, counted from count_afresh()
   Duration length = minutes(2);
-  bool crash = false;  // the client dies at that moment, and the next begins with the old view
+  bool crash = false;  // the client dies at that moment, and the next begins with the stale view
 
   bool operator==(const Freeze&) const = default;
 };

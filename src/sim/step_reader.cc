@@ -55,7 +55,7 @@ Result<IntOrPercent> read_share(const Json& json) {
   std::string_view text = as_text(&json);
   auto percent = parse_integer(text.substr(0, text.find('%')));
   constexpr int64_t most = 1'000'000;
-  // Above 100% makes sense here: so many pods for each node.
+  // Above 100% makes sense here: several pods for each node.
   constexpr int64_t most_percent = 10'000;
   if (percent && text.ends_with('%') && *percent >= 0 && *percent <= most_percent) {
     return IntOrPercent::percentage(*percent);

@@ -1,5 +1,5 @@
 // The name of a template's content: what controllers put into controller-revision-hash and
-// pod-template-hash. Equal templates have equal hashes, in whatever order their fields stand.
+// pod-template-hash. Equal templates have equal hashes, whatever the order of their fields.
 #pragma once
 
 #include <string>

@@ -38,7 +38,7 @@ bool changes_limits(const apiserver::Change& change) {
   return !change.before || limits_in(change.before->json()) != limits_in(change.object->json());
 }
 
-// The number of the wave that is under way, from 0 on; -1: none.
+// The number of the current wave, from 0 on; -1: none.
 int64_t wave_under_way(const Json& rollout) {
   static const std::set<std::string_view> at_rest = {"", "Pending", "Complete", "RolledBack"};
   if (at_rest.contains(text_at(rollout, "status", "phase"))) return -1;
@@ -51,7 +51,7 @@ std::string digest_of(const Json& revision) {
   return std::string(spec == nullptr ? std::string_view() : config_digest(*spec));
 }
 
-// Forgets what nobody can believe in any more.
+// Forgets what no controller can believe any more.
 template <typename Entries>
 void forget_before(Entries& entries, Duration when) {
   while (entries.size() > 1 && entries[1].first < when) entries.pop_front();
@@ -129,7 +129,8 @@ void Truth::take_node(const apiserver::Change& change, bool ours) {
   if (ours && starts) {
     node.cordoned_before = node.cordon == Cordon::others && !node.cordoned_in_flight;
   }
-  // Before the controller's own cordon: then it is theirs, whoever cordons it again later.
+  // Before the controller's own cordon: then the cordon is theirs, even if it is repeated
+  // later.
   if (!ours && unschedulable && node.cordon_changed == uptime() && from == State::cordon) {
     node.cordoned_before = true;
   }

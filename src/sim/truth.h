@@ -1,6 +1,6 @@
 // The cluster as it really is, kept up to date change by change, and who made it so: what the
-// invariants of an upgrade look at. It knows nothing of what a controller believes, but for how
-// long a change may have been hidden from it.
+// invariants of an upgrade read. It knows nothing of what a controller believes, except how long a
+// change may have been hidden from it.
 #pragma once
 
 #include <array>
@@ -36,24 +36,24 @@ struct NodeTruth {
   Duration cordon_changed = Duration::min();  // all on the loop's uptime
   Duration state_changed = Duration::min();
   Duration changed = Duration::min();  // in any way
-  // When somebody else than the controller last changed labels, annotations or the cordon.
+  // When a client other than the controller last changed labels, annotations or the cordon.
   Duration meddled = Duration::min();
   // Others cordoned it while the upgrade held it, or its failure: nothing on the node tells that
   // cordon from ours.
   bool cordoned_in_flight = false;
   // The controller gave it a slot, and its upgrade has not ended.
   bool begun = false;
-  // Others had cordoned it before that: whoever uncordons it meanwhile, it is their cordon.
+  // Others had cordoned it before that: it stays their cordon, even if it is uncordoned meanwhile.
   bool cordoned_before = false;
   Duration ready_changed = Duration::min();
-  // The controller keeps it out of service because it got a driver that no open wave allows: that
-  // is no upgrade of ours, whatever the limits say.
+  // The controller keeps it out of service because it got a driver that no open wave allows. That
+  // is not an upgrade of ours, whatever the limits say.
   bool contained = false;
   // The version at which it went out of service by others' doing; zero: it did not.
   uint64_t out_since = 0;
 
-  // It is out of service because of the upgrade. One that is validated and that somebody has
-  // uncordoned before we did is back.
+  // It is out of service because of the upgrade. A node that is validated and that a user has
+  // uncordoned before us is back.
   bool out_by_us() const {
     if (contained) return false;
     if (cordon == Cordon::ours) return true;
@@ -120,18 +120,18 @@ class Truth {
   Duration pod_gone(const std::string& node) const;
   // The one that stays, where an old one is still ending; null: none.
   const PodTruth* driver_pod(const std::string& node) const;
-  // Of the DaemonSet that made the pod; null: it is gone, or nobody's.
+  // Of the DaemonSet that made the pod; null: it is deleted, or the pod has no owner.
   const DriverTruth* driver_of(const Json& pod) const;
-  // Of the DaemonSet with this uid; null: there is none.
+  // Of the DaemonSet with this uid; null if not found.
   const DriverTruth* driver(std::string_view uid) const;
   // Its DaemonSet has the revision that it was made from.
   bool is_of_known_revision(const Json& driver_pod) const;
   // The driver pod has what its template wants: nothing has to be reloaded.
   bool is_configured_as_wanted(const Json& driver_pod) const;
-  // It has, or had until a moment ago: whoever looked just before, and began to replace it for
-  // something else, could not know.
+  // It has, or had until a moment ago: a controller that read it just before, and began to replace
+  // it for another reason, could not know.
   bool was_just_as_wanted(const Json& driver_pod) const;
-  // What is so young cannot be seen even by who asks the API itself right before a step.
+  // Even a fresh read right before a step cannot see a change that is younger than this.
   static constexpr Duration time_to_look = seconds(5);
 
   // What a rollout's status says. Read once for each version of the object: many ask for it.
@@ -186,7 +186,7 @@ class Truth {
   void take_daemon_set(const apiserver::Change& change);
   void take_revision(const apiserver::Change& change);
   void read_policies();
-  // Where a rollout is under way, its wave may have limits of its own.
+  // While a rollout is in progress, its wave may have limits of its own.
   upgrade::Policy as_the_waves_say(const std::string& pool, upgrade::Policy policy) const;
   const Pool& pool(const std::string& name) const;
 

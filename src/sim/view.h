@@ -24,7 +24,7 @@ class View {
   View& operator=(const View&) = delete;
 
   // The cache of a type, made on first use; begins to fill with start(). Index "owner": by the uid
-  // of the controlling owner. Pods also have "node": by spec.nodeName, "" while there is none.
+  // of the controlling owner. Pods also have "node": by spec.nodeName, "" before they are bound.
   ObjectCache& of(const ResourceType& type);
   ObjectCache& pods() {
     if (pods_ == nullptr) pods_ = &of(resource::pods);

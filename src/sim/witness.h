@@ -1,6 +1,6 @@
-// Sees every change of the true state and says what must never happen: the invariants of an
-// upgrade, one small class each (invariant_*.h). It looks at the store itself, not at what a
-// controller believes, and only what the controller did is held against it.
+// Sees every change of the true state and reports what must never happen: the invariants of an
+// upgrade, one small class each (invariant_*.h). It reads the store itself, not a controller's
+// view, and reports only violations by the controller.
 #pragma once
 
 #include <map>
@@ -64,7 +64,7 @@ class Witness {
   void compare_answers(const std::map<std::string, fleet::Reason>& controller,
                        const std::map<std::string, fleet::Reason>& observer);
   void set_blindness(Duration blindness) { truth_.blindness = blindness; }
-  // From this moment on there is a controller, or there is none.
+  // From this moment on a controller is running, or not.
   void see_controllers(bool are_there) {
     truth_.controllers_since.reset();
     if (are_there) truth_.controllers_since = cluster_.loop.uptime();

@@ -1,4 +1,4 @@
-// The witness as a whole; each invariant has tests of its own (invariant_*_test.cc).
+// The invariant checker as a whole; each invariant has its own tests (invariant_*_test.cc).
 #include "sim/witness.h"
 
 #include <fmt/format.h>

@@ -152,7 +152,7 @@ void WorkloadControllers::sync_job(const GenericObject& job) {
   const Json& spec = job.document->at("spec");
   std::string uid = job.meta.uid.str();
   PodMaker::Counts pods = maker_.count(uid);
-  // A pod that has done its work counts even when somebody deletes it.
+  // A pod that has done its work counts even after its deletion.
   std::set<std::string>& done = done_[uid];
   done.merge(maker_.take_succeeded(uid));
   int64_t completions = as_integer(find(spec, "completions"), 1);
@@ -160,7 +160,7 @@ void WorkloadControllers::sync_job(const GenericObject& job) {
                                as_integer(find(*job.document, "status", "succeeded")));
   bool complete = succeeded >= completions;
   bool suspended = as_bool(find(spec, "suspend"));
-  // Kubernetes tries six times, after growing pauses; here nobody fails but who does not try again.
+  // Kubernetes retries six times, with growing pauses; here only a Job without retries fails.
   bool given_up = pods.failed > 0 && as_integer(find(spec, "backoffLimit"), 6) == 0;
   int64_t wanted =
       complete || suspended || given_up

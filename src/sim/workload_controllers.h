@@ -1,5 +1,5 @@
 // The controllers of workloads in the embedded cluster: a Deployment has one ReplicaSet for its
-// template, a ReplicaSet and a Job have pods, and lost pods are replaced. A genuine cluster has its
+// template, a ReplicaSet and a Job have pods, and lost pods are replaced. A real cluster has its
 // own.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace {
 // How long it takes until the others see that a kubelet is silent.
 constexpr Duration grace_of_silence = seconds(40);
 
-// An object as somebody would write it who creates it anew.
+// An object as a user would write it to create it again.
 Json as_new(const Json& object) {
   Json fresh = object;
   JsonObject& metadata = fresh.as_object()["metadata"].as_object();
@@ -172,7 +172,7 @@ Result<void> WorldFaults::recreate_daemon_set(const Interference&) {
       cluster_.call(kube::create(resource::daemon_sets, key.ns, as_new(*daemon_set))));
 }
 
-// Until now, or from now on, Kubernetes itself reloads drivers, whoever has them open.
+// Until now, or from now on, Kubernetes itself reloads drivers, even while they are in use.
 Result<void> WorldFaults::set_driver_strategy(const Interference& step) {
   for (const std::string& node : cluster_.kubelets().node_names()) reloaded_.insert(node);
   JsonObject strategy{{"type", step.value}, {"rollingUpdate", nullptr}};
@@ -181,8 +181,8 @@ Result<void> WorldFaults::set_driver_strategy(const Interference& step) {
       JsonObject{{"spec", JsonObject{{"updateStrategy", std::move(strategy)}}}})));
 }
 
-// Those whose work cannot be moved take it away themselves: the budgets, and what the policy may
-// protect because nobody would make it anew or because it keeps data on its node.
+// Users remove work that cannot be moved: the budgets, and what the policy may protect because it
+// has no controller or because it keeps data on its node.
 Result<void> WorldFaults::give_way(const Interference&) {
   auto remove_all = [this](const ResourceType& type, const auto& concerned) {
     for (const Document& object : cluster_.list(type)) {
@@ -232,7 +232,7 @@ Result<void> WorldFaults::hang(const Interference& step, const std::string& node
   return {};
 }
 
-// As whoever collects the pods of nodes that are no more.
+// As the controller that collects the pods of deleted nodes.
 void WorldFaults::remove_pods_of(const std::string& node) {
   for (const Document& pod : cluster_.list(resource::pods)) {
     if (text_at(*pod, "spec", "nodeName") != node) continue;
@@ -247,7 +247,7 @@ Result<void> WorldFaults::delete_node(const Interference&, const std::string& no
   LOCKSTEP_TRY(Document removed, cluster_.call(kube::remove(resource::nodes, {"", node})));
   (void)removed;
   remove_pods_of(node);
-  // A scheduler that had not heard of it yet may have sent one more.
+  // A scheduler that did not know of it yet may have sent one more.
   later(grace_of_silence, [this, node] {
     if (!cluster_.kubelets().is_there(node)) remove_pods_of(node);
   });
@@ -318,7 +318,7 @@ void WorldFaults::calm() {
     kubelets.set_hung(node, false);
     kubelets.set_ready(node, true);
     kubelets.set_behaviour(node, {});
-    // A driver that loads for ever would go on doing so: somebody restarts it.
+    // A driver that loads indefinitely would go on doing so: a user restarts it.
     if (kubelets.has_hung_driver(node)) kubelets.crash_driver(node);
     if (reloaded_.contains(node)) renew_clients(node);
     if (has_wrong_driver(node)) {

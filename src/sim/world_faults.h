@@ -21,19 +21,19 @@ namespace lockstep::sim {
 
 class WorldFaults {
  public:
-  // `network` and `weights` stand between the controller and its API, `clock` is what it is given
-  // as its loop.
+  // `network` and `weights` are between the controller and its API, `clock` is what it is given as
+  // its loop.
   WorldFaults(Cluster& cluster, kube::FaultApi& network, kube::RandomFaults& weights,
               ShiftedLoop& clock);
   ~WorldFaults();
   WorldFaults(const WorldFaults&) = delete;
   WorldFaults& operator=(const WorldFaults&) = delete;
 
-  // Takes a step of a fleet that began with so many nodes. Nothing: the step is somebody else's.
+  // Takes a step of a fleet that began with `nodes` nodes. Nothing: the step is not a fault.
   std::optional<Result<void>> take(const Interference& step, int nodes);
 
   // Everything is well again, at once: no fault at the API, no outage, every machine that still
-  // exists is up, sound and Ready, people have taken back their pauses, skips and cordons. What was
+  // exists is up, sound and Ready, users have reverted their pauses, skips and cordons. What was
   // done to versions and policies stays. A machine that has loaded another driver than its pod says
   // is rebooted, which takes a minute; clients of a driver that a step crashed are restarted.
   void calm();
@@ -73,7 +73,7 @@ class WorldFaults {
 
   void remove_pods_of(const std::string& node);
   void undo_what_people_did();
-  // Nobody but a person renews the clients of a driver that was loaded again outside an upgrade.
+  // Only a user renews the clients of a driver that was loaded again outside an upgrade.
   void renew_clients(const std::string& node);
   // The driver pod is ready, and another version than it says is loaded.
   bool has_wrong_driver(const std::string& node);

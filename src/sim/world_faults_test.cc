@@ -209,7 +209,7 @@ TEST_F(WorldFaultsTest, CalmRebootsAMachineWithAnotherDriverThanItsPodSays) {
   EXPECT_EQ(cluster.kubelets().machine("gpu-2").generation(), loads) << "nothing was wrong with it";
 }
 
-// Also where the machine was repaired before, and nobody restarted what hung there.
+// Also if the machine was repaired before, and what hung there was not restarted.
 TEST_F(WorldFaultsTest, CalmRestartsADriverThatLoadsForEver) {
   NodeBehaviour loads_for_ever;
   loads_for_ever.driver_never_ready = "*";

@@ -16,7 +16,7 @@ namespace {
 // More than one a minute leaves no time in which anything happens.
 constexpr double most_an_hour = 60;
 
-// Of one kind, by lots of its own.
+// Of one kind, with random numbers of its own.
 class KindDrawer {
  public:
   KindDrawer(uint64_t seed, const FaultStepScope& scope, Duration until)

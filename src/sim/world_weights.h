@@ -1,9 +1,10 @@
-// What befalls the fleet of a scenario by weights, and what its people do, instead of step by step:
+// What happens to a scenario's fleet by weights, and what its users do, instead of step by
+// step:
 //
 //   faults: {world: {rebootNodes: 0.5, cordon: 0.2, outage: 1, until: 90m}}
 //
-// On average so many an hour, of each node or of the whole fleet. A run draws steps from that with
-// its seed (fault_steps.h), and at the end of that time people put right what broke.
+// Averages per hour, of each node or of the whole fleet. A run draws steps from that with its
+// seed (fault_steps.h), and at the end of that time users repair what broke.
 #pragma once
 
 #include <cstdint>

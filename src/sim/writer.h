@@ -1,5 +1,5 @@
-// Writes that are tried again until an answer says that it is no use: what stands between an actor
-// and an API that loses answers, conflicts, throttles or falls over.
+// Writes that are retried until an answer says that retrying is useless: the layer between an actor
+// and an API that loses answers, conflicts, throttles or fails.
 #pragma once
 
 #include <cstdint>

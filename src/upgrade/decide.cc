@@ -8,7 +8,7 @@ namespace lockstep::upgrade {
 
 namespace {
 
-// From the cordon to the validation the node must stay out of service, whatever anybody does.
+// From the cordon to the validation the node must stay out of service, whatever a user does.
 bool must_be_cordoned(State state) {
   return fleet::is_active(state) && state != State::cordon && state != State::uncordon;
 }
@@ -41,8 +41,8 @@ bool began_in_future(const Situation& situation) {
   return fleet::state_since(situation.node()) > situation.now + minutes(10);
 }
 
-// Timers count from here when a person set the label and nothing says when; or NVIDIA's controller
-// did, from which we take the node over, its cordon included.
+// Timers count from here if a user set the label without a time. The same applies if NVIDIA's
+// controller set it: we take the node over from it, its cordon included.
 Decision note_time(const Situation& situation) {
   Decision decision =
       hold({Reason::time_noted,

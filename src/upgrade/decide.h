@@ -1,4 +1,4 @@
-// One node's next step: at most one write, why, and when to look again. The controller, `lockstep
+// One node's next step: at most one write, a reason, and when to requeue. The controller, `lockstep
 // plan`, `lockstep why` and the simulator call this very function.
 #pragma once
 

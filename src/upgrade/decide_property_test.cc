@@ -1,5 +1,5 @@
-// Whatever a node looks like: no decision crashes, hangs, loops, evicts whom it may not, or takes
-// away a cordon that is not ours.
+// Whatever a node looks like: no decision crashes, hangs, loops, evicts a protected pod, or removes
+// a cordon that is not ours.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

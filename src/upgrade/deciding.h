@@ -12,8 +12,8 @@ Reason auto_upgrade_off(const Policy& policy);
 // Kubernetes itself restarts the driver pods, under running jobs.
 Reason rolling_update_driver(const fleet::NodeView& view);
 
-// Its driver pod is the one with which the upgrade began. By its uid: where nobody wrote that down,
-// by the times, and where there are none, it is not.
+// The driver pod is the one with which the upgrade began. Compares uids; where none was recorded,
+// compares times. Without either, the answer is no.
 bool has_same_driver_pod(const fleet::NodeView& view);
 // A user requested a restart, and the driver pod is still the one that the request was about.
 bool is_restart_requested(const fleet::NodeView& view, const Rules& rules);
@@ -26,7 +26,7 @@ Reason driver_replaced(const fleet::NodeView& view);
 // What failed is done again, by the same revision: it must pass from the beginning, although the
 // pod may fit.
 bool is_retry(const fleet::NodeView& view);
-// The change does not touch the driver itself: restart the pod, move nobody (section 6).
+// The change does not affect the driver: restart its pod, evict no workload (section 6).
 bool is_restart_only(const fleet::NodeView& view, const Rules& rules);
 
 // The upgrade was broken off after the driver was restarted, because its state label was lost or
@@ -44,8 +44,8 @@ Decision contain(const Situation& situation);
 // What of the node's clients (view.clients) is from before its driver was restarted. Nothing: the
 // driver is not ready, or a client is not there or not ready.
 std::optional<PodRemovals> stale_clients(const fleet::NodeView& view);
-// Of a node whose driver is ready: clients that opened the driver before it was restarted. Nothing:
-// there are none.
+// For a node whose driver is ready: clients that opened the driver before it was restarted. Returns
+// nothing if it has no stale clients.
 std::optional<Decision> restart_stale_clients(const Situation& situation);
 
 // unknown, upgrade-done

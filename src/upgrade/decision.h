@@ -1,4 +1,4 @@
-// What decide() answers: at most one write, why, and when to look again.
+// The result of decide(): at most one write, a reason, and when to requeue.
 #pragma once
 
 #include <memory>
@@ -66,9 +66,9 @@ enum class Freshness {
   as_shown,   // what the watches show is enough
   pods,       // the node and its pods are read
   driver,     // and the driver's DaemonSet: for all that would not be done for another revision
-  revisions,  // and its revisions: for what depends on which is the newest. Where the driver pod is
-              // in sync although it was not replaced, either the change was reverted, or we have
-              // not heard of the newest.
+  revisions,  // and its revisions: for what depends on which is the newest. If the driver pod is in
+              // sync although it was not replaced, either the change was reverted, or we do not
+              // know the newest revision.
 };
 
 struct Decision {

@@ -82,7 +82,7 @@ TEST(DriverPodReplacedByOthers, TheBeginningIsWrittenDownWithTheFirstState) {
   EXPECT_EQ(scene.annotation(fleet::began_with_annotation), "uid-driver-old");
 }
 
-// A user set the label, and nobody wrote down with which pod it began.
+// A user set the label, and the pod with which the upgrade began was not recorded.
 TEST(DriverPodReplacedByOthers, WithoutANoteItIsThePodOfTheLastValidationOrOneFromBefore) {
   Scene scene;
   scene.in(State::required);
@@ -122,7 +122,7 @@ TEST(DriverPodReplacedByOthers, IsValidatedAlsoWhenARetryBeganWithIt) {
   EXPECT_EQ(decision.reason.name, "DriverReplaced");
 }
 
-// One that is not ready yet: whoever uses the GPUs still has to leave.
+// The new pod is not ready yet: pods that use the GPUs still have to leave.
 TEST(DriverPodReplacedByOthers, GoesOnAsItWasUntilThePodIsReady) {
   Scene scene = before(State::pod_deletion);
   replace_driver(scene);

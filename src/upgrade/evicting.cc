@@ -137,8 +137,8 @@ constexpr Duration patience_with_budgets = seconds(90);
 // How long a pod may stay that was deleted without grace.
 constexpr Duration force_patience = seconds(60);
 
-// Pods that came after the time was up: their likes will come for ever (they tolerate the cordon,
-// or name the node).
+// Pods that came after the timeout: more of them will come indefinitely, because they tolerate the
+// cordon or name the node.
 std::optional<Reason> find_latecomers(const Progress& progress, const Situation& situation,
                                       Duration timeout) {
   Time end = fleet::state_since(situation.node()) + timeout;
@@ -234,7 +234,7 @@ Decision evict(const Situation& situation, const Judge& judge, Duration timeout,
                seconds(30));
       decision.events = {{true, decision.reason.text}};
       decision.write = std::move(progress.to_force);
-      // The node may have been lost since we last heard of it.
+      // The node may have been lost since its last report.
       decision.freshness = Freshness::driver;
       return decision;
     }
@@ -314,7 +314,7 @@ Decision decide_pod_deletion(const Situation& situation) {
       [&] {
         Decision decision = enter(situation, State::pod_restart,
                                   {Reason::no_gpu_pods_left, "no GPU pod is left on the node", ""});
-        // It may have been sent back by another of us, who sees pods that we do not.
+        // Another replica, which sees pods that we do not see, may have sent the node back.
         if (fleet::is_requested(situation.node(), situation.rules.keys)) {
           decision.freshness = Freshness::driver;
         }

@@ -1,5 +1,5 @@
-// Who has to leave a node before its driver is reloaded, and who may not be made to (sections 4,
-// 5).
+// Which pods have to leave a node before its driver is reloaded, and which ones must not be moved
+// (sections 4, 5).
 #pragma once
 
 #include <string>

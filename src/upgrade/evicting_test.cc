@@ -178,7 +178,7 @@ TEST(PodDeletion, TriesOnceMoreWhenTheBudgetGaveWayBeforeTheTimeout) {
   EXPECT_EQ(scene.decide().look_again, seconds(20));
   scene.pods[0].pause = Duration::zero();
   EXPECT_EQ(removed(scene.decide()), (Names{"evict a"}));
-  // And not for ever.
+  // But not indefinitely.
   scene.in(State::pod_deletion, seconds(390));
   EXPECT_EQ(entered(scene.decide()), State::failed);
   EXPECT_EQ(scene.decide().reason.name, "BlockedByDisruptionBudget");

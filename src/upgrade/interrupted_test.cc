@@ -31,7 +31,7 @@ Walk walk_until(State state, bool cordoned_before = false) {
   return walk;
 }
 
-// By a person.
+// A user sets it.
 void set_label(Walk& walk, std::string_view label) {
   const std::string& key = walk.scene.rules.keys.state;
   if (label.empty()) {
@@ -85,7 +85,7 @@ TEST(Interrupted, NoValidationIsLeftOutWhoeverCordonedTheNode) {
 
 TEST(Interrupted, AfterTheRestartNobodyIsMovedAndTheDriverIsNotRestartedAgain) {
   Walk walk = walk_until(State::validation);
-  // It came while somebody had uncordoned the node.
+  // The pod came while the node was uncordoned by a user.
   walk.scene.pods = {gpu_pod(make_pod("serve"))};
   walk.pods_removed.clear();
   set_label(walk, "");

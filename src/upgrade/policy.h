@@ -13,16 +13,16 @@
 
 namespace lockstep::upgrade {
 
-// What to do with nodes that a person has cordoned.
+// What to do with nodes that a user has cordoned.
 enum class CordonedNodes { wait, upgrade, ignore };
 
 struct WaitPolicy {
   LabelSelector pods = LabelSelector::nothing();
-  Duration timeout{0};  // zero: for ever
+  Duration timeout{0};  // zero: indefinitely
 };
 
 struct EvictionPolicy {
-  bool force = false;             // also pods that nobody would make again
+  bool force = false;             // also pods without a controller
   bool delete_empty_dir = false;  // also pods with data in an emptyDir
   Duration timeout = seconds(300);
   LabelSelector pods = LabelSelector::nothing();
@@ -41,18 +41,18 @@ struct Deadlines {
 };
 
 struct Policy {
-  // Where it comes from, for messages: "ClusterPolicy cluster-policy"; empty: there is none.
+  // The source of the rules, for messages: "ClusterPolicy cluster-policy". Empty if not found.
   std::string source;
   bool auto_upgrade = true;
-  // Not empty: nobody has asked for upgrades, as NVIDIA's controller sees it, too. Which field says
-  // so, or is missing; and what would ask for them.
+  // Not empty: upgrades are not requested, as NVIDIA's controller also sees it. Says which field
+  // disables them or is missing, and what would request them.
   std::string not_asked;
   std::string asks_if;
   // The ClusterPolicy is for virtual machines, which no driver on the host serves.
   bool serves_machines = false;
   // NVIDIA's own controller is told to upgrade; differs from ours only outside its key domain.
   bool nvidia_auto_upgrade = false;
-  std::optional<std::string> paused;  // why, when somebody paused it
+  std::optional<std::string> paused;  // why a user paused it
   int64_t max_parallel = 1;           // zero: no limit
   IntOrPercent max_unavailable = IntOrPercent::percentage(25);
   IntOrPercent max_failures = IntOrPercent::percentage(10);
@@ -61,13 +61,13 @@ struct Policy {
   EvictionPolicy pod_deletion;
   DrainPolicy drain;
   Deadlines deadlines;
-  // Not empty: the policy is invalid. Nothing new starts; what is in flight goes on with the
-  // defaults in place of the values that could not be read; an unreadable selector names nobody.
+  // Not empty: the policy is invalid. No new upgrade starts. Upgrades in progress continue with the
+  // defaults for the values that could not be read. An invalid selector matches no pod.
   std::vector<std::string> problems;
   // What was not understood and does not matter: unknown keys.
   std::vector<std::string> warnings;
 
-  // Nobody has asked for upgrades: nothing is done.
+  // Upgrades are not requested: nothing is done.
   static Policy none();
 };
 

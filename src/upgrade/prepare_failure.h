@@ -1,12 +1,12 @@
 // Pods that cannot start because a DRA driver does not prepare their claims: which of them wait for
-// something that nobody brings about, and what is done for them. By what the kubelet's events say,
-// so it holds for any DRA driver and any kubelet of today:
+// something that never happens by itself, and what to do for them. The kubelet's events decide,
+// so this works with any DRA driver and any kubelet of today:
 //
-//   * a stale plugin still has the driver open that was there before: its node's plugin pod is
-//     restarted, once for each time that the driver came up, and never while the node is upgraded;
-//   * a request that is wrong will be wrong for ever: the pod says so, and by policy it fails;
-//   * everything else passes by itself, or is a broken device, which Kubernetes evicts by its
-//   taint.
+//   * A stale plugin still has the previous driver open. Its pod is restarted once for each start
+//     of the driver, and never while the node is upgraded.
+//   * An invalid request stays invalid. The pod says so, and fails if the policy says so.
+//   * Everything else passes by itself, or is a broken device, which Kubernetes evicts by its
+//     taint.
 #pragma once
 
 #include <optional>
@@ -51,15 +51,15 @@ struct HeldPod {
   Time last;  // by the clock of its node's kubelet
 };
 
-// It has a node and has not started, and nobody is taking it away.
+// The pod has a node, has not started, and is not being deleted.
 bool is_held(const Pod& pod);
 
 struct Healing {
   enum class Step {
     none,     // nothing to do, or nothing that we may do: the reason says why, if there is one
-    wait,     // look again when something changed, or after `again`
+    wait,     // reconcile after a change, or after `again`
     note,     // write `annotation` onto the node, then decide again
-    restart,  // delete the plugin's pod: its annotation stands
+    restart,  // delete the plugin's pod: its annotation is written
   };
   Step step = Step::none;
   Reason reason;
@@ -73,7 +73,7 @@ Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plu
                        const std::vector<HeldPod>& held, const fleet::Keys& keys, Time now);
 
 enum class OnBadConfig {
-  leave,  // a ReplicaSet would make the same pod again for ever
+  leave,  // a ReplicaSet would recreate the same pod indefinitely
   fail,   // so that a Job's podFailurePolicy can stop
 };
 

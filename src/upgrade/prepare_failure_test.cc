@@ -36,7 +36,7 @@ TEST(PrepareFailure, IsKnownByItsWords) {
   }
 }
 
-// KEP-5322's own example, as a kubelet tells of it.
+// KEP-5322's own example, as a kubelet reports it.
 constexpr std::string_view too_many =
     "Failed to prepare dynamic resources: prepare dynamic resources: NodePrepareResources failed "
     "for ResourceClaim dep0-shared-gpus-jblsv: error preparing devices for claim 3cf849a7: prepare "
@@ -114,7 +114,7 @@ TEST(Healing, IsDoneOnceForADriver) {
   EXPECT_NE(again.reason.remedy.find("kubectl -n nvidia-dra-driver logs plugin-1"),
             std::string::npos)
       << again.reason.remedy;
-  // The driver came up anew.
+  // The driver was restarted.
   scene.driver->ready_since = test_time - minutes(5);
   EXPECT_EQ(scene.decide().step, Healing::Step::note);
 }
@@ -211,7 +211,7 @@ TEST(BadConfig, EndsThePodWhereThatIsWanted) {
   EXPECT_TRUE(verdict->fails);
   EXPECT_EQ(text_at(verdict->status, "phase"), "Failed");
   EXPECT_EQ(text_at(verdict->status, "reason"), "PrepareFailedPermanently");
-  // Also one that was marked before somebody wanted it.
+  // Also a pod that was marked before the policy requested it.
   HeldPod marked = wrongly_asked();
   marked.pod = share(with_condition(pending_pod(), "True", wrong_request));
   EXPECT_TRUE(judge_bad_config(marked, OnBadConfig::fail, test_time));

@@ -157,8 +157,8 @@ std::string why_not_migrated(const GpuNode& node, const fleet::Keys& keys, bool 
   return std::string(fleet::to_string(state));
 }
 
-// Why nobody waits for the node; empty: it is waited for. When its turn comes, whoever upgrades it
-// restarts its plugin too.
+// Why the reroll does not wait for the node; empty: it waits. The controller that upgrades the node
+// later restarts its plugin too.
 std::string why_left(const Node& node, const fleet::Keys& keys) {
   const StringMap& annotations = node.meta.annotations;
   if (fleet::is_skipped(node, keys)) {
@@ -193,7 +193,8 @@ std::string wanted_version(const GenericObject* policy, const RerollRules& rules
   return fleet::version_of_image(fmt::format("driver:{}", version));
 }
 
-// `left_out`: so many nodes may stay on an older revision, because they are not waited for.
+// `left_out`: how many nodes may stay on an older revision, because they are not waited
+// for.
 std::vector<RerollWait> look_at_sets(const std::vector<DriverSet>& sets, const std::string& wanted,
                                      int64_t left_out) {
   std::vector<RerollWait> waits;
@@ -343,7 +344,7 @@ std::string name_waits(const std::vector<RerollWait>& waits) {
 
 bool is_plugin_daemon_set(const DaemonSet& set, const RerollRules& rules) {
   if (rules.plugin_selector) return rules.plugin_selector->matches(set.pod_template.labels);
-  // Only what lies in the plugin's namespace is asked about.
+  // Only objects in the plugin's namespace are considered.
   auto client = fleet::find_driver_client(set, {{set.meta.ns.str()}, {}});
   return client && !client->reopens_driver;
 }

@@ -47,8 +47,8 @@ struct Reroll {
 // By uid of the plugin's DaemonSet and name of the node.
 using RerollKey = std::pair<std::string, std::string>;
 
-// All that it looks at. What lies in the two namespaces and is neither driver nor plugin may be
-// among it.
+// Everything that it reads. It may include objects of the two namespaces that are neither driver
+// nor plugin.
 struct RerollWorld {
   std::vector<std::shared_ptr<const Node>> nodes;
   std::vector<std::shared_ptr<const GenericObject>> cluster_policies;

@@ -259,7 +259,7 @@ TEST(Reroll, ANodeThatAPersonLeftOutIsNotWaitedForButSaid) {
   EXPECT_FALSE(fleet.look().migrated());
 }
 
-// The spec's rule: who holds the node restarts its clients when its turn comes.
+// The spec's rule: the controller that holds the node restarts its clients when its turn comes.
 TEST(RerollDuringARollout, ANodeThatARolloutOrAnAdministratorHoldsIsNotWaitedForAndIsNamed) {
   Fleet fleet(5);
   for (size_t i = 1; i < 5; ++i) fleet.label(i, "upgrade-required");
@@ -276,7 +276,7 @@ TEST(RerollDuringARollout, ANodeThatARolloutOrAnAdministratorHoldsIsNotWaitedFor
   // It has begun: its wave is open.
   fleet.label(1, "pod-restart-required");
   EXPECT_EQ(fleet.look().migrating.size(), 2u);
-  // Our own cordon is no administrator's.
+  // Our own cordon does not count as an administrator's.
   fleet.nodes[3].meta.annotations.set(fleet::cordon_annotation, fleet::our_cordon);
   EXPECT_EQ(fleet.look().migrating.size(), 3u);
 }

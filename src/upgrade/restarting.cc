@@ -39,7 +39,7 @@ const ContainerStatus* find_status(const Pod& pod, Predicate predicate) {
   return nullptr;
 }
 
-// A finished init container is not ready either, and that is no trouble.
+// A finished init container is not ready either, and that is normal.
 bool is_in_trouble(const ContainerStatus& status) {
   return !status.ready && !(status.terminated && status.exit_code == 0);
 }
@@ -60,13 +60,13 @@ std::optional<Reason> find_crash_loop(const Situation& situation, const Pod& pod
                   pod.meta.name.view(), status->name.view())};
 }
 
-// What stands on the node beside the time when this wait was first seen.
+// The value on the node, beside the time when this wait was first seen.
 std::string wait_of(const Pod& pod, const ContainerStatus& status) {
   return fmt::format("{}/{}", pod.meta.uid.view(), status.name.view());
 }
 
-// How long this wait has been seen, by whoever was there; nothing: it is seen for the first time,
-// or the time was written by a clock that was wrong.
+// How long any replica has seen this wait. Nothing: it is new, or a wrong clock wrote the
+// time.
 std::optional<Duration> waited(const Situation& situation, const Pod& pod,
                                const ContainerStatus& status) {
   std::string_view note = situation.node().meta.annotations.get(fleet::waiting_since_annotation);
@@ -105,7 +105,7 @@ bool is_from_before(const Situation& situation, const Pod& pod) {
   for (std::string_view key : {fleet::retried_with_annotation, fleet::began_with_annotation}) {
     if (const Text* uid = annotations.find(key)) return *uid == pod.meta.uid;
   }
-  // Somebody else began it, or none was seen then: only the times are left.
+  // Another controller began it, or no pod was seen then: only the times are left.
   return pod.meta.created < fleet::state_since(situation.node());
 }
 
@@ -152,8 +152,8 @@ Decision delete_driver_pod(const Situation& situation, Reason reason) {
   return decision;
 }
 
-// A DaemonSet that was created anew: who makes pods may not have heard of it, and would make the
-// next of the old one as often as we delete it. Kubernetes collects such pods by itself.
+// A DaemonSet that was deleted and created again: its controller may not know the new one yet, and
+// would recreate a pod of the old one after each deletion. Kubernetes collects such pods by itself.
 std::optional<Duration> left_of_youth(const Situation& situation, const Pod& pod) {
   const Duration age = situation.now - pod.meta.created;
   if (age < Duration::zero() || age >= youth_of_orphans) return std::nullopt;
@@ -167,11 +167,11 @@ Decision send_back_to_evictions(const Situation& situation) {
                 ""};
   if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
   Decision decision = enter(situation, State::wait_for_jobs, std::move(reason));
-  // The pod may have been deleted already, by another of us who saw more. Should its successor be
-  // found in sync, that is no change taken back: the clients are stale, and only the way through
-  // validation finds them.
+  // Another replica with a newer view may have deleted the pod already. If its successor is in
+  // sync, the change was not reverted: the clients are stale, and only the path through validation
+  // finds them.
   annotate(decision, situation, situation.rules.keys.requested, "true");
-  // Of two of us, the one with the old view would send the node back as often as the other goes on.
+  // If two replicas disagree, the stale one would send the node back whenever the other goes on.
   decision.freshness = Freshness::driver;
   return decision;
 }
@@ -255,10 +255,10 @@ Decision decide_pod_restart(const Situation& situation) {
   bool to_be_replaced = driver.is_out_of_sync() || driver.is_orphan() ||
                         (driver.is_in_sync() && again && !safe_load &&
                          (asked || is_broken_from_before(situation, *driver.pod)));
-  // Either way the driver is loaded anew.
+  // Either way the driver is loaded again.
   bool reloads = to_be_replaced || (driver.is_in_sync() && safe_load);
   if (reloads && !is_restart_only(situation.view, situation.rules)) {
-    // Somebody may have come in between; or the change is no longer only cosmetic.
+    // A pod may have arrived in between, or the change now affects the driver.
     if (has_gpu_pods_to_move(situation.view, situation.policy().pod_deletion)) {
       return send_back_to_evictions(situation);
     }
@@ -298,7 +298,7 @@ Decision decide_pod_restart(const Situation& situation) {
         enter(situation, State::validation,
               {Reason::driver_ready,
                fmt::format("{} is ready with the newest revision", name_pod(*driver.pod)), ""});
-    // Another of us, who knows of a newer revision, may be about to replace it.
+    // Another replica, which knows of a newer revision, may be about to replace it.
     if (is_from_before(situation, *driver.pod)) decision.freshness = Freshness::revisions;
     return decision;
   }
@@ -317,7 +317,7 @@ Reason failure_of(const fleet::NodeView& view) {
   return Reason::of_failure(view.node->meta.annotations.get(fleet::failure_annotation));
 }
 
-// With a slot like any other: it is under way again.
+// Needs a slot like any other node: the upgrade is in progress again.
 Decision recover(const Situation& situation) {
   std::string pod = name_pod(*situation.view.driver.pod);
   if (!situation.view.known.granted || held_by_switch(situation.policy())) {
@@ -331,8 +331,8 @@ Decision recover(const Situation& situation) {
       situation, State::validation,
       {Reason::driver_recovered, fmt::format("{} recovered; it must pass validation", pod), ""});
   annotate(decision, situation, std::string(fleet::failed_revision_annotation), {});
-  // Whoever made the node schedulable meanwhile: it must not be, until it has been validated. And
-  // whoever had cordoned it before does not want it to stay so.
+  // A user or a controller uncordoned the node meanwhile. It must stay cordoned until it is
+  // validated. The user who had cordoned it earlier no longer wants the cordon to stay.
   take_out_of_service(decision, situation);
   return decision;
 }

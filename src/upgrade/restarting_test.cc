@@ -112,7 +112,7 @@ TEST(PodRestart, WaitsForASchedulerThatMayNotHaveHeardOfTheCordon) {
   EXPECT_FALSE(scene.decide().writes());
   EXPECT_EQ(scene.decide().reason.name, "SchedulerCatchesUp");
   EXPECT_EQ(scene.decide().look_again, seconds(40));
-  // Whoever came in the meantime is moved first.
+  // Pods that arrived in the meantime are moved first.
   scene.pods = {gpu_pod(make_pod("train-1"))};
   EXPECT_EQ(entered(scene.decide()), State::wait_for_jobs);
   scene.pods = {};
@@ -127,7 +127,7 @@ TEST(PodRestart, ADeadlineDoesNotPassWhileNobodyIsThere) {
   scene.seen_since = scene.now - minutes(10);
   EXPECT_FALSE(scene.decide().writes());
   EXPECT_EQ(scene.decide().look_again, minutes(20));
-  // Whoever has been there for longer than the state is old does not shorten it.
+  // A pod that is older than the state does not shorten the wait.
   scene.in(State::pod_restart, minutes(5));
   EXPECT_EQ(scene.decide().look_again, minutes(25));
 }
@@ -162,8 +162,8 @@ TEST(PodRestart, DoesNotTouchTheDriverWhileAGpuPodIsThere) {
   Decision decision = scene.decide();
   EXPECT_EQ(entered(decision), State::wait_for_jobs) << "jobs among them are waited for";
   EXPECT_EQ(decision.reason.name, "GpuPodsCameBack");
-  // Another controller may have deleted the driver pod already: that its successor is in sync then
-  // must not pass for a change taken back, which ends without a look at the clients.
+  // Another controller may have deleted the driver pod already. A successor that is in sync must
+  // not pass for a reverted change, which ends without a check of the clients.
   using Annotation = std::pair<std::string, std::optional<std::string>>;
   Annotation requested{fleet::Keys().requested, "true"};
   const auto& annotations = decision.patch()->annotations;
@@ -281,8 +281,8 @@ TEST(Retry, DeletesAnInSyncButBrokenPodFromBefore) {
       << "it did not start within the deadline";
 }
 
-// Where nobody wrote down with which pod it began, the times tell; and a clock that is ahead would
-// say the same of every pod that comes after this one.
+// Where the first pod was not recorded, times decide. A clock that is ahead would give the same
+// answer for every later pod.
 TEST(Retry, JudgesByTheClockOnlyOnce) {
   Scene scene = retrying(crashing(make_driver_pod("new", test_time - hours(1)), 2));
   Decision decision = scene.decide();
@@ -339,8 +339,8 @@ TEST(Retry, ReplacesTheBrokenPodWithWhichItBegan) {
   EXPECT_FALSE(scene.has(fleet::retried_with_annotation));
 }
 
-// Nobody has replaced it, and it is as it should be: either the change was taken back, or somebody
-// else knows of a newer revision.
+// Its pod was not replaced, and is in sync: either the change was reverted, or another replica
+// knows of a newer revision.
 TEST(Restart, AReadyDriverPodFromBeforeIsNotBelievedWithoutTheRevisionsThemselves) {
   Scene scene = retrying(make_driver_pod("new"));
   scene.annotate(std::string(fleet::began_with_annotation), "another");

@@ -98,7 +98,7 @@ std::optional<Reason> held_by_limits(const Filled& pool, Place place, bool retry
   const Policy& policy = pool.policy;
   const fleet::PoolCounts& counts = pool.counts;
   Limits limits = limits_of(policy, counts.total);
-  // Each that recovers is a failure less; and who repaired a node need not wait for the others.
+  // Each node that recovers is a failure less; and a repaired node need not wait for the others.
   if (counts.failed >= limits.failures && !is_recovery(place) && !retry) {
     return Reason{
         Reason::failure_budget,
@@ -319,8 +319,8 @@ Place place_of_slot(const fleet::NodeFacts& facts) {
   return facts.unschedulable ? Place::recovering : Place::recovering_in_service;
 }
 
-// All slots that were given fit at once, this one for certain: nobody has to ask who is first. So
-// it is nearly always, and of thousands of slots each would else be held against all others.
+// All given slots fit at once, and so does this one: no order has to be decided. This is the usual
+// case, and it avoids a comparison of each of thousands of slots with all others.
 bool all_slots_fit(const fleet::Tally& tally, const std::string& pool_name, Place place,
                    const Policy& policy) {
   const fleet::PoolCounts& counts = tally.counts(pool_name);
@@ -349,7 +349,8 @@ std::optional<Reason> holds_slot(const fleet::Tally& tally, const std::string& p
     --pool.counts.active;
     if (!facts->unschedulable && facts->ready) --pool.counts.unavailable;
   }
-  // Who has a slot does not wait for the failures of others: those may wait for a slot themselves.
+  // A node with a slot does not wait for failed nodes: those may wait for a slot
+  // themselves.
   pool.counts.failed = 0;
   for (const auto& [name, place] : given) {
     std::optional<Reason> reason = held_by_limits(pool, place);

@@ -1,9 +1,9 @@
-// How many nodes of a pool may be under way at once, and which is next (section 3).
+// How many nodes of a pool may be upgraded at once, and which is next (section 3).
 //
-// A slot is given in two steps, so that no crash, no second controller and no old view of the
-// cluster takes a pool beyond its limits: the node's name is written into one ledger object for all
-// pools, with that object's version as a precondition; only then is the node's own label changed.
-// Whoever gives out slots counts what the nodes show and what the ledger says.
+// A slot is given in two steps, so that no crash, second controller or stale view takes a pool
+// beyond its limits. First the node's name is written into one ledger object for all pools, with
+// that object's version as a precondition. Then the node's own label is changed. The limits count
+// both what the nodes show and what the ledger says.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ Limits limits_of(const Policy& policy, int64_t total);
 std::optional<Reason> held_by_switch(const Policy& policy);
 
 // What keeps the whole pool from starting another node that is in service; nothing: one may start.
-// `cordoned`: the node is one that a person had cordoned. A retry may go where others may not.
+// `cordoned`: a user had cordoned the node. A retry may start where other nodes may not.
 std::optional<Reason> held_back(const PoolView& pool, bool cordoned);
 
 // What keeps this node from starting, by the first rule that does not hold; nothing: it may start
@@ -53,14 +53,14 @@ fleet::NodeFacts facts_of(const fleet::NodeView& view, const Policy& policy, con
 std::optional<Reason> holds_group(const fleet::Tally& tally, const std::string& pool,
                                   const std::string& group, const Policy& policy);
 
-// The next nodes to start, in order. Each counts against those after it; nobody starts in place of
-// a node before it that is only held by a limit. A group starts whole or not at all.
+// The next nodes to start, in order. Each counts against those after it. No node overtakes an
+// earlier one that only a limit holds. A group starts as a whole or not at all.
 std::vector<std::string> choose_starts(const fleet::Tally& tally, const std::string& pool,
                                        const Policy& policy);
 
-// Why the slot that this node was given may not be used any more: the limits are others since, or
-// more nodes are away. Those that were given together are looked at by name, so that as many of
-// them are used as the limits allow. Nothing: it may be used, or there is none.
+// Why the node may no longer use its slot: the limits have changed, or more nodes are away. Slots
+// that were given together are checked in order of their names, so that as many as possible are
+// used. Nothing: the node may use it, or has no slot.
 std::optional<Reason> holds_slot(const fleet::Tally& tally, const std::string& pool,
                                  const std::string& node, const Policy& policy);
 

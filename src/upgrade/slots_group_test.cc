@@ -118,11 +118,12 @@ TEST(RolloutHold, ASlotThatWasGivenBeforeTheWaveClosedIsGivenBack) {
   view.held_by_rollout = fleet::Reason{fleet::Reason::wave_not_open, "closed", ""};
   Decision held = decide(view, scene.pool(), scene.rules, scene.now);
   EXPECT_EQ(held.reason.name, "WaveNotOpen");
-  // The node changes, and nothing else: who still knows of the slot cannot use it any more.
+  // The node changes, and nothing else: a replica that knows of the slot can no longer use
+  // it.
   ASSERT_NE(held.patch(), nullptr);
   EXPECT_FALSE(held.patch()->to);
   EXPECT_EQ(held.patch()->annotations.size(), 1U);
-  // Somebody who knows of other waves gave it another: not more than one a minute.
+  // A replica that knows of other waves gave it another slot: at most one a minute.
   scene.annotate(std::string(fleet::slot_returned_annotation),
                  format_rfc3339(scene.now - seconds(20)));
   fleet::NodeView again = scene.view();

@@ -1,4 +1,4 @@
-// Whatever the fleet looks like: slots never take it beyond its limits, and everybody gets one.
+// Whatever the fleet looks like: slots never take it beyond its limits, and every node gets one.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -123,8 +123,8 @@ RC_GTEST_PROP(ChooseStarts, KeepsTheOrderOfFewestGpuPodsThenNaturalNames, ()) {
   }
 }
 
-// Admit, let some of those under way finish or fail and be retried, again: in a bounded number of
-// rounds everybody has had the upgrade.
+// Admit nodes, let some of them finish, or fail and be retried, and repeat. In a bounded number of
+// rounds every node has been upgraded.
 RC_GTEST_PROP(ChooseStarts, StarvesNobody, ()) {
   int count = *rc::gen::inRange(1, 40);
   Fleet fleet;
@@ -156,7 +156,7 @@ RC_GTEST_PROP(ChooseStarts, StarvesNobody, ()) {
       if (!fleet::is_active(facts.state) || one_ended) continue;
       one_ended = true;
       if (failures_left[name]-- > 0) {
-        facts.state = State::required;  // failed, and somebody retries it: still cordoned
+        facts.state = State::required;  // failed, and a user retries it: still cordoned
         facts.startable = true;
       } else {
         facts.state = State::done;

@@ -333,7 +333,7 @@ TEST(UsersRetry, IsNotHeldByTheFailureBudget) {
   scene.counts.active = 1;
   EXPECT_EQ(scene.decide().reason.name, "ParallelLimit") << "other limits apply";
   scene.counts.active = 0;
-  // A newer revision sent it into the line: nobody has repaired it.
+  // A newer revision put it into the queue: its failure is not repaired.
   scene.annotate(fleet::failed_revision_annotation, "older");
   EXPECT_FALSE(is_users_retry(scene.view()));
   EXPECT_EQ(scene.decide().reason.name, "FailureBudget");

@@ -37,14 +37,14 @@ Reason rolling_update_driver(const fleet::NodeView& view) {
 
 namespace {
 
-// As it should be, before we restarted anything.
+// The driver is in sync before anything was restarted.
 bool fits_again(const fleet::NodeView& view, const Rules& rules) {
   const Node& node = *view.node;
   if (!view.driver.is_settled()) return false;
   if (fleet::waits_for_safe_load(node, rules.keys)) return false;
   // It was restarted, and what it became has not been validated.
   if (fleet::is_unvalidated(node)) return false;
-  // A retry of the revision that failed is no rollback of the change: what failed must pass first.
+  // A retry of the revision that failed does not roll back the change: what failed must pass first.
   return !is_retry(view);
 }
 
@@ -113,7 +113,7 @@ bool is_outside_wave(const fleet::NodeView& view) {
 
 namespace {
 
-// Whose turn the node awaits, for those who cannot read rollouts.
+// The rollout whose wave the node awaits, for readers without access to rollouts.
 void note_rollout(Decision& decision, const Situation& situation) {
   const std::string& rollout = situation.view.rollout;
   if (rollout.empty()) return;
@@ -125,7 +125,7 @@ void note_rollout(Decision& decision, const Situation& situation) {
 Decision contain(const Situation& situation) {
   Reason reason = *situation.view.outside_wave;
   const std::string event = reason.line();
-  // It is out of service as it is; a replica that has not heard of its wave yet can wait.
+  // It is out of service as it is; a replica that does not know of its wave yet can wait.
   if (fleet::is_active(situation.state())) {
     if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
   }
@@ -185,7 +185,7 @@ Decision begin(const Situation& situation) {
   if (moves_nobody || situation.node().unschedulable) {
     take_out_of_service(decision, situation);
   } else {
-    // What was noted of a cordon is old: there is none.
+    // A note about a cordon is stale: the node is not cordoned.
     annotate(decision, situation, situation.rules.keys.initially_unschedulable, {});
     annotate(decision, situation, std::string(fleet::cordon_annotation), {});
   }
@@ -237,10 +237,11 @@ Decision require(const Situation& situation, Reason reason) {
   return decision;
 }
 
-// It may not begin, or not any more: its wave is not open. Until it is, which may be days, its slot
-// would be missing to the nodes of those that are: of one that is the only one, for ever.
+// The node may not begin, or no longer: its wave is not open, possibly for days. Nodes of
+// open waves would miss its slot. If it is the only slot, it would block them
+// indefinitely.
 Decision give_slot_back(const Situation& situation, Reason reason) {
-  // Where two of us do not agree on what is open, not all the time.
+  // Limits the writes of two replicas that disagree about the open waves.
   constexpr Duration shortest = minutes(1);
   Decision decision = hold(std::move(reason));
   const std::string key(fleet::slot_returned_annotation);
@@ -327,7 +328,8 @@ Decision decide_waiting(const Situation& situation) {
   bool held = held_by_switch(situation.policy()) || situation.view.held_by_rollout;
   if (situation.view.known.granted && !held) {
     if (!situation.view.driver.is_revision_unknown()) return begin(situation);
-    // The slot is another's of us, who knows more; what to do with it depends on the change.
+    // The slot belongs to another replica, which knows more; its use depends on the
+    // change.
     return hold({Reason::revision_unknown,
                  "the newest revision of the driver DaemonSet is not known now", ""});
   }
@@ -376,7 +378,7 @@ Decision decide_wait_for_jobs(const Situation& situation) {
   if (waited_for.empty()) {
     return enter(situation, State::pod_deletion, {Reason::no_jobs_left, "no pod to wait for", ""});
   }
-  // Not by what was seen alone: a wait of a day goes on when the controller is started anew.
+  // Not only the time seen by this process: a wait of a day continues after a restart.
   Duration waited = situation.really_since_timer(situation.rules.keys.wait_start);
   Duration left = std::max(wait.timeout - waited, Duration::zero());
   if (wait.timeout > Duration::zero() && left == Duration::zero()) {
@@ -401,7 +403,7 @@ Decision decide_wait_for_jobs(const Situation& situation) {
 Decision decide_uncordon(const Situation& situation) {
   Decision decision =
       enter(situation, State::done, {Reason::upgraded, "the upgrade is complete", ""});
-  // Whoever brought it here: what a user had cordoned before stays so.
+  // Whatever brought the node here, a cordon that a user had set before stays.
   set_unschedulable(decision, situation,
                     fleet::was_cordoned_by_others(situation.node(), situation.rules.keys));
   return decision;

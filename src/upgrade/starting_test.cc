@@ -116,8 +116,8 @@ TEST(Idle, AMissingPodOrRevisionIsWaitedFor) {
   EXPECT_EQ(unknown.decide().reason.name, "RevisionUnknown");
 }
 
-// Two of us, and the slot was given by the one that knows the newest revision: to the other every
-// change would look like one that does not touch the driver.
+// There are two replicas, and the one that knows the newest revision gave the slot. To the other,
+// every change would look like one that does not affect the driver.
 TEST(Required, BeginsNothingAsLongAsTheNewestRevisionIsNotKnown) {
   Scene scene;
   scene.in(State::required);
@@ -336,7 +336,7 @@ TEST(WaitForJobs, AClockThatWasSetForwardDoesNotEndTheWait) {
   scene.now = scene.now + hours(2);
   scene.clock_gained = hours(2);
   EXPECT_EQ(scene.decide().look_again, seconds(50));
-  // What it did not gain did pass, whether or not somebody was there to see it.
+  // The time that the clock did not gain has passed, whether or not a controller was running.
   scene.clock_gained = hours(2) - seconds(50);
   EXPECT_EQ(entered(scene.decide()), State::pod_deletion);
   // One that was set back has not made the wait any longer than it looks.

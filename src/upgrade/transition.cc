@@ -154,7 +154,7 @@ Decision fail_node(const Situation& situation, Reason reason) {
            revision.empty() ? std::nullopt : std::optional(revision.str()));
   decision.events = {{true, fmt::format("Driver upgrade failed in {}: {}",
                                         fleet::display_name(situation.state()), failure)}};
-  // Another of us, who knows of a newer revision, would try it again at once, as often as we fail.
+  // Another replica, which knows of a newer revision, would retry at once, as often as we fail.
   decision.freshness = Freshness::revisions;
   return decision;
 }
@@ -170,8 +170,8 @@ Decision return_slot(const Situation& situation, Reason reason) {
 Decision leave_upgrade(const Situation& situation, Reason reason) {
   const Node& node = situation.node();
   bool stays_cordoned = fleet::was_cordoned_by_others(node, situation.rules.keys);
-  // It never began: there is nothing to uncordon, and a thousand nodes whose change was taken back
-  // must not all become active at once.
+  // The upgrade never began: there is nothing to uncordon, and a thousand nodes whose change was
+  // reverted must not all become active at once.
   bool never_began = situation.state() == State::required && !node.unschedulable;
   Decision decision = enter(
       situation, stays_cordoned || never_began ? State::done : State::uncordon, std::move(reason));

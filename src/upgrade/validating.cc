@@ -126,11 +126,11 @@ Decision decide_validation(const Situation& situation) {
                   ""};
     if (auto not_yet = before_step_back(situation, reason)) return *not_yet;
     Decision decision = enter(situation, State::pod_restart, std::move(reason));
-    // Or the revision that we know as the newest is old, and another of us knows that.
+    // Or our newest revision is stale, and another replica knows a newer one.
     decision.freshness = Freshness::revisions;
     return decision;
   }
-  // The machine was restarted meanwhile: nobody else would tell the driver that it may load.
+  // The machine was restarted meanwhile: only this controller tells the driver that it may load.
   if (fleet::waits_for_safe_load(situation.node(), situation.rules.keys)) {
     return enter(situation, State::pod_restart,
                  {Reason::safe_load, "the driver waits again for a safe moment to load", ""});
@@ -168,8 +168,8 @@ Decision decide_validation(const Situation& situation) {
   if (!findings.stale.empty()) {
     Decision decision = restart_clients(std::move(findings.stale));
     decision.look_again = left;
-    // Most are restarted as soon as the validation begins. Later the node may be in service again,
-    // by another of us, and its client in use.
+    // Most clients are restarted as soon as validation begins. Later, another replica may have put
+    // the node into service, with its client in use.
     if (situation.in_state() > clients_go_within) decision.freshness = Freshness::pods;
     return decision;
   }

@@ -37,8 +37,8 @@ TEST(Validation, GoesToDoneWhenTheNodeWasCordonedBefore) {
   EXPECT_FALSE(decision.patch()->unschedulable.has_value());
 }
 
-// Of two of us the one that has not heard of the last change takes the revision before it for
-// newer.
+// The replica that has not heard of the last change takes the previous revision for the newer
+// one.
 TEST(Validation, ANewerRevisionIsBelievedOnTheClustersOwnWord) {
   Scene scene = validating();
   scene.newest = "newer";

@@ -50,7 +50,7 @@ kube::ReflectorOptions watch_of_map(const std::string& ns, std::string_view name
   return options;
 }
 
-// Whoever may not read it goes without.
+// An account that may not read it does without it.
 bool is_synced_or_forbidden(const kube::CachedResource<ConfigMap>& watch) {
   const auto& error = watch.reflector.status().last_error;
   return is_synced(watch) || (error && error->kind == ErrorKind::forbidden);

@@ -33,8 +33,8 @@ class FleetCaches {
   void start();
   // Everything has been listed once. Kinds that the cluster does not have count as empty.
   bool synced() const;
-  // When the API was last heard of, by the kind of object that is the furthest behind; not set
-  // before synced().
+  // When the API last answered, by the kind of object that is the furthest behind; not set before
+  // synced().
   Time last_heard() const;
   // Since when, on the loop's uptime, everything has been seen, but for moments.
   Duration sees_since() const;
@@ -52,7 +52,7 @@ class FleetCaches {
   // What is still missing, for messages.
   std::string missing() const;
 
-  // The one that counts; null when there is none.
+  // The one that counts; null if not found.
   std::shared_ptr<const GenericObject> cluster_policy() const;
   DecodeContext& context() { return context_; }
 

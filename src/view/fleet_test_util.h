@@ -1,5 +1,5 @@
 // A fleet that behaves, in virtual time: the embedded API, nodes with a driver and a validator, and
-// somebody who brings the DaemonSets' pods back. What the simulator does at large, in a page.
+// a DaemonSet controller that recreates pods. A small version of the simulator.
 #pragma once
 
 #include <map>

@@ -300,7 +300,7 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
   if (!view.group.empty() && fleet::state_of(*node, rules_.keys) == fleet::State::required) {
     view.held_by_group = upgrade::holds_group(tally_, view.pool, view.group, policy(view.pool));
   }
-  // Slices are what clients publish: whoever restarts no clients does not wait for slices either.
+  // Clients publish slices: a controller that restarts no clients does not wait for slices either.
   bool looks_at_clients = options_.restarts_clients && !options_.clients.empty();
   bool validates = fleet::state_of(*node, rules_.keys) == fleet::State::validation;
   if (looks_at_clients && (validates || view.outside_wave)) {
@@ -362,7 +362,7 @@ void FleetWatch::count_changed() {
 void FleetWatch::count(const fleet::NodeView& view) {
   std::string name(view.name());
   uncounted_.erase(name);
-  // Who gives the slots counts them by itself.
+  // The controller that gives the slots counts them by itself.
   if (caches_.reads_notes() && own_knowledge_ == nullptr) {
     if (view.known.granted) {
       tally_.reserve(name);
@@ -389,10 +389,10 @@ void FleetWatch::count(const fleet::NodeView& view) {
     driver_facts_.erase(name);
   }
   // A node in the middle of its upgrade keeps its place while its DaemonSet and its pod are gone
-  // for a moment, as when somebody creates the DaemonSet anew.
+  // for a moment, as when the DaemonSet is deleted and created again.
   fleet::State state = fleet::state_of(*view.node, rules_.keys);
-  // The same holds for the rest of them while there is no driver DaemonSet at all: one that is
-  // cordoned or not Ready is out of service with or without a driver.
+  // The same holds for the rest of them while no driver DaemonSet exists: a node that is cordoned
+  // or not Ready is out of service with or without a driver.
   bool between = driver_sets_.empty() && state != fleet::State::unknown;
   bool counts =
       view.driver.wanted() || fleet::is_active(state) || state == fleet::State::failed || between;

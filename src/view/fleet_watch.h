@@ -46,7 +46,7 @@ struct DriverFacts {
   std::string set;  // "namespace/name"
   bool in_sync = false;
   bool out_of_sync = false;
-  // Of the pod; empty: there is none.
+  // Of the pod; empty: no pod.
   std::string revision = {};
   std::string image = {};
   Text pod;  // its uid
@@ -60,8 +60,8 @@ class FleetWatch {
   FleetWatch(const FleetWatch&) = delete;
   FleetWatch& operator=(const FleetWatch&) = delete;
 
-  // Since when this pool's nodes could be acted upon, too: nobody had switched upgrades off, and no
-  // conflicting controller was there.
+  // Since when this pool's nodes could be acted upon, too: upgrades were on, and no conflicting
+  // controller was there.
   Duration acts_since(const std::string& pool) const;
 
   // The controller that leads knows by itself; null: what is published counts.
@@ -87,7 +87,7 @@ class FleetWatch {
   void expect_pod(const ObjectKey& key, std::string_view version);
   void expect_pod_gone(const ObjectKey& key, std::string_view uid);
   bool is_node_current(const std::string& name) const;
-  // The object that says which driver a rollout's nodes have; only where it is no DaemonSet.
+  // The object that says which driver a rollout's nodes have; only if it is not a DaemonSet.
   const kube::Cache<GenericObject>& driver_objects(rollout::DriverKind kind) const;
   void expect_driver_object(const rollout::DriverTarget& driver, std::string_view version);
 
@@ -96,7 +96,7 @@ class FleetWatch {
   // A pool's counts or rules changed: slots may be free.
   void on_pool(std::function<void()> listener);
 
-  // Nothing when there is no such node. Counts and slots are the tally's, not the view's.
+  // Nothing if the node does not exist. Counts and slots are the tally's, not the view's.
   std::optional<fleet::NodeView> view(const std::string& node) const;
   // The same of a node and pods that were read from the cluster itself. The node must be there.
   fleet::NodeView view(const FreshNode& fresh) const;

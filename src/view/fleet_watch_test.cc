@@ -40,8 +40,8 @@ TEST(FleetWatch, ANewRevisionIsNewsForEveryNode) {
   EXPECT_EQ(scene.view().driver.newest_revision.view(), "r1");
 }
 
-// With a new revision beside the old template every change looks cosmetic, and the driver would be
-// restarted under running work.
+// With a new revision beside the old template, every change seems not to affect the driver, and the
+// driver would be restarted under running work.
 TEST(FleetWatch, ARevisionThatIsNewerThanTheDaemonSetSeenIsNotKnownYet) {
   auto with_digest = [](std::string_view digest) {
     return fmt::format(R"({{"spec":{{"template":{{"spec":{{"initContainers":[{{"name":"manager",
@@ -309,7 +309,7 @@ TEST(FleetWatch, NodesWithoutADriverAreNotCounted) {
   EXPECT_EQ(scene.watch->nodes(), (std::vector<std::string>{"gpu-1", "gpu-10"}));
 }
 
-// A DaemonSet that is created anew takes its pods with it for a moment.
+// A DaemonSet that is deleted and created again is without pods for a moment.
 TEST(FleetWatch, ANodeInTheMiddleOfItsUpgradeKeepsItsPlaceWithoutADriver) {
   WatchedFleet scene;
   scene.add_usual();

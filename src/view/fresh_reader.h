@@ -1,7 +1,7 @@
-// One node and its pods as the cluster itself has them, not as the watches last brought them. A
-// watch may be late by a minute and say nothing of it; a get and a list that name no
-// resourceVersion are answered from the newest state, whatever lags. They cost more, so that they
-// are asked for only before a step that nothing takes back.
+// One node and its pods as the API server has them, not as the watches last brought them. A watch
+// may be late by a minute and say nothing of it. A get and a list that name no resourceVersion are
+// answered from the newest state, whatever lags. They cost more, so they are used only before an
+// irreversible step.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ struct FreshNeeds {
 };
 
 struct FreshNode {
-  std::shared_ptr<const Node> node;  // null: there is none of that name
+  std::shared_ptr<const Node> node;  // null: not found
   bool has_read_node = false;
   std::vector<fleet::PodPtr> pods;  // on the node, by namespace and name
   // The driver DaemonSet as it is now, where one was asked for and is there.
@@ -41,7 +41,7 @@ struct FreshNode {
   std::shared_ptr<const DaemonSet> driver_set;
   bool has_read_revisions = false;
   std::vector<std::shared_ptr<const ControllerRevision>> revisions;  // of its namespace
-  // Of those pods, what the watch had not shown as allocated; null: there is no such claim.
+  // Of those pods, what the watch had not shown as allocated; null: the claim does not exist.
   std::map<ObjectKey, std::shared_ptr<const ResourceClaim>> claims;
 };
 

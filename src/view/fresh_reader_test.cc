@@ -1,4 +1,4 @@
-// Steps that cannot be taken back are judged by what the cluster itself says.
+// Irreversible steps are decided by a fresh read from the API server.
 #include "view/fresh_reader.h"
 
 #include <gtest/gtest.h>
@@ -146,7 +146,7 @@ TEST_F(ReadsAnew, ClaimsOfWhichNobodyKnowsWhatTheyAre) {
   EXPECT_EQ(fresh->claims.at({"default", "gone"}), nullptr);
 }
 
-// Changed and changed back, and one of us has not seen the last: what it would restart is right.
+// Changed and changed back, and this replica has not seen the last: what it would restart is right.
 TEST(FreshView, ADaemonSetThatTheWatchHasNotShownKeepsTheDriver) {
   fleet::NodeView view;
   FreshNode fresh;
@@ -170,8 +170,8 @@ TEST(FreshView, ADaemonSetThatTheWatchHasNotShownKeepsTheDriver) {
   EXPECT_TRUE(is_behind_on_driver(fresh, view)) << "it was created anew";
 }
 
-// A change that does not touch the driver: by the DaemonSet alone nobody can tell that there is a
-// newer revision than the one that was seen.
+// A change that does not affect the driver: the DaemonSet alone does not show that there is a newer
+// revision than the one that was seen.
 TEST(FreshView, ARevisionThatTheWatchHasNotShownKeepsTheNode) {
   DaemonSet set;
   set.meta.uid = "a";
@@ -211,8 +211,8 @@ TEST(FreshView, ARevisionThatTheWatchHasNotShownKeepsTheNode) {
   EXPECT_FALSE(is_behind_on_driver(fresh, view)) << "nobody asked";
 }
 
-// Its DaemonSet was created anew, and only its pods have been seen so far: each of them would be
-// taken for an orphan and deleted, and the next made, until the watch shows the DaemonSet.
+// Its DaemonSet was deleted and created again, and only its pods have been seen so far. Each would
+// pass for an orphan, be deleted and made again, until the watch shows the DaemonSet.
 TEST(FreshView, ThePodOfADaemonSetThatTheWatchHasNotShownIsNoOrphan) {
   Pod pod;
   pod.meta.ns = operator_ns;

@@ -1,5 +1,5 @@
-// What was seen during a wave's bake, as the controller keeps it in one ConfigMap per wave: a
-// controller that starts again goes on where the last one was, and a user can judge it again.
+// The observations of a wave's bake, as the controller keeps them in one ConfigMap per wave: a
+// controller that restarts continues from them, and a user can repeat the analysis.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ struct KeptBake {
 
 std::string bake_name(const std::string& rollout, size_t wave);
 
-// The bake of a wave, whatever there is of it; nothing: there is none that can be read.
+// The bake of a wave, as far as it goes; nothing: it is missing or unreadable.
 std::optional<KeptBake> kept_bake(const RolloutWatch& watch, const std::string& rollout,
                                   size_t wave);
 // What it has come to so far; nothing: the bake of the wave's present try has not begun.

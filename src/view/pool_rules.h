@@ -22,9 +22,9 @@ class PoolRules {
   PoolRules(const Loop& loop, const std::string& key_domain, fleet::DriverOptions drivers);
 
   // Reads all policies: the ClusterPolicy's, those of NVIDIADrivers, and what rollouts make of
-  // them. True: the conflicting controller changed.
+  // them. True: the conflicting controller has changed.
   bool read(const FleetCaches& caches);
-  // A pod as it is now; `is_there`: it was not deleted. True: the conflicting controller changed.
+  // A pod as it is now; `is_there`: not deleted. True: the conflicting controller has changed.
   bool see_pod(const Pod& pod, bool is_there);
   // The same of a Deployment.
   bool see_deployment(const Deployment& deployment, bool is_there);
@@ -33,8 +33,8 @@ class PoolRules {
   const std::shared_ptr<const upgrade::Policy>& policy(const std::string& pool) const;
   // The same before what the open wave of a rollout adds.
   const std::shared_ptr<const upgrade::Policy>& policy_before_waves(const std::string& pool) const;
-  // Since when, on the loop's uptime, nobody has switched the pool's upgrades off, and no
-  // conflicting controller was there; nothing: as far back as anybody knows.
+  // Since when, on the loop's uptime, the pool's upgrades are on and no conflicting controller is
+  // there; nothing: for as long as this process runs.
   std::optional<Duration> acts_since(const std::string& pool) const;
   // NVIDIA's own upgrade controller would fight with us; what to do about it.
   const std::optional<fleet::Reason>& conflicting_controller() const {

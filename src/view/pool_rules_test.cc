@@ -36,7 +36,7 @@ TEST(PoolRules, InItsOwnKeyDomainTheOperatorIsARivalWhateverItsPolicy) {
   }
 }
 
-// Its pod is Pending while it is moved or restarted: for those seconds nobody else may begin.
+// Its pod is Pending while it is moved or restarted: for those seconds no controller may begin.
 TEST(ConflictingController, IsThereWhileItsDeploymentWantsAPod) {
   WatchedFleet scene;
   scene.add_usual();

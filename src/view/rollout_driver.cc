@@ -4,7 +4,7 @@ namespace lockstep::view {
 
 namespace {
 
-// As people know it: the version in the tag, or the image without its registry.
+// As users know it: the version in the tag, or the image without its registry.
 std::string version_of(const std::string& image) {
   std::string version = fleet::version_of_image(image);
   return version.empty() ? image.substr(image.rfind('/') + 1) : version;

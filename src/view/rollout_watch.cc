@@ -218,8 +218,8 @@ const KnownRollout* RolloutWatch::possibly_governing(const std::string& pool) co
 
 const KnownRollout* RolloutWatch::rollout_of(const fleet::NodeView& view) const {
   if (known_.empty()) return nullptr;
-  // A DaemonSet that is deleted and created anew is not there for a moment: its nodes are held all
-  // the same, as its newest revision is not known.
+  // A DaemonSet that is deleted and created again is missing for a moment: its nodes are held all
+  // the same, because its newest revision is not known.
   std::optional<ObjectKey> asked = view.driver.set_to_ask();
   return asked ? governing(view.pool, asked->text()) : possibly_governing(view.pool);
 }

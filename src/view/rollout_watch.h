@@ -30,7 +30,7 @@ inline constexpr std::string_view job_gates_are_off =
     "Job gates are off in this cluster (controller.gates.jobs.enabled, --job-gates)";
 
 struct RolloutWatchOptions {
-  bool enabled = false;                // off: there are no rollouts
+  bool enabled = false;                // off: no rollouts
   bool allows_job_gates = true;        // off: a rollout that has one is invalid
   std::string ns = "lockstep-system";  // of the waves' ConfigMaps
   // The zones of maintenance windows; without it there is UTC alone.
@@ -45,7 +45,7 @@ struct KnownRollout {
   rollout::RolloutGate gate;
 
   std::string name() const { return object->meta.name.str(); }
-  // Something is under way.
+  // A rollout is in progress.
   bool is_active() const;
   // `set`: "namespace/name" of the driver's DaemonSet.
   bool covers(const std::string& pool, const std::string& set) const;
@@ -72,10 +72,10 @@ class RolloutWatch {
   void on_change(std::function<void()> listener) { listeners_.push_back(std::move(listener)); }
 
   const std::map<std::string, KnownRollout>& all() const { return known_; }
-  // The one by whose waves a node goes; null: none. One that is under way stays so until it is
-  // over; otherwise the newest counts.
+  // The rollout whose waves govern a node; null if not found. A rollout in progress keeps its nodes
+  // until it has finished; otherwise the newest counts.
   const KnownRollout* governing(const std::string& pool, const std::string& set) const;
-  // The same where nobody knows the node's DaemonSet: any that may be the one.
+  // The same if the node's DaemonSet is unknown: any rollout that may govern it.
   const KnownRollout* possibly_governing(const std::string& pool) const;
   // The one by whose waves this node goes; null: none.
   const KnownRollout* rollout_of(const fleet::NodeView& view) const;

@@ -1,5 +1,5 @@
-// DRA plugins that publish GPUs and that nobody restarts with the driver, because they are no
-// client that is known (fleet/driver_clients.h).
+// DRA plugins that publish GPUs and that no controller restarts with the driver, because they are
+// not known clients (fleet/driver_clients.h).
 #pragma once
 
 #include <string>

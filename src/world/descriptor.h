@@ -1,4 +1,4 @@
-// A file descriptor with one owner, who closes it.
+// A file descriptor with one owner, which closes it.
 #pragma once
 
 #include <cerrno>
@@ -24,8 +24,8 @@ class Descriptor {
 
   int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
-  // Now, for who must know whether it worked: network file systems say only here that a disk was
-  // full. An errno, or 0.
+  // Now, for callers that must know whether it worked: network file systems report a full disk only
+  // here. An errno, or 0.
   int close_now() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
 
  private:

@@ -1,5 +1,5 @@
-// Whole directories as values: read into a map of files, and written so that whoever looks sees
-// either the old directory or the new one.
+// Whole directories as values: read into a map of files, and written so that readers see either the
+// old directory or the new one.
 #pragma once
 
 #include <cstddef>

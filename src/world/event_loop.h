@@ -42,7 +42,7 @@ class EventLoop final : public Loop {
   // Before the descriptor is closed. Harmless when it is not watched.
   void unwatch_descriptor(int descriptor);
 
-  // Until stop(), or for ever. Returns at once when stop() came before.
+  // Until stop(), or indefinitely. Returns at once when stop() came before.
   void run();
   // Until the predicate holds (true), or the time is over or stop() was called (false).
   bool run_until(const std::function<bool()>& done, Duration limit);

@@ -163,8 +163,8 @@ TEST(EventLoop, AnExceptionLeavesRunAndLosesNothing) {
   EXPECT_LT(ran.find('a'), ran.find('b'));
 }
 
-// A process that was stopped and goes on: its deadline passed long ago, and the answer to its last
-// question lies in the socket.
+// A process that was stopped and continues: its deadline passed long ago, and the answer to its
+// last question is in the socket.
 TEST(EventLoop, TimersThatAreDueRunBeforeDescriptorsThatAreReady) {
   EventLoop loop;
   const Pipe pipe;
@@ -182,7 +182,7 @@ TEST(EventLoop, TimersThatAreDueRunBeforeDescriptorsThatAreReady) {
   EXPECT_EQ(ran, "td");
 }
 
-// And one whose deadline takes back the question does not hear the answer.
+// A callback whose deadline cancels the question does not hear the answer.
 TEST(EventLoop, ATimerMayTakeAwayADescriptorThatIsReady) {
   EventLoop loop;
   const Pipe pipe;

@@ -101,7 +101,7 @@ TEST(SystemFiles, AWriteIntoNowhereSaysSo) {
   EXPECT_NE(written.error().message.find("missing/file"), std::string::npos);
 }
 
-// Whoever has the old file open goes on reading it: it is replaced, not overwritten.
+// Programs that have the old file open continue to read it: it is replaced, not overwritten.
 TEST(SystemFiles, ReadersOfTheOldContentAreNotDisturbed) {
   const Folder folder;
   SystemFiles files;

@@ -17,7 +17,7 @@ void begin_again_with_huge_pages() {
   constexpr std::string_view setting = "glibc.malloc.hugetlb=";
   const char* held = std::getenv(variable);
   const std::string before = held == nullptr ? "" : held;
-  // Whatever it says, it was said already: by us, or by who knows better.
+  // It was set already: by us, or on purpose.
   if (before.find(setting) != std::string::npos) return;
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
@@ -31,7 +31,7 @@ void begin_again_with_huge_pages() {
   const std::string after = before + (before.empty() ? "" : ":") + std::string(setting) + "1";
   if (setenv(variable, after.c_str(), 1) != 0) return;
   execv("/proc/self/exe", arguments.data());
-  // Not to be done again by who comes after.
+  // If exec fails, the variable stays set, so that child processes do not try again.
 }
 
 }  // namespace lockstep

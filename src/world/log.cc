@@ -27,8 +27,8 @@ std::string_view name(LogLevel level) {
   return "error";
 }
 
-// The length of the UTF-8 character at the front, or 0 when it is none that may be shown: a control
-// character (the C1 ones, U+0080 to U+009F, too) or broken.
+// The length of the UTF-8 character at the front, or 0 if it must not be shown: a control character
+// (C1, U+0080 to U+009F, too) or an invalid one.
 size_t printable_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-using TimerId = uint64_t;  // 0 is no timer
+using TimerId = uint64_t;  // 0 is not a timer
 
 class Loop {
  public:

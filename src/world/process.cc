@@ -227,7 +227,7 @@ class Execution {
   }
 
  private:
-  // Ended, and its output is complete or nobody waits for the rest.
+  // Ended, and its output is complete or the caller does not wait for the rest.
   bool finished() {
     if (abandoned_) return true;
     if (!ended_) {
@@ -275,8 +275,8 @@ class Execution {
   }
 
   int milliseconds_to_wait() {
-    // The end of a child is no event of poll's. It nearly always closes its output, which is; the
-    // short steps are for one that closed it earlier, or left it to somebody else.
+    // poll() does not report the end of a child. It nearly always closes its output, which poll()
+    // reports; the short steps are for one that closed it earlier or passed it to another process.
     const bool watching = output_ || error_;
     const Duration step = ended_ || watching ? milliseconds(50) : (idle_ = next_idle());
     const Duration left = deadline_ == Clock::time_point::max() ? step : deadline_ - Clock::now();

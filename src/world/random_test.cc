@@ -46,7 +46,7 @@ TEST(Random, BelowStaysBelowAndReachesAll) {
   EXPECT_EQ(random.below(1), 0U);
   std::array<int, 6> counts{};
   for (int i = 0; i < 6000; ++i) ++counts.at(random.below(6));
-  // The seed is fixed, so this is no matter of luck.
+  // The seed is fixed, so luck plays no part.
   for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
 }
 

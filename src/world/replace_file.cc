@@ -41,7 +41,7 @@ Result<void> replace_file(const std::string& target, const std::string& name,
   }
   if (!waits) return {};
   // The new name is on disk only once the directory is. It is in place already, so a file system
-  // that cannot do this is no failure.
+  // that cannot do this causes no failure.
   const Descriptor parent(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent) fsync(parent.get());
   return {};

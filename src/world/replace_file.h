@@ -1,4 +1,4 @@
-// A file that is replaced in one step: whoever reads sees the old content or the new one, never a
+// A file that is replaced in one step: readers see the old content or the new one, never a
 // part.
 #pragma once
 

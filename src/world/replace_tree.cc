@@ -53,11 +53,12 @@ Result<void> check_paths(const Tree& files) {
 }
 
 void remove_directory(const std::string& path) {
-  std::error_code ignored;  // it is in nobody's way, and the next run tries again
+  std::error_code ignored;  // it does no harm, and the next run tries again
   std::filesystem::remove_all(path, ignored);
 }
 
-// A directory that only we fill. It goes when this goes, whatever stands under its name by then.
+// A directory that only we fill. It is removed with this object, whatever its name refers
+// to.
 class Staging {
  public:
   // The lock says that its owner lives: it ends with the process, however that ends.

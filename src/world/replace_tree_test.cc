@@ -53,7 +53,7 @@ TEST(ReplaceTree, ReplacesAllOfTheOldOne) {
   EXPECT_EQ(info.st_mode & 07777, 0750U) << "who could look into it still can, and nobody else";
 }
 
-// Whoever is inside the old directory goes on reading it whole: it was exchanged, not overwritten.
+// A program inside the old directory continues to read it whole: it was exchanged, not overwritten.
 TEST(ReplaceTree, ExchangesInOneStep) {
   const TemporaryDirectory directory;
   ASSERT_TRUE(replace(directory / "out", first).has_value());

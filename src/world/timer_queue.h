@@ -53,7 +53,7 @@ class TimerQueue {
   std::vector<uint32_t> free_;
 };
 
-// `from` plus `delay`, which counts as zero when it is negative; for ever stays for ever.
+// `from` plus `delay`, which counts as zero if negative; an infinite delay stays infinite.
 Duration due_after(Duration from, Duration delay);
 
 }  // namespace lockstep

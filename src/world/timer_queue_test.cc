@@ -40,7 +40,7 @@ TEST(TimerQueue, CancelRemovesOneOnly) {
   EXPECT_EQ(run_all(queue, ran), "b");
 }
 
-// Timers that are set and cancelled all the time must not pile up, nor stand in the way of others.
+// Timers that are set and cancelled all the time must not pile up or delay other timers.
 TEST(TimerQueue, ManyCancelledTimersLeaveTheOthersInOrder) {
   TimerQueue queue;
   std::string ran;
@@ -52,7 +52,7 @@ TEST(TimerQueue, ManyCancelledTimersLeaveTheOthersInOrder) {
   queue.add(seconds(2), 0, [&] { ran += 'b'; });
   for (TimerId id : doomed) queue.cancel(id);
   EXPECT_EQ(queue.size(), 3U);
-  // The number of a timer is not given to another while somebody may still hold it.
+  // The number of a timer is not given to another while a caller may still hold it.
   const TimerId again = queue.add(seconds(1), 0, [&] { ran += 'a'; });
   for (TimerId id : doomed) {
     EXPECT_NE(id, again);

@@ -26,7 +26,7 @@ class VirtualLoop final : public Loop {
   TimerId after(Duration delay, std::function<void()> task) override;
   void cancel(TimerId timer) override;
 
-  // Runs the next event; false when there is none.
+  // Runs the next event; false if the queue is empty.
   bool step();
   // Runs the events of this length of time, then lets the rest of it pass. Returns how many ran.
   // For Duration::max() time stops at the last event.

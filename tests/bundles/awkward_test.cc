@@ -1,5 +1,5 @@
 // Tables of releases as no catalogue has them: every kind of release, and texts in which every
-// character means something to a shell, to YAML or to a template. Genuine tools must read from each
+// character means something to a shell, to YAML or to a template. Real tools must read from each
 // deployer's files what the table says.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(DeployScript, HandsAwkwardTextsToHelmByteForByte) {
   workshop.serve_empty();
   RecordingHelm helm(workshop);
   BundleModel model = without_kustomize(nasty_model());
-  model.restarts.clear();  // a selector that is none is kubectl's to refuse
+  model.restarts.clear();  // kubectl refuses an invalid selector
   Path folder = written(workshop, model, "helm");
   ProcessOutput deploy = workshop.try_sh(fmt::format("'{}/deploy.sh'", folder.string()));
   ASSERT_EQ(deploy.exit_code, 0) << deploy.output << deploy.error;
@@ -64,7 +64,7 @@ TEST(DeployScript, HandsAwkwardTextsToHelmByteForByte) {
   }
 }
 
-// SC2016 warns of what is wanted here: that a text in single quotes is left alone.
+// SC2016 warns of what is wanted here: that a string in single quotes is left alone.
 TEST(DeployScript, WithAwkwardTextsPassesShellcheck) {
   Workshop workshop;
   for (const BundleModel& model : {sample_model(), nasty_model()}) {

@@ -1,5 +1,5 @@
 // The scripts of the deployer "helm": read by bash and shellcheck, and run, with a Helm that writes
-// down what it is asked for, and a genuine kubectl.
+// down what it is asked for, and a real kubectl.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The objects for Flux and for Argo CD are accepted by the genuine resource definitions of both,
+// The objects for Flux and for Argo CD are accepted by the real resource definitions of both,
 // and wait for each other in the recipe's order.
 #include <algorithm>
 #include <set>
@@ -84,8 +84,8 @@ int wave_of(const Json& application) {
       std::string(text_at(application, "metadata", "annotations", "argocd.argoproj.io/sync-wave")));
 }
 
-// A release that nobody waits for may become healthy only with the next one, whose wave it shares
-// then. `scripts` is the same bundle for Helm: there it says who is waited for.
+// A release that no release waits for may become healthy only with the next one, whose wave it then
+// shares. `scripts` is the same bundle for Helm: it says which releases are waited for.
 void expect_waves(const Path& scripts, const std::map<std::string, Json>& applications) {
   std::set<std::string> waited;
   int last = 0;

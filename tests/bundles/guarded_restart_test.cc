@@ -1,5 +1,5 @@
 // deploy.sh's own guarded restart, on an API server with a driver and plugin pods: run for real,
-// with a genuine kubectl.
+// with a real kubectl.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

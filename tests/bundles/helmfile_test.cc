@@ -1,4 +1,4 @@
-// Genuine helmfile reads what the deployer "helmfile" writes, and sees the releases in their order.
+// Real helmfile reads what the deployer "helmfile" writes, and sees the releases in their order.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,7 @@
 namespace lockstep::bundles::helmfile_test {
 namespace {
 
-// `helmfile build` fetches the charts of OCI registries. This Helm is the genuine one, but for the
+// `helmfile build` fetches the charts of OCI registries. This Helm is the real one, but for the
 // network: whatever is fetched is a chart of ours.
 void go_offline(Workshop& workshop) {
   Path program = workshop.directory() / "bin/helm";

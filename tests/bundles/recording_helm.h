@@ -12,12 +12,12 @@ namespace lockstep::bundles {
 using Call = std::vector<std::string>;
 
 bool has(const Call& call, const std::string& word);
-// Empty when there is none.
+// Empty if missing.
 std::string word_after(const Call& call, const std::string& word);
 
 class RecordingHelm {
  public:
-  // Takes the place of the genuine one in the workshop. A call with the word `failing` fails.
+  // Takes the place of the real one in the workshop. A call with the word `failing` fails.
   explicit RecordingHelm(Workshop& workshop, const std::string& failing = "");
 
   // The calls that install something, in their order.

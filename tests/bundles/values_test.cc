@@ -11,7 +11,7 @@
 namespace lockstep::bundles::values_test {
 namespace {
 
-// What genuine Helm has read from a values file.
+// What real Helm has read from a values file.
 Json helm_reads(Workshop& workshop, const Path& file) {
   std::string rendered = workshop.sh(
       "helm template print '" LOCKSTEP_TEST_CHARTS "/print-values' -f '" + file.string() + "'");

@@ -1,4 +1,4 @@
-// Where a test makes bundles and gives them to genuine tools: a temporary directory, the tools in
+// Where a test makes bundles and gives them to real tools: a temporary directory, the tools in
 // its PATH, and an API server when one is asked for. What does not work throws: the test fails.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace lockstep::bundles {
 
 using Path = std::filesystem::path;
 
-// A question to the catalogue, as a person asks it.
+// A query of the catalogue, as a user writes it.
 struct Query {
   std::string name;
   std::vector<std::string> flags;
@@ -32,7 +32,7 @@ class Workshop {
   // Runs `lockstep bundle`, and returns the folder that it wrote.
   Path bundle(const Query& query, const std::string& deployer,
               const std::vector<std::string>& more = {});
-  // The output of a script in which helm, helmfile and kubectl are the genuine ones.
+  // The output of a script in which helm, helmfile and kubectl are the real ones.
   std::string sh(const std::string& script);
   ProcessOutput try_sh(const std::string& script);
 

@@ -1,4 +1,4 @@
-// Our client against the embedded server over genuine HTTP and TLS, while things go wrong: what it
+// Our client against the embedded server over real HTTP and TLS, while things go wrong: what it
 // promises (the cache becomes equal to the truth, calls end with the right answer) must still hold.
 #include <gtest/gtest.h>
 

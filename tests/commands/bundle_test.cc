@@ -1,6 +1,6 @@
-// `lockstep bundle`, `verify` and `check` as processes: every deployer's bundle is intact until
-// somebody touches it, the same input gives the same bytes, a mistake writes nothing, and nothing
-// that stands in data is ever run.
+// `lockstep bundle`, `verify` and `check` as processes: every deployer's bundle is intact until a
+// user changes it, the same input gives the same bytes, a mistake writes nothing, and nothing in
+// data is ever run.
 #include <algorithm>
 #include <filesystem>
 
@@ -362,7 +362,7 @@ TEST(BundleCommand, AFullDiskLeavesTheOldBundleByteForByte) {
   EXPECT_EQ(folder.tree("."), before) << "nothing is left beside it either";
   EXPECT_EQ(folder.lockstep({"verify", "out"}).exit_code, 0);
 
-  // The kernel kills whoever does not ignore the signal: there is no time to clean up.
+  // The kernel kills a program that does not ignore the signal: there is no time to clean up.
   ProcessOutput killed = folder.bash(again);
   EXPECT_GE(killed.exit_code, 128) << killed.error;
   EXPECT_EQ(folder.lockstep({"verify", "out"}).exit_code, 0);
@@ -443,8 +443,8 @@ TEST(HostileData, IsNeverRunByAScript) {
   EXPECT_TRUE(has(record, "<https://x/'\"; touch pwned; $(touch pwned)`touch pwned`{{ "));
 }
 
-// Values reach charts by files; what stands in the templates and in helmfile.yaml must not be taken
-// for a template.
+// Values reach charts by files; text in the templates and in helmfile.yaml must not be taken for a
+// template.
 TEST(HostileData, IsNeverTakenForATemplate) {
   Folder folder;
   write_hostile(folder);

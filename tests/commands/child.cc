@@ -54,7 +54,7 @@ Child::~Child() {
   waitpid(pid_, nullptr, 0);
 }
 
-// After its end the number may be somebody else's.
+// After its end, another process may have the number.
 void Child::signal(int number) const {
   if (!exit_code_) kill(pid_, number);
 }

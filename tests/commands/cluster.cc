@@ -281,7 +281,7 @@ kube::SyncApi Cluster::api() {
 std::map<std::string, std::string> Cluster::environment() const {
   return {{"KUBECONFIG", kubeconfig_},
           {"PATH", directory_ + "/bin:" + variable("PATH")},
-          // kubectl keeps what it discovered: not in anybody's home.
+          // kubectl keeps what it discovered: not in the home of a user.
           {"HOME", directory_},
           {"TMPDIR", directory_}};
 }

@@ -41,7 +41,7 @@ std::string lockstep_program();
 // A program and its end, without a cluster.
 ProcessOutput run_lockstep(std::vector<std::string> words,
                            const std::map<std::string, std::string>& environment = {});
-// The answer to "GET path", with its head; empty when there is none.
+// The answer to "GET path", with its head; empty without an answer.
 std::string http_get(const std::string& port, const std::string& path);
 
 // How a test waits: how often it looks, and when it gives up.
@@ -73,7 +73,7 @@ class Cluster {
   std::string status_port(const Child& controller);
   std::string metric(const Child& controller, const std::string& line);
 
-  // A script in which kubectl is the genuine one.
+  // A script in which kubectl is the real one.
   ProcessOutput sh(const std::string& script);
   ProcessOutput lockstep(std::vector<std::string> words);
   // spec.driver.upgradePolicy, by merge patch.

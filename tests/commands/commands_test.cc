@@ -11,7 +11,7 @@
 namespace lockstep::commands::commands_test {
 namespace {
 
-// Nobody listens there.
+// No server listens there.
 const std::string dead_kubeconfig = R"(
 apiVersion: v1
 kind: Config

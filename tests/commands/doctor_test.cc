@@ -1,5 +1,5 @@
-// `lockstep doctor` and `lockstep support-bundle` as a person uses them: what is broken on purpose
-// is found, the command that the doctor names repairs it, and the bundle holds no secret.
+// `lockstep doctor` and `lockstep support-bundle` as users run them: what is broken on purpose is
+// found, the command that the doctor names repairs it, and the bundle holds no secret.
 #include <chrono>
 #include <csignal>
 #include <filesystem>

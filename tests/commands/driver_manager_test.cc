@@ -125,7 +125,7 @@ TEST_F(DriverManagerCommand, KilledItIsFollowedByOneThatGoesOn) {
   Child& second = start();
   cluster.require("the wait for devices",
                   [&] { return second.output().find("step=devices") != std::string::npos; });
-  // Whoever held it has ended, and took the driver along.
+  // The program that held it has ended, and took the driver along.
   write("proc/modules", "");
   EXPECT_EQ(end_of(second), 0) << second.output();
   expect_put_back();

@@ -1,6 +1,6 @@
 // What the faces of a running Lockstep say of each node at one moment: `status`, `why`, `top`, a
 // dashboard by itself, the metrics and Events of the controller; and where they do not agree.
-// Against any cluster, embedded or genuine.
+// Against any cluster, embedded or real.
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ TEST_F(Leaders, OneLeadsAndAnotherFollowsWhenItEndsOrIsKilled) {
   first.signal(SIGTERM);
   ASSERT_TRUE(ends(first));
   EXPECT_EQ(first.exit_code(), 0);
-  // It did not leave its name behind: nobody has to wait for the lease.
+  // It did not leave its name behind: the next leader does not have to wait for the lease.
   EXPECT_NE(holder(), held_by_first);
   ASSERT_TRUE(cluster.wait([&] { return leads(second); }));
   std::string held_by_second = holder();
@@ -61,7 +61,7 @@ TEST_F(Leaders, OneLeadsAndAnotherFollowsWhenItEndsOrIsKilled) {
   cluster.set_version("580.126.20");
   ASSERT_TRUE(cluster.wait([&] { return leads(third); }));
   EXPECT_NE(holder(), held_by_second);
-  // What changed while nobody led is not lost.
+  // What changed without a leader is not lost.
   EXPECT_TRUE(cluster.wait([&] { return cluster.is_everyone("upgrade-done", "580.126.20"); }));
 }
 

@@ -1,4 +1,4 @@
-// `lockstep matrix` as a process, on genuine git repositories: what it commits, what it refuses,
+// `lockstep matrix` as a process, on real git repositories: what it commits, what it refuses,
 // and that nothing is left behind, also when it is told to end in the middle.
 #include <csignal>
 #include <filesystem>
@@ -341,7 +341,7 @@ TEST(MatrixCommand, AServersHookRefusesWithItsWords) {
   folder.expect_untouched();
 }
 
-// A hook that runs between our commit and our push is where somebody else is faster.
+// A hook that runs between our commit and our push simulates another user who pushes first.
 TEST(MatrixCommand, WhenSomebodyElsePushesMeanwhileItIsDoneAgain) {
   const MatrixFolder folder;
   folder.write("work/.git/hooks/post-commit",

@@ -1,4 +1,4 @@
-// Gates of a rollout that ask a genuine Prometheus (Debian's package) and a webhook, by the
+// Gates of a rollout that ask a real Prometheus (Debian's package) and a webhook, by the
 // controller as a process. Prometheus scrapes an exporter of this test; all are on loopback.
 #include <arpa/inet.h>
 #include <atomic>
@@ -22,7 +22,7 @@ using http::testing::ServerConnection;
 
 const char* const prometheus_program = "/usr/bin/prometheus";
 
-// One that nobody uses now: Prometheus does not say which it took.
+// A free one: Prometheus does not say which it took.
 int free_port() {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};

@@ -113,7 +113,7 @@ TEST(RecipeData, AFolderThatIsNotThereAndNoFolderAtAllAreSaid) {
                            {"--data empty", "no file of a catalogue", "overlays/"}}});
 }
 
-// What stands in overlays/mine.yaml, and what must be said of it.
+// The content of overlays/mine.yaml, and what the error must say of it.
 TEST(RecipeData, WhatIsWrongInAnOverlayIsSaidWithFileAndLine) {
   struct Row {
     std::string spec;

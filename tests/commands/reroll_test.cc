@@ -29,7 +29,7 @@ struct RerollCommand : ::testing::Test {
       return as_integer(find(set, "status", "numberReady")) == 3 && plugins().size() == 3;
     });
   }
-  // Nobody drives the upgrade here but the test: driver pods are replaced when they are deleted.
+  // Only the test drives the upgrade: driver pods are replaced when they are deleted.
   void restart_drivers() {
     SystemFiles files;
     SystemProcesses processes;

@@ -1,4 +1,4 @@
-// `lockstep rollout` as a person uses it, with `why` and `plan` of a rollout, and a bake judged
+// `lockstep rollout` as users run it, with `why` and `plan` of a rollout, and a bake analyzed
 // again.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -135,7 +135,7 @@ TEST_F(Rollouts, FromTheFileToTheLastWaveWithAnApprovalInBetween) {
   EXPECT_EQ(lockstep("rollout rollback driver").exit_code, 1);
 }
 
-// Of the way back: a step of the matrix that leads only forward is said before anything begins.
+// For the rollback: an irreversible step of the matrix is reported before anything begins.
 TEST_F(Rollouts, PlanSaysThatFirmwareLeadsOnlyForward) {
   const std::string matrix = R"(versions:
   current: {driver: "580.105.08", firmware: "28.43"}

@@ -1,5 +1,5 @@
-// The commands of NVIDIA's documentation, word by word and by a genuine kubectl, against the
-// demo's cluster and a fleet of our own: runbooks that people have must go on working.
+// The commands of NVIDIA's documentation, word by word and by a real kubectl, against the demo's
+// cluster and a fleet of our own: runbooks that users have must go on working.
 #include <algorithm>
 #include <set>
 
@@ -89,7 +89,7 @@ struct SeedOnTheDemo : Seed {
     cluster.require("kubeconfig", [&] { return SystemFiles().exists(cluster.kubeconfig()); });
     cluster.require("policy",
                     [&] { return cluster.get(cluster_policies, "cluster-policy").is_object(); });
-    // Nobody wants to wait for the failure.
+    // A test that waits for the usual deadline would take long.
     cluster.set_policy(R"({"maxParallelUpgrades": 2, "deadlines": {"imagePullSeconds": 2}})");
     cluster.require("end of the demo's upgrade",
                     [&] { return demo.output().find("It keeps running") != std::string::npos; });
@@ -108,7 +108,7 @@ TEST_F(SeedOnTheDemo, PatchMonitorRetryAndSkipDoWhatTheDocumentationSays) {
   EXPECT_NE(said.find("7 of 8 nodes upgraded to 580.126.20"), std::string::npos);
   EXPECT_NE(said.find("DriverImageUnavailable"), std::string::npos);
 
-  // Nobody has repaired it: it is tried anew with another pod, and fails anew.
+  // The machine is not repaired: the retry makes another pod, and fails again.
   std::string broken = uid_of_driver_pod(cluster, "gpu-3");
   ProcessOutput retry = cluster.sh(
       "kubectl label node gpu-3 nvidia.com/gpu-driver-upgrade-state=upgrade-required --overwrite");

@@ -1,5 +1,5 @@
-// What people have around a command: completion in genuine shells, the man page, the program as a
-// plugin of kubectl, and the fleet on one screen.
+// The tools around a command: completion in real shells, the man page, the program as a plugin of
+// kubectl, and the fleet on one screen.
 #include <filesystem>
 #include <fstream>
 #include <iterator>

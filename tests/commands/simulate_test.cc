@@ -102,7 +102,7 @@ TEST_F(Simulate, AMistakeInTheFileIsNamedWithFileAndKeyAndExitsWithTwo) {
   EXPECT_NE(missing.error.find("/nowhere/at-all.yaml"), std::string::npos);
 }
 
-// A flag that nobody looks at would let its writer believe that something was tried.
+// If a flag were ignored, its user would believe that it was tested.
 TEST_F(Simulate, AFlagThatDoesNothingInItsModeExitsWithTwo) {
   const std::string file =
       scenario("name: plain\nnodes: 2\nto: \"580.126.20\"\nexpect: {done: all, failed: 0}\n");

@@ -1,5 +1,5 @@
-// A person with a fleet in front of them: looking (status, why, plan) and steering (pause, resume,
-// skip, unskip, retry) while a controller upgrades it.
+// A user with a fleet: looking (status, why, plan) and steering (pause, resume, skip, unskip,
+// retry) while a controller upgrades it.
 #include <csignal>
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ struct Steering : ::testing::Test {
   Cluster cluster;
 };
 
-// Anyone who may annotate the policy, or a node, writes into the terminals of those who look.
+// A user who may annotate the policy, or a node, writes into the terminals of other users.
 TEST_F(Steering, AnAnnotationCannotControlTheTerminal) {
   begin();
   const ProcessOutput annotated = cluster.sh(

@@ -81,7 +81,7 @@ export async function closeBrowser() {
   await browser?.close();
 }
 
-// A page that must not complain, and must ask nobody but its own server.
+// A page that must not complain, and must query only its own server.
 export async function openPage(browser, url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();

@@ -47,7 +47,7 @@ function makeVersions(folder) {
 
 // It is read as soon as a page is there to see it.
 async function looksAtVersions(url) {
-  // Not by fetch: an answer that nobody reads on is given up when memory is collected.
+  // Not by fetch: an answer without a reader is given up when memory is collected.
   const page = http.get(`${url}api/events`, (events) => events.resume());
   page.on("error", () => {});
   const [matrix] = (await snapshotWhen(url, (snapshot) => snapshot.matrices?.[0]?.commit)).matrices;

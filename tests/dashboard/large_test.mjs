@@ -1,4 +1,4 @@
-// Ten thousand nodes: everything that a person does with few is there with many.
+// Ten thousand nodes: everything that a user does with few is there with many.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { accessibilityProblems, byTest, closeBrowser, openPage, sharedBrowser, startFixture, waitForText } from "./browser.mjs";

@@ -1,4 +1,4 @@
-// What a person does with the page, with 48 nodes.
+// What a user does with the page, with 48 nodes.
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { accessibilityProblems, byTest, closeBrowser, openPage, sharedBrowser, startFixture, waitForText } from "./browser.mjs";

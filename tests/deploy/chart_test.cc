@@ -1,4 +1,4 @@
-// Lockstep's own chart, given to genuine Helm and genuine kubectl, and compared with what `lockstep
+// Lockstep's own chart, given to real Helm and real kubectl, and compared with what `lockstep
 // install` makes of the same files.
 #include <filesystem>
 

@@ -1,5 +1,5 @@
-// The image, as far as it can be tried without Docker and without a registry: its root, in which
-// the program runs as nobody, and the archive that a container runtime imports.
+// The image, as far as it can be tested without Docker and without a registry: its root, in which
+// the program runs as the user `nobody`, and the archive that a container runtime imports.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -30,7 +30,7 @@ struct Image : ::testing::Test {
     if (run.exit_code != 0) throw std::runtime_error(script + ": " + run.output + run.error);
     return run.output;
   }
-  // As a pod's container runs: as nobody, with nothing but the image's files.
+  // As a pod's container runs: as the user `nobody`, with nothing but the image's files.
   ProcessOutput in_image(const std::string& words, const std::string& environment = "") {
     return cluster.sh(fmt::format(
         "env -i PATH=/usr/bin {} /usr/sbin/chroot --userspec=65532:65532 '{}' /usr/bin/lockstep {}",
@@ -120,7 +120,7 @@ TEST_F(Image, RunsAsNobody) {
           .output);
 }
 
-// Without a shell: what git needs for HTTPS is there, down to the connection that nobody answers.
+// Without a shell: what git needs for HTTPS is there, up to a connection that no server answers.
 TEST_F(Image, WithGitReachesForARepositoryOverHttps) {
   if (geteuid() != 0) GTEST_SKIP() << "chroot needs root";
   Path with_git = cluster.directory() + "/root-with-git";

@@ -1,4 +1,4 @@
-// `lockstep install` and `lockstep uninstall` as a person uses them, with genuine kubectl beside.
+// `lockstep install` and `lockstep uninstall` as users run them, with real kubectl beside.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST_F(InstallCommand, InstallsOnceTellsTheTruthTheSecondTimeAndTakesAllAway) {
                    "has installed no lockstep in namespace lockstep-system"));
 }
 
-// An image that nobody publishes would be found out by pods that never start.
+// An image that is not published would otherwise show only as pods that never start.
 TEST_F(InstallCommand, RefusesWithoutAnImage) {
   EXPECT_TRUE(says(cluster.lockstep({"install"}), 2, "no image is published yet"));
   EXPECT_TRUE(says(cluster.lockstep({"install", "--dry-run"}), 2, "lockstep install --image"));

@@ -1,6 +1,6 @@
 // The tables that our readers and the chart's admission policies are both held to: upgrade policies
 // (upgrade_policies.yaml) and GpuConfigs (gpu_configs.yaml). Here are the readers; the others need
-// a genuine API server (tests/real/installation_test.cc).
+// a real API server (tests/real/installation_test.cc).
 #include <algorithm>
 #include <fstream>
 #include <sstream>

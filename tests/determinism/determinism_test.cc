@@ -1,6 +1,6 @@
 // The same seed gives the same run: again in the same process, in every build, by every compiler.
-// The digests of a few runs of each mode stand in a file; gcc and clang, debug and release must all
-// come to them. A change of behaviour changes them: DETERMINISM=write writes them anew.
+// The digests of a few runs of each mode are in a file; gcc and clang, debug and release must all
+// produce them. A change of behaviour changes them: DETERMINISM=write writes them again.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>

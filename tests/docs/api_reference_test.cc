@@ -32,7 +32,7 @@ TEST(ApiReference, IsWhatTheDefinitionSays) {
   EXPECT_EQ(read(root / "docs/API.md"), page);
 }
 
-// A comma in a text without quotes begins another key, which has no value.
+// A comma in a string without quotes begins another key, which has no value.
 void fields_without_description(const Json& schema, const std::string& path,
                                 std::vector<std::string>& found) {
   for (const auto& [key, value] : schema.as_object()) {

@@ -1,4 +1,4 @@
-// The rules and the dashboard of deploy/monitoring: genuine promtool reads them, the alerts fire
+// The rules and the dashboard of deploy/monitoring: real promtool reads them, the alerts fire
 // when they should, and they ask only for metrics and reasons that the code has.
 #include <cstdlib>
 #include <filesystem>

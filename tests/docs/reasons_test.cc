@@ -22,7 +22,7 @@ const std::filesystem::path root = LOCKSTEP_SOURCE_DIR;
 
 // Words of others that the code only reads or passes on. A word of our own does not belong here.
 const std::set<std::string> others = {
-    // Kinds of objects and what stands in them.
+    // Kinds of objects and their fields.
     "ClusterPolicy", "ConfigMap", "DaemonSet", "DeleteOptions", "DisruptionBudget", "Eviction",
     "Exists", "False", "Job", "NVIDIADriver", "Never", "Pod", "True",
     // Why containers wait, and conditions.

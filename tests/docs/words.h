@@ -1,4 +1,4 @@
-// Words that the code says to people, and where the documentation explains them.
+// Words that the code shows to users, and where the documentation explains them.
 #pragma once
 
 #include <filesystem>

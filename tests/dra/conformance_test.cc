@@ -1,5 +1,5 @@
 // The seven behaviours of the proposed conformance suite for DRA drivers (KEP-5970), by name; with
-// the plugin's executable, the kubelet's genuine protocol and a fake driver under it.
+// the plugin's executable, the kubelet's real protocol and a fake driver under it.
 #include <gtest/gtest.h>
 
 #include "dra_node.h"

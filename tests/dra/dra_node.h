@@ -47,14 +47,14 @@ class DraNode {
   std::string status(const std::string& path, const std::string& name = "plugin");
   std::string said(const std::string& name = "plugin");
 
-  // The next plugin finds nobody at the server's address.
+  // The next plugin finds no server at the address.
   void lose_api_server();
 
   // The cluster.
   Json must(const kube::Request& request);
   kube::Response send(const kube::Request& request);
   // A claim, allocated to the first device that is free and not tainted, as the scheduler does it;
-  // or to `device`. Fails the test when there is none.
+  // or to `device`. Fails the test if no device is free.
   KubeletClaim claim(const std::string& name, const std::string& device = "",
                      const std::string& parameters = "");
   void remove_claim(const std::string& name);
@@ -65,7 +65,7 @@ class DraNode {
   std::vector<std::string> taints();
   bool has_event(const std::string& reason);
 
-  // Looks again and again, with the kubelet looking too.
+  // Polls, while the kubelet polls too.
   bool wait(const std::function<bool()>& done, Duration limit = test_patience);
 
   std::string path(const std::string& name) const { return folder_ / name; }

@@ -12,7 +12,7 @@ constexpr const char* new_driver = "580.105.08";
 class FakeMachine {
  public:
   enum class Devices {
-    links,    // to /dev/null: nobody needs to be root
+    links,    // to /dev/null: the test need not be root
     genuine,  // nodes of their own, as a container runtime wants them
   };
   // Makes the folder.

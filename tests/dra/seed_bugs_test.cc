@@ -1,6 +1,6 @@
 // The two bugs that NVIDIA's plugin has (seeds 000 and 001), played against ours: no annotation on
-// the DaemonSet, no hook after the upgrade, nobody who restarts anything. After the node is back no
-// prepare fails for a driver that is gone.
+// the DaemonSet, no hook after the upgrade, no controller that restarts anything. After the node is
+// back no prepare fails for a driver that is gone.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A kubelet as a DRA plugin meets it, over the genuine gRPC: finds plugins by their sockets,
+// A kubelet as a DRA plugin meets it, over the real gRPC: finds plugins by their sockets,
 // registers them, has claims prepared before a pod runs and unprepared after it, and listens to
 // their health. What it does about claims is sim/claim_book.h, which the simulated kubelets use
 // too. With `knows_error_type` it is the kubelet of KEP-5322: a permanent failure ends the pod.

@@ -18,8 +18,8 @@
 namespace lockstep::sim::explore_test {
 namespace {
 
-// About half a minute on one core, each with its calm twin; fixed, so that the test is the same
-// everywhere. CI soaks more of them, by turns (.ci/run).
+// About half a minute on one core, each with its fault-free run; fixed, so that the test is the
+// same everywhere. CI soaks more of them, by turns (.ci/run).
 constexpr uint64_t usual_seeds = 100;
 constexpr uint64_t usual_rollouts = 30;
 

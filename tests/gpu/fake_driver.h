@@ -22,7 +22,7 @@ int fake_call(int gpu, const char* call);
 int fake_visible(int* gpus, int most);
 void fake_uuid(int gpu, char* to);
 void fake_log_lines(void);
-// Forgets the scenario and what was counted: the driver is opened anew, with another scenario
+// Forgets the scenario and what was counted: the driver is opened again, with another scenario
 // perhaps.
 void fake_reset(void);
 // How often this was asked before, by name.

@@ -230,7 +230,7 @@ class CaseRunner {
     if (step.action != Action::await) background_.erase(found);
   }
 
-  // A file has no way to tell us that it grew: look again and again.
+  // A file cannot notify us that it grew: poll.
   void wait_for(const std::function<bool()>& condition) {
     Scope scope;
     std::function<void()> again =
@@ -272,7 +272,7 @@ class CaseRunner {
     for (auto edit = edits_.rbegin(); edit != edits_.rend(); ++edit) {
       const Step& step = *edit->step;
       auto restricted = [](const Line& line) { return !line.only.empty(); };
-      // What differs between versions is for a person to write.
+      // Differences between versions are for the author of the case to write.
       if (std::any_of(step.output.begin(), step.output.end(), restricted) ||
           std::any_of(step.error.begin(), step.error.end(), restricted)) {
         continue;

@@ -1,4 +1,4 @@
-// A genuine informer (tests/tools/informer.mjs) against the embedded server, while its connections
+// A real informer (tests/tools/informer.mjs) against the embedded server, while its connections
 // are cut and the server forgets its history. Whatever happens, it must end with the truth.
 #include <algorithm>
 #include <csignal>

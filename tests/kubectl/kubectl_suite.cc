@@ -1,4 +1,4 @@
-// Drives the embedded API server, or one that is there already, with genuine kubectl:
+// Drives the embedded API server, or one that is there already, with real kubectl:
 //
 //   kubectl_suite --cases DIR --kubectl PATH… [--case NAME…] [--kubeconfig FILE] [--update]
 //

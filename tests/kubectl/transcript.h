@@ -1,5 +1,5 @@
-// A case of the kubectl suite: what a person types and what must come back, as a text file.
-// tests/kubectl/README.md describes the format for those who write cases.
+// A case of the kubectl suite, in plain text: what a user types and what must come back.
+// tests/kubectl/README.md describes the format for authors of cases.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ struct Step {
   std::vector<Line> output;
   std::vector<Line> error;
   int exit_code = 0;
-  size_t line = 0;   // where it stands in the file, from 1
+  size_t line = 0;   // its line in the file, from 1
   size_t first = 0;  // its lines of expectations: [first, last), from 0
   size_t last = 0;
 };
@@ -67,9 +67,9 @@ class Setting {
 std::vector<std::string> expected_lines(const std::vector<Line>& lines, const Setting& setting);
 
 // Placeholders: <age> <uid> <version> <time> <date> <number> <word> <any> and <re:EXPRESSION>. In a
-// line that has one, any white space stands for any other.
+// line that has one, any white space matches any other.
 bool line_matches(const std::string& expected, const std::string& actual);
-// "..." alone in a line stands for any number of lines. White space at the ends of lines and empty
+// "..." alone in a line matches any number of lines. White space at the ends of lines and empty
 // lines at the end do not count.
 bool output_matches(const std::vector<std::string>& expected, const std::string& actual);
 

@@ -1,4 +1,4 @@
-// What the genuine API server's audit log says: it saw every request, so it can be asked whether a
+// What the real API server's audit log says: it saw every request, so it can be asked whether a
 // limit was ever passed, and who asked for how much, without taking our own word for it.
 #pragma once
 

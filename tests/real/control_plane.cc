@@ -73,8 +73,8 @@ std::string ControlPlane::program(const std::string& name) {
   return folder == nullptr ? "" : folder + ("/" + name);
 }
 
-// A part that is started again wants its port again: none of those that the kernel gives to whoever
-// connects (from 32768 on).
+// A part that is started again wants its port again: none of those that the kernel gives to clients
+// (from 32768 on).
 int ControlPlane::free_port() {
   static SystemRandom random;
   for (int tries = 0; tries < 200; ++tries) {
@@ -148,7 +148,7 @@ void ControlPlane::kill(Part part) {
 }
 
 void ControlPlane::wait_until_ready() {
-  // The last of what it makes for itself: before that, nobody but an administrator may do anything.
+  // The last of what it makes for itself: before that, only an administrator may do anything.
   const ResourceType bindings{"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding",
                               "clusterrolebindings", false};
   wait("API server", [&] {
@@ -245,7 +245,7 @@ std::vector<std::string> ControlPlane::command(Part part) const {
     case Part::apiserver:
       add({"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
            fmt::format("--secure-port={}", api_port_),
-           // The Service "kubernetes" refuses an address of loopback, and nobody uses it here.
+           // The Service "kubernetes" refuses an address of loopback, and no test uses it.
            "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
            "--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"),
            "--client-ca-file=" + file("ca.crt"), "--token-auth-file=" + file("tokens.csv"),

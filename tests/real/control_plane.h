@@ -1,4 +1,4 @@
-// A genuine Kubernetes control plane on loopback, in a folder of its own: etcd, kube-apiserver with
+// A real Kubernetes control plane on loopback, in a folder of its own: etcd, kube-apiserver with
 // RBAC and an audit log, kube-controller-manager, kube-scheduler. Each is a child of the test and
 // ends with it, whatever becomes of the test. scripts/real-cluster builds the programs.
 //
@@ -24,7 +24,7 @@ namespace lockstep::real {
 
 enum class Part { etcd, apiserver, controller_manager, scheduler };
 
-// Somebody who may log in. Each test's controller has a name of its own in the audit log.
+// A user who may log in. Each test's controller has a name of its own in the audit log.
 struct User {
   std::string name;
   std::vector<std::string> groups;
@@ -48,7 +48,7 @@ class ControlPlane {
   static std::string missing(const std::string& apiserver = {});
   // The path of a program that scripts/real-cluster built; of "" the folder of all.
   static std::string program(const std::string& name);
-  // One on loopback that nobody uses now.
+  // A free one on loopback.
   static int free_port();
 
   // In a folder that is there already.

@@ -1,5 +1,5 @@
-// The dashboard on a genuine control plane: what a person may do is asked of the genuine RBAC
-// authorizer, and done with that person's own token, whatever the dashboard itself may do.
+// The dashboard on a real control plane: the real RBAC authorizer decides what a user may do, and
+// it is done with that user's own token, whatever the dashboard itself may do.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ kubectl create clusterrolebinding steer --clusterrole=steer --serviceaccount=def
     EXPECT_EQ(run.exit_code, 0) << script << "\n" << run.output << run.error;
     return run.output;
   }
-  // A token as a person would make one; made anew each time, as they do.
+  // A token as a user would make one; a new one each time, as users do.
   std::string token_of(const std::string& name) {
     std::string token = must("kubectl -n default create token " + name);
     return token.substr(0, token.find('\n'));

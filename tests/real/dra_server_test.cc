@@ -1,8 +1,8 @@
-// The DRA plugin with genuine API servers: of Kubernetes 1.34, the oldest that serves
+// The DRA plugin with real API servers: of Kubernetes 1.34, the oldest that serves
 // resource.k8s.io/v1, and of 1.36, each with the features that it comes with. What the plugin
 // writes must be accepted by both, with the rights that the chart gives it: slices, the conditions
 // of claims and pods, events. Taints are kept by 1.36 alone; where they are dropped the plugin must
-// say so once and go on. The kubelet is the one of tests/dra: it speaks the genuine gRPC.
+// say so once and go on. The kubelet is the one of tests/dra: it speaks the real gRPC.
 #include <cstdlib>
 #include <filesystem>
 
@@ -117,7 +117,7 @@ class RealDraServer : public ::testing::TestWithParam<Server> {
     const Json made = cluster->get(resource::resource_claims, name, "default");
     return {"default", std::string(text_at(made, "metadata", "uid")), name};
   }
-  // "False BadConfig" of a condition; empty when there is none.
+  // "False BadConfig" of a condition; empty if missing.
   static std::string condition_in(const Json* conditions, std::string_view type) {
     if (conditions == nullptr) return "";
     for (const Json& condition : conditions->get_array()) {

@@ -1,4 +1,4 @@
-// The DRA plugin with a genuine kubelet, containerd, scheduler and taint eviction: pods get their
+// The DRA plugin with a real kubelet, containerd, scheduler and taint eviction: pods get their
 // GPU's variables from a fake NVML, through a driver that is swapped under the plugin, a device
 // that breaks, a request that is wrong, and a plugin that is killed while it prepares.
 #include <csignal>

@@ -1,4 +1,4 @@
-// The driver-manager against a genuine API server, with its DaemonSet controller, its evictions and
+// The driver-manager against a real API server, with its DaemonSet controller, its evictions and
 // its disruption budgets, on a node of the simulated fleet; the machine under it is one in memory.
 // Every step passes once, and is made to fail once: then the node is as it was before.
 #include "node/driver_manager.h"
@@ -182,7 +182,7 @@ TEST_F(RealDriverManager, EveryStepGoesThroughAndEveryFailurePutsTheNodeBack) {
   EXPECT_EQ(run().kind, Kind::ready);
   EXPECT_TRUE(host.calls.empty());
 
-  // Whoever cordoned the node before keeps his cordon.
+  // The user who cordoned the node before keeps the cordon.
   host.view = node::loaded_driver();
   shell("kubectl cordon " + gpu_node_name);
   EXPECT_EQ(run().kind, Kind::ready);
@@ -213,7 +213,7 @@ TEST_F(RealDriverManager, EveryStepGoesThroughAndEveryFailurePutsTheNodeBack) {
   expect_failure("the driver is in use");
   settings.wait_limit = minutes(3);
 
-  // A budget that lets nobody go, and no drain.
+  // A budget that allows no disruption, and no drain.
   add_work("guarded");
   apply(R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"guard",
     "namespace":"default"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"guarded"}}}})");

@@ -1,4 +1,4 @@
-// The same comparison of all faces as on the embedded server (tests/commands/faces.h), on a genuine
+// The same comparison of all faces as on the embedded server (tests/commands/faces.h), on a real
 // control plane.
 #include "faces.h"
 

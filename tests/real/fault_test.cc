@@ -1,4 +1,4 @@
-// A genuine control plane that fails in the middle of an upgrade, and controllers that are killed:
+// A real control plane that fails in the middle of an upgrade, and controllers that are killed:
 // nothing is lost, nothing is done twice, and no limit is passed.
 #include <algorithm>
 #include <csignal>
@@ -19,7 +19,7 @@ constexpr int fleet_size = 9;
 constexpr size_t limit = 3;
 constexpr int speed = 40;
 
-// Two minutes; shorter where somebody has no time.
+// Two minutes; shorter for a user with little time.
 Duration absence() {
   const char* wanted = std::getenv("LOCKSTEP_REAL_ABSENCE_SECONDS");
   return seconds(wanted == nullptr ? 120 : parse_integer(wanted).value_or(120));
@@ -43,7 +43,7 @@ struct RealFaults : ::testing::Test {
     cluster->require("its work", [&] { return cluster->running_work() == 4; });
   }
 
-  // Asks for a version and waits until the upgrade is well under way: some nodes done, some not
+  // Requests a version and waits until the upgrade is well in progress: some nodes done, some not
   // begun.
   void begin(const std::string& version) {
     began = cluster->history().back().version;

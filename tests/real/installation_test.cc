@@ -1,6 +1,6 @@
-// The chart on a genuine control plane: installed by genuine Helm and by `lockstep install`, an
-// upgrade with the rights that it grants, judged by the genuine RBAC authorizer, and its admission
-// policy evaluated by the genuine API server.
+// The chart on a real control plane: installed by real Helm and by `lockstep install`, an upgrade
+// with the rights that it grants, checked by the real RBAC authorizer, and its admission policy
+// evaluated by the real API server.
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -15,7 +15,7 @@
 namespace lockstep::real::installation_test {
 namespace {
 
-// Whoever comes with this name has the rights of the chart's service account, and no others.
+// A user with this name has the rights of the chart's service account, and no others.
 const std::string account = "system:serviceaccount:lockstep-system:lockstep-controller";
 const std::string new_version = "580.126.20";
 

@@ -1,4 +1,4 @@
-// The transcripts of tests/kubectl, which the embedded API server fulfils, on a genuine one: what
+// The transcripts of tests/kubectl, which the embedded API server fulfils, on a real one: what
 // they expect is what Kubernetes says.
 #include <cstdlib>
 #include <stdexcept>
@@ -18,8 +18,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Pods of nodes that nobody runs: they end when their grace period is over, as the embedded server
-// lets them end. A genuine one leaves that to their kubelet.
+// Pods of nodes without a kubelet: they end when their grace period is over, as on the embedded
+// server. A real server leaves that to their kubelet.
 class Kubelets {
  public:
   explicit Kubelets(RealCluster& cluster) : cluster_(cluster) {

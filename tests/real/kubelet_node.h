@@ -1,4 +1,4 @@
-// One genuine node of a genuine control plane: kubelet, containerd and runc, in namespaces of their
+// One real node of a real control plane: kubelet, containerd and runc, in namespaces of their
 // own, so that whatever they started and mounted ends with them. Images are packed on the spot: no
 // registry is asked.
 //

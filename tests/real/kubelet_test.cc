@@ -1,4 +1,4 @@
-// A genuine kubelet with containerd and runc: pods of images that were packed here really run.
+// A real kubelet with containerd and runc: pods of images that were packed here really run.
 #include <filesystem>
 
 #include <fmt/format.h>

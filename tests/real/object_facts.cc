@@ -124,7 +124,7 @@ void flatten(const Json& value, const std::string& path, const Words& words, Fac
   }
 }
 
-// Begins like the pattern, in which a star stands for anything.
+// Begins like the pattern, in which a star matches anything.
 bool begins_like(std::string_view text, std::string_view pattern) {
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) return text.starts_with(pattern);

@@ -21,9 +21,9 @@ using ObjectFacts = std::map<std::string, Facts>;
 // they have one, so that their order does not count.
 ObjectFacts facts_of(const std::vector<Json>& objects);
 
-// A difference that is known, and why it is none of ours: docs/API-SERVER.md says the same in
-// words.
-// A star stands for anything.
+// A difference that is known, and why it is not a fault of ours:
+// docs/API-SERVER.md says the same in words. A star matches
+// anything.
 struct KnownDifference {
   std::string_view objects;  // the beginning of the objects' names; empty: all
   std::string_view path;     // the beginning of the field's path; empty: the whole object

@@ -1,4 +1,4 @@
-// The rights that the chart gives the DRA plugin, in a genuine cluster, and a way to log in with
+// The rights that the chart gives the DRA plugin, in a real cluster, and a way to log in with
 // them as the plugin's pod on one node would.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Who may do what, by the chart's admission policies on a genuine API server: users who steer a
+// Who may do what, by the chart's admission policies on a real API server: users who steer a
 // rollout, users who edit it, the controller's account, and the accounts of programs on nodes.
 #include <fstream>
 

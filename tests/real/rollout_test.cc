@@ -1,7 +1,7 @@
-// A rollout on a genuine control plane: gates are genuine Jobs, made into pods by the genuine Job
-// controller; the version stands in a genuine git repository, which a GitOps tool brings to the
-// cluster; the definition is held to its rules by the genuine API server. Only the nodes, and what
-// their GPUs would say, are simulated.
+// A rollout on a real control plane: gates are real Jobs, made into pods by the real Job
+// controller; the version is stored in a real git repository, which a GitOps tool brings to the
+// cluster; the real API server enforces the rules of the definition. Only the nodes, and what their
+// GPUs would say, are simulated.
 #include <algorithm>
 #include <fstream>
 
@@ -89,7 +89,7 @@ struct RealRollout : ::testing::Test {
     cluster->add_real_fleet(node_count, 30, flags);
     must("kubectl create -f " LOCKSTEP_ROLLOUT_DEFINITION);
     must("kubectl wait --for=condition=Established crd/driverrollouts.lockstep.dev");
-    // The GPU operator makes it; a genuine API server turns pods away that name another.
+    // The GPU operator makes it; a real API server turns pods away that name another.
     must(
         "echo '{\"apiVersion\": \"node.k8s.io/v1\", \"kind\": \"RuntimeClass\", \"metadata\": "
         "{\"name\": \"nvidia\"}, \"handler\": \"nvidia\"}' | kubectl create -f -");
@@ -124,7 +124,7 @@ struct RealRollout : ::testing::Test {
     git_ops->start();
   }
 
-  // The commit of a person who wants the canary to try a version.
+  // The commit of a user who wants the canary to try a version.
   void set_canary() {
     must(fmt::format("'{}' matrix set driver={} --repo 'file://{}' --branch main",
                      commands::lockstep_program(), new_version, repository));
@@ -179,7 +179,7 @@ TEST_F(RealRollout, IsPromotedByACommitWhenItsGatesHavePassed) {
   EXPECT_EQ(must("kubectl wait --for=condition=Complete driverrollout/driver --timeout=10s"),
             "driverrollout.lockstep.dev/driver condition met\n");
 
-  // Two nodes of the canary with two gates, and the rest with one: genuine Jobs. What ecc counts is
+  // Two nodes of the canary with two gates, and the rest with one: real Jobs. What ecc counts is
   // compared with what it counted on the same node before the upgrade.
   auto completed = completed_jobs(cluster->list(resource::jobs, "lockstep-gates"));
   EXPECT_EQ(completed, (std::map<std::string, size_t>{{"driver", 2}, {"nccl", 2}, {"ecc", 12}}));
@@ -212,7 +212,7 @@ TEST_F(RealRollout, IsTakenBackByARevertWhenAGateFailsOnTheCanary) {
   EXPECT_EQ(phase(), "RolledBack") << show();
   EXPECT_TRUE(cluster->all_are("upgrade-done", old_version)) << cluster->table();
 
-  // The revert: what it takes back, and why; the matrix is as it was.
+  // The revert: which commit, and why; the matrix is as it was.
   std::string newest = must("git -C gpu-versions.git show main");
   const std::string commit(text_at(rollout(), "status", "revertCommit"));
   EXPECT_NE(newest.find(commit), std::string::npos) << newest;

@@ -1,6 +1,6 @@
-// The same scenario on the embedded API server, with the fleet's own controllers, and on a genuine
+// The same scenario on the embedded API server, with the fleet's own controllers, and on a real
 // control plane: both end in the same state, object by object and field by field. What differs is a
-// fault of ours, or stands in docs/API-SERVER.md.
+// fault of ours, or is listed in docs/API-SERVER.md.
 #include <algorithm>
 #include <stdexcept>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double speed = 40;
 
-// What docs/API-SERVER.md says of both ("What differs from a genuine cluster at the end of an
+// What docs/API-SERVER.md says of both ("Differences at the end of an
 // upgrade").
 constexpr std::string_view admission = "admission plugins that the embedded server does not have";
 constexpr std::string_view controllers = "what a genuine cluster's other controllers write";

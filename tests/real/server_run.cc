@@ -44,7 +44,7 @@ std::vector<ResourceType> compared_types() {
   };
 }
 
-// Ours, and the fleet's: a genuine cluster has a few of its own besides.
+// Ours, and the fleet's: a real cluster has a few of its own besides.
 const std::set<std::string, std::less<>> our_namespaces = {"gpu-operator",    "nvidia-dra-driver",
                                                            "lockstep-system", "lockstep-gates",
                                                            "ml-training",     "kube-node-lease"};
@@ -63,7 +63,7 @@ bool is_ours(const Json& object) {
   return ns.empty() || our_namespaces.contains(ns);
 }
 
-// The controller's deadlines are in its own time, which nobody makes faster: a node that is to fail
+// The controller's deadlines are in real time, which cannot be accelerated: a node that is to fail
 // would be waited for ten minutes. Where nothing fails they stay long, for busy machines.
 void shorten_deadlines(Json& policy, double speed) {
   auto shortened = [speed](Duration usual) {

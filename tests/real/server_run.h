@@ -1,5 +1,5 @@
 // One scenario of scenarios/, in real time, on an API server that is there: the embedded one with
-// the fleet's own controllers, or a genuine one with its own. `lockstep controller` is a process,
+// the fleet's own controllers, or a real one with its own. `lockstep controller` is a process,
 // as in a cluster.
 //
 //   ServerRun run(scenario, loop, cluster, Server::genuine, speed);
@@ -22,7 +22,7 @@ namespace lockstep::real {
 
 enum class Server { embedded, genuine };
 
-// Nobody has taught this runner the scenario's steps; empty: it can be run.
+// This runner does not know the scenario's steps; empty: it can be run.
 std::string why_not_here(const sim::Scenario& scenario);
 
 class ServerRun {
@@ -34,15 +34,15 @@ class ServerRun {
   ServerRun(const ServerRun&) = delete;
   ServerRun& operator=(const ServerRun&) = delete;
 
-  // Looks at how things stand and does what is due. Now and then, from outside of the loop.
+  // Checks the state and does what is due. Now and then, from outside of the loop.
   void tick();
   bool finished() const { return phase_ == Phase::over; }
-  // What went wrong on the way, or does not stand as the scenario expects.
+  // What went wrong on the way, or is not as the scenario expects.
   std::vector<std::string> disappointments();
 
   // Every object that the fleet, its controllers and ours have made or changed.
   std::vector<Json> objects();
-  // What stands in no object: the driver that is really loaded, and who was harmed.
+  // What is in no object: the driver that is really loaded, and who was harmed.
   std::map<std::string, std::string> truth();
   const std::string& doing() const { return doing_; }
 

@@ -1,4 +1,4 @@
-// A genuine control plane to look at by hand, or for a benchmark: stays up until it is told to end.
+// A real control plane to look at by hand, or for a benchmark: stays up until it is told to end.
 //
 //   LOCKSTEP_REAL_CLUSTER=$(scripts/real-cluster path) build/tests/real/real_control_plane
 //   DIRECTORY [--like-embedded] [USER…]
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", why.c_str());
     return 1;
   }
-  // Whoever ends us ends the parts: they are our children.
+  // A signal that ends us ends the parts: they are our children.
   sigset_t ends;
   sigemptyset(&ends);
   for (int number : {SIGINT, SIGTERM}) sigaddset(&ends, number);

@@ -1,4 +1,4 @@
-// A whole upgrade on a genuine control plane: its API server, its validation, its DaemonSet
+// A whole upgrade on a real control plane: its API server, its validation, its DaemonSet
 // controller, its scheduler and its evictions; only the nodes are simulated.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// docs/SCENARIOS.md: its examples run as they stand, and it has the words that are no literals of
-// the code that reads scenarios. Those are held by tests/docs.
+// docs/SCENARIOS.md: its examples run unchanged, and it has the words that are no literals of the
+// code that reads scenarios. Those are held by tests/docs.
 #include <fstream>
 #include <sstream>
 

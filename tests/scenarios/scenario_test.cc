@@ -155,7 +155,7 @@ expect: {done: all, version: "580.126.20", rolloutPhase: Complete, wavesOpened: 
   EXPECT_EQ(carried, (std::map<std::string, size_t>{{"0", 0}, {"1", 1}}));
 }
 
-// Beside NVIDIA's controller nobody else says it of the node.
+// Beside NVIDIA's controller only Lockstep says it of the node.
 TEST(Scenarios, ANodeThatIsUpgradedOutsideItsWaveGetsAWarning) {
   auto scenario = read("coordinate-replaced");
   ASSERT_TRUE(scenario) << scenario.error().text();

@@ -183,9 +183,10 @@ std::vector<Passage> passages_of(std::string_view markdown) {
   return reader.take();
 }
 
-std::vector<Finding> check_phrases(const SourceFile& page, const std::vector<Phrase>& phrases) {
+std::vector<Finding> find_phrases(const std::string& path, const std::vector<Passage>& passages,
+                                  const std::vector<Phrase>& phrases) {
   std::vector<Finding> findings;
-  for (const Passage& passage : passages_of(page.text)) {
+  for (const Passage& passage : passages) {
     const std::string text = lower(passage.text);
     for (const Phrase& phrase : phrases) {
       for (const std::string& form : phrase.forms) {
@@ -194,12 +195,16 @@ std::vector<Finding> check_phrases(const SourceFile& page, const std::vector<Phr
           if (at > 0 && is_part_of_word(text[at - 1])) continue;
           if (end < text.size() && is_part_of_word(text[end])) continue;
           findings.push_back(
-              {page.path, passage.line_of[at], "\"" + form + "\": use " + phrase.instead});
+              {path, passage.line_of[at], "\"" + form + "\": use " + phrase.instead});
         }
       }
     }
   }
   return findings;
+}
+
+std::vector<Finding> check_phrases(const SourceFile& page, const std::vector<Phrase>& phrases) {
+  return find_phrases(page.path, passages_of(page.text), phrases);
 }
 
 std::vector<Finding> check_sentences(const SourceFile& page) {

@@ -11,7 +11,7 @@
 namespace lockstep::style {
 
 struct Phrase {
-  std::vector<std::string> forms;  // in small letters: "way back", "ways back"
+  std::vector<std::string> forms;  // in small letters: `way back`, `ways back`
   std::string instead;
 };
 
@@ -29,7 +29,10 @@ struct Passage {
 // Markdown without its code: spans in backticks become the character `, which no phrase has.
 std::vector<Passage> passages_of(std::string_view markdown);
 
+// Of a page, or of passages of a source file (source_text.h).
 std::vector<Finding> check_phrases(const SourceFile& page, const std::vector<Phrase>& phrases);
+std::vector<Finding> find_phrases(const std::string& path, const std::vector<Passage>& passages,
+                                  const std::vector<Phrase>& phrases);
 // Sentences over 30 words, not counting code in backticks.
 std::vector<Finding> check_sentences(const SourceFile& page);
 // Paragraphs and entries of lists over seven lines: five of 100 columns.

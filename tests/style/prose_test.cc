@@ -2,25 +2,16 @@
 #include "prose.h"
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <gtest/gtest.h>
+
+#include "style_test_util.h"
 
 namespace lockstep::style::prose_test {
 namespace {
 
-const std::filesystem::path root = LOCKSTEP_SOURCE_DIR;
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream stream(path);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-// Everything that docs/words.txt and the length of sentences apply to. Messages, comments and names
-// of the code are added here as they are renamed.
+// The pages that docs/words.txt and the length of sentences apply to. source_text_test.cc checks
+// the comments and messages of the code.
 std::vector<SourceFile> pages() {
   std::vector<SourceFile> files;
   for (const char* folder : {"", "docs", ".github", ".github/ISSUE_TEMPLATE", "tests/kubectl"}) {
@@ -35,14 +26,6 @@ std::vector<SourceFile> pages() {
 // Made from the program: its own texts.
 bool is_generated(const std::string& path) {
   return path == "docs/CLI.md" || path == "docs/API.md";
-}
-
-std::vector<Phrase> phrases() { return read_phrases(read(root / "docs/words.txt")); }
-
-void expect_none(const std::vector<Finding>& findings) {
-  for (const Finding& finding : findings) {
-    ADD_FAILURE() << finding.path << ":" << finding.line << ": " << finding.what;
-  }
 }
 
 TEST(Prose, NoPageHasAPhraseOfTheList) {

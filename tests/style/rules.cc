@@ -52,7 +52,7 @@ void each_line(const std::string& text, Visit visit) {
   }
 }
 
-// The code of a line: what stands before a comment.
+// The code of a line, without its comment.
 std::string_view code_of(std::string_view line) { return line.substr(0, line.find("//")); }
 
 size_t columns(std::string_view line) {

@@ -1,5 +1,5 @@
-// Snapshot, then server-sent events; begins anew when the server says so. What went wrong is a state of its own,
-// because whoever leaves the page open must see that it has grown old.
+// Snapshot, then server-sent events; begins again when the server says so. What went wrong is a state of its own,
+// because a user who leaves the page open must see that it has grown old.
 import { Fleet, type Changes, type Snapshot } from "./model";
 
 export type Link = "loading" | "live" | "lost" | "failed";
@@ -50,7 +50,7 @@ export class Connection {
     }
   }
 
-  // Whether somebody looks. What happens meanwhile is heard of afterwards, from the number that was seen last.
+  // Whether the page is visible. What happens meanwhile is heard of afterwards, from the number that was seen last.
   setSeen(seen: boolean): void {
     window.clearTimeout(this.hiding);
     if (!seen) {

@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Numbers and times for display.
 
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));

@@ -30,7 +30,7 @@ interface Title {
 const sizes = [44, 38, 32, 27, 23, 20, 17, 15, 13, 11, 10, 9, 8, 7, 6];
 const titleHeight = 22;
 const blockGap = 12;
-// Beyond this many groups they stand side by side.
+// Beyond this many groups they are side by side.
 const mostRows = 7;
 
 export class HeatMap {
@@ -282,7 +282,7 @@ export class HeatMap {
     return undefined;
   }
 
-  // Where the cell is, for whatever stands beside it.
+  // The place of the cell, for what is shown beside it.
   boxOf(number: number): { x: number; y: number; size: number } | undefined {
     const place = this.places.get(number);
     if (place === undefined) return undefined;

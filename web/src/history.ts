@@ -29,7 +29,7 @@ export class History {
 
   constructor(private readonly fleet: Fleet) {}
 
-  // Without the changes, which are asked for when somebody turns the time back.
+  // Without the changes, which are requested when a user turns the time back.
   async load(changes: boolean): Promise<void> {
     const answer = await fetch(`/api/history${changes ? "" : "?changes=0"}`, { cache: "no-store" });
     if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
@@ -85,7 +85,7 @@ export class History {
     this.raw = undefined;
   }
 
-  // By the nodes' numbers: every change after that moment is taken back.
+  // By the nodes' numbers: every change after that moment is undone.
   statesAt(at: number): Uint8Array {
     const states = this.now.slice();
     const changes = this.raw?.changes ?? [];

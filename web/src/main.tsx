@@ -18,7 +18,7 @@ import { TimeLine } from "./time_line";
 import { VersionsView } from "./versions_view";
 
 type Theme = "auto" | "light" | "dark";
-// Words need not follow faster than people read; the map does.
+// Words need not follow faster than a user reads; the map does.
 const renderInterval = 200;
 
 const viewNames = { fleet: "Fleet", plan: "Plan", versions: "Versions" };
@@ -291,7 +291,7 @@ const root = document.getElementById("root")!;
 root.textContent = "";
 render(<App />, root);
 void connection.start();
-// A browser has few connections for one server, and tabs that nobody looks at would hold them all.
+// A browser has few connections for one server, and hidden tabs would hold them all.
 document.addEventListener("visibilitychange", () => connection.setSeen(!document.hidden));
 // Ages and the time line go on while nothing changes.
 window.setInterval(changed, 1000);

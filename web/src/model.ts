@@ -200,7 +200,7 @@ export class Fleet {
   // When `at` was heard, by our own clock, which may differ from the server's.
   private heard = 0;
   sequence = -1;
-  // Who is there, and in which groups, has changed: the map is laid out anew.
+  // Nodes or their groups have changed: the map is laid out again.
   shape = 0;
   // Nodes that changed since they were last drawn.
   dirty = new Set<number>();
@@ -348,7 +348,7 @@ export function groupingsOf(fleet: Fleet): Grouping[] {
   return [...found, "state", "none"];
 }
 
-// Where a state stands on a node's way, from 0 to 1, and how it is drawn beside its colour.
+// The position of a state on a node's way, from 0 to 1, and how it is drawn beside its colour.
 export interface Look {
   key: string;
   name: string;

@@ -1,4 +1,4 @@
-// What needs a look now: who failed and why, who is under way, and what changed last.
+// What needs a look now: which nodes failed and why, which are in progress, and what changed last.
 import type { Asked } from "./dialogs";
 import { clock } from "./format";
 import { lookOf, stateName, type Attention, type Fleet } from "./model";
@@ -30,7 +30,7 @@ export function NowPanel({ fleet, person, onSelect, onAsk }: {
       </li>
     );
   };
-  // What goes on only when a person does something.
+  // What continues only when a user acts.
   const waiting = [
     ...fleet.rollouts
       .filter((rollout) => rollout.phase === "AwaitingApproval" || rollout.phase === "Held" || rollout.paused)

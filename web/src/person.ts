@@ -10,8 +10,8 @@ const headers = { "Content-Type": "application/json", "X-Lockstep-Request": "1" 
 
 export class Person {
   access: Access | undefined;
-  // What a link brought. It signs in only when the user says so: a link of someone else's would otherwise make the user
-  // act as another.
+  // What a link brought. It signs in only when the user says so: a link of another user's would otherwise make the user
+  // act as that one.
   offered = "";
   private token = "";
 

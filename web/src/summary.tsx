@@ -18,7 +18,7 @@ export function PoolSummary({ pool, person, inWaves, onAsk }: { pool: Pool; pers
     pool.waiting > 0 ? `${pool.waiting.toLocaleString("en-US")} waiting` : "",
     `${pool.unavailable} unavailable (limit ${pool.maxUnavailable})`,
     pool.failed > 0 ? `${pool.failed} failed (limit ${pool.maxFailures})` : "",
-    // Waves wait for bakes and people, whatever the pace of nodes.
+    // Waves wait for bakes and users, whatever the pace of nodes.
     pool.secondsLeft !== undefined && !over && !inWaves ? `about ${duration(pool.secondsLeft)} left` : "",
   ].filter((text) => text !== "");
   const title = pool.name || pool.policy || "all nodes";

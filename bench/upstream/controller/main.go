@@ -1,6 +1,6 @@
 // NVIDIA's upgrade library in a controller of its own, put together as the GPU Operator does it: the same watches, the
 // same predicates, one reconcile at a time, and another one after two minutes in any case. It is what Lockstep is
-// measured beside (make bench-upstream); of the GPU Operator's other controllers there is none here.
+// measured beside (make bench-upstream); the GPU Operator's other controllers are not part of it.
 //
 //	upstream-controller --kubeconfig FILE
 package main

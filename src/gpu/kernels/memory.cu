@@ -13,7 +13,7 @@ DEVICE Cell pattern(u64 place, u32 seed, u32 mask) {
   return cell;
 }
 
-// `wrong_at`: a cell that gets one bit wrong, to see that it is found; past the end there is none.
+// `wrong_at`: a cell that gets one bit wrong, to test that it is found; past the end: no such cell.
 KERNEL void memory_fill(Cell* cells, u64 count, u64 first_place, u32 seed, u32 mask, u64 wrong_at) {
   for (u64 i = first_of_grid(); i < count; i += size_of_grid()) {
     Cell cell = pattern(first_place + i, seed, mask);

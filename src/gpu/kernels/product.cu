@@ -1,5 +1,5 @@
-// What every version of the matrix product shares: its inputs, made on the GPU, and the sums by which the
-// CPU judges its result.
+// What every version of the matrix product shares: its inputs, made on the GPU, and the sums by
+// which the CPU checks its result.
 #include "device.h"
 
 // Whole numbers from -64 to 63: products of bf16 and their sums over 4096 are then exact in float, in

@@ -152,7 +152,7 @@ DEVICE void consume(u32 base, u32 full, u32 empty, float* c, u32 rows, u32 colum
 #pragma unroll
       for (u32 i = 0; i < 4; ++i) multiply(d, left + i * 2, right + i * 2, 1);
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-      // The products of this stage may still be under way; those of the one before are done.
+      // The products of this stage may still be in progress; those of the stage before are done.
       asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
       if (before != stages && speaks) barrier_arrive(empty + before * 8);
       before = stage;
