@@ -81,12 +81,8 @@ std::vector<StatusCause> validate_builtin(const ResourceInfo& info, const Json& 
   if (!object.is_object()) return causes;
   check_metadata(info, object, before, causes);
   if (info.custom) return causes;
-  if (info.type.full_name() == "pods") {
-    check_pod(object, before, causes);
-  } else {
-    check_workload(info, object, before, causes);
-    check_other(info, object, before, causes);
-  }
+  const Kind& kind = kind_of(info);
+  if (kind.check != nullptr) kind.check(object, before, causes);
   return causes;
 }
 

@@ -1,4 +1,4 @@
-// Validation of the built-in kinds, one function per part of Kubernetes' API. Messages, and the
+// Validation of the built-in kinds: what several of them need. Messages, and the
 // places that they name, are those of k8s.io/kubernetes/pkg/apis/*/validation, its slips included.
 #pragma once
 
@@ -7,14 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/kinds/kind.h"
 #include "apiserver/schema/resources.h"
-#include "apiserver/schema/status.h"
 #include "data/json.h"
 #include "objects/names.h"
 
 namespace lockstep::apiserver {
-
-using Causes = std::vector<StatusCause>;
 
 // What the real server checks of the built-in kinds that matter here (names, labels, containers,
 // selectors, immutable fields). `before` is null on create.
@@ -31,13 +29,6 @@ void check_labels(const Json* labels, const Json* before, const std::string& pla
 void check_pod(const Json& pod, const Json* before, Causes& causes);
 void check_pod_spec(const Json& spec, const std::string& place, Causes& causes);
 void check_container_resources(const Json& resources, const std::string& place, Causes& causes);
-
-// DaemonSets, Deployments, ReplicaSets, StatefulSets, ReplicationControllers, Jobs, CronJobs.
-void check_workload(const ResourceInfo& info, const Json& object, const Json* before,
-                    Causes& causes);
-
-// Nodes, services, config maps, secrets, leases, budgets, events, claims.
-void check_other(const ResourceInfo& info, const Json& object, const Json* before, Causes& causes);
 
 // Helpers.
 const Json& object_at(const Json& parent, std::string_view key);

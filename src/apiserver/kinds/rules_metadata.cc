@@ -7,19 +7,6 @@ namespace {
 
 constexpr size_t annotations_limit = 256 << 10;
 
-using NameCheck = Complaints (*)(std::string_view);
-
-NameCheck name_check_of(const ResourceInfo& info) {
-  if (info.custom) return check_dns_subdomain;
-  const std::string& group = info.type.group;
-  const std::string& kind = info.type.kind;
-  if (group == "rbac.authorization.k8s.io") return check_path_segment;
-  if (group.empty() && kind == "Namespace") return check_dns_label;
-  if (group.empty() && kind == "Service") return check_dns1035_label;
-  if (group == "apps" && kind == "StatefulSet") return check_dns_label;
-  return check_dns_subdomain;
-}
-
 // A prefix may end in a dash: the rest of the name is still to come.
 std::string mask_trailing_dash(std::string_view prefix) {
   std::string masked(prefix);
@@ -28,18 +15,20 @@ std::string mask_trailing_dash(std::string_view prefix) {
 }
 
 void check_names(const ResourceInfo& info, const Json& object, Causes& causes) {
-  NameCheck check = name_check_of(info);
+  const Kind& kind = kind_of(info);
   if (std::string_view prefix = text_at(object, "metadata", "generateName"); !prefix.empty()) {
-    take_complaints(check(mask_trailing_dash(prefix)), prefix, "metadata.generateName", causes);
+    take_complaints(kind.check_name(mask_trailing_dash(prefix)), prefix, "metadata.generateName",
+                    causes);
   }
   std::string_view name = text_at(object, "metadata", "name");
   if (name.empty()) {
     causes.push_back(cause_required("metadata.name", "name or generateName is required"));
   } else {
-    take_complaints(check(name), name, "metadata.name", causes);
+    take_complaints(kind.check_name(name), name, "metadata.name", causes);
   }
-  if (info.type.kind == "CronJob" && name.size() > 52) {
-    take_complaints({"must be no more than 52 characters"}, name, "metadata.name", causes);
+  if (kind.longest_name > 0 && name.size() > kind.longest_name) {
+    take_complaints({fmt::format("must be no more than {} characters", kind.longest_name)}, name,
+                    "metadata.name", causes);
   }
   std::string_view space = text_at(object, "metadata", "namespace");
   if (!info.type.namespaced) {

@@ -117,15 +117,10 @@ JsonArray row_cells(const ResourceInfo& info, const Json& object, Time now) {
   return cells;
 }
 
-// kubectl hides rows of completed pods where it is asked to, by this condition.
 Json row_conditions(const ResourceInfo& info, const Json& object) {
-  if (!info.type.group.empty() || info.type.kind != "Pod") return nullptr;
-  const std::string_view phase = text_at(object, "status", "phase");
-  if (phase != "Succeeded" && phase != "Failed") return nullptr;
-  const std::string_view message =
-      phase == "Succeeded" ? "The pod has completed successfully." : "The pod failed.";
-  return JsonArray{
-      {{"type", "Completed"}, {"status", "True"}, {"reason", phase}, {"message", message}}};
+  const Printer* printer = info.custom ? nullptr : find_printer(info.type);
+  return printer == nullptr || printer->conditions == nullptr ? Json()
+                                                              : printer->conditions(object);
 }
 
 Json row_object(const Json& object, IncludeObject include) {

@@ -173,6 +173,16 @@ void pod_cells(const Json& pod, Time now, JsonArray& cells) {
   cells.push_back(text_cell(readiness_gates(pod)));
 }
 
+// kubectl hides rows of completed pods where it is asked to, by this condition.
+Json pod_conditions(const Json& pod) {
+  const std::string_view phase = text_at(pod, "status", "phase");
+  if (phase != "Succeeded" && phase != "Failed") return nullptr;
+  const std::string_view message =
+      phase == "Succeeded" ? "The pod has completed successfully." : "The pod failed.";
+  return JsonArray{
+      {{"type", "Completed"}, {"status", "True"}, {"reason", phase}, {"message", message}}};
+}
+
 void pod_template_cells(const Json& object, Time, JsonArray& cells) {
   cells.push_back(name_cell(object));
   add_container_cells(find(object, "template", "spec"), cells);
@@ -192,7 +202,7 @@ std::vector<Printer> pod_printers() {
             text_column("Node", "The node that the pod was placed on.", 1),
             text_column("Nominated Node", "The node on which room is being made for the pod.", 1),
             text_column("Readiness Gates", "Further conditions that hold, of those required.", 1)}),
-       pod_cells},
+       pod_cells, pod_conditions},
       {"",
        "PodTemplate",
        {name_column(), text_column("Containers", "Names of the containers in the template."),

@@ -18,6 +18,8 @@ struct Printer {
   std::string_view kind;
   std::vector<Column> columns;
   void (*cells)(const Json& object, Time now, JsonArray& cells);
+  // Of the row; null: none.
+  Json (*conditions)(const Json& object) = nullptr;
 };
 
 // The families.

@@ -1,45 +1,18 @@
 #include "apiserver/verbs/admission.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <regex>
 
 #include "apiserver/kinds/builtin_defaults.h"
 #include "apiserver/kinds/builtin_rules.h"
-#include "apiserver/kinds/quality_of_service.h"
+#include "apiserver/kinds/kind.h"
 #include "apiserver/verbs/writing.h"
 #include "base/strings.h"
 
 namespace lockstep::apiserver {
 
 namespace {
-
-bool has_generation(const ResourceInfo& info) {
-  if (info.custom) return true;
-  static const std::array<std::string_view, 20> counted = {
-      "pods",
-      "daemonsets.apps",
-      "deployments.apps",
-      "replicasets.apps",
-      "statefulsets.apps",
-      "jobs.batch",
-      "cronjobs.batch",
-      "poddisruptionbudgets.policy",
-      "customresourcedefinitions.apiextensions.k8s.io",
-      "replicationcontrollers",
-      "resourceslices.resource.k8s.io",
-      "deviceclasses.resource.k8s.io",
-      "networkpolicies.networking.k8s.io",
-      "endpointslices.discovery.k8s.io",
-      "podtemplates",
-      "priorityclasses.scheduling.k8s.io",
-      "mutatingwebhookconfigurations.admissionregistration.k8s.io",
-      "validatingwebhookconfigurations.admissionregistration.k8s.io",
-      "validatingadmissionpolicies.admissionregistration.k8s.io",
-      "validatingadmissionpolicybindings.admissionregistration.k8s.io"};
-  return std::find(counted.begin(), counted.end(), info.storage) != counted.end();
-}
 
 void set_text(JsonObject& object, std::string_view key, std::string_view text) {
   const Json* held = object.if_contains(key);
@@ -59,27 +32,6 @@ void copy_field(const JsonObject& from, JsonObject& to, std::string_view key) {
 
 const JsonObject& metadata_of(const Json& object) {
   return object.as_object().at("metadata").as_object();
-}
-
-JsonObject pending_pod_status() { return JsonObject{{"phase", "Pending"}}; }
-
-// Kinds whose creator may set the status at once, as the real server allows.
-bool keeps_status_on_create(const ResourceInfo& info) {
-  static const std::array<std::string_view, 2> kept = {"nodes", "events"};
-  return std::find(kept.begin(), kept.end(), info.type.full_name()) != kept.end() ||
-         (info.custom && !info.has("status"));
-}
-
-// On a status update pods and nodes may change labels and annotations; the others only the status.
-bool status_update_keeps_metadata(const ResourceInfo& info) {
-  return info.storage == "pods" || info.storage == "nodes";
-}
-
-// Kinds of which the status has defaults too.
-bool has_status_defaults(const ResourceInfo& info) {
-  static const std::array<std::string_view, 5> kinds = {
-      "nodes", "pods", "namespaces", "persistentvolumes", "persistentvolumeclaims"};
-  return std::find(kinds.begin(), kinds.end(), info.storage) != kinds.end();
 }
 
 bool equal_without(const JsonObject& a, const JsonObject& b, std::string_view without_first,
@@ -273,22 +225,19 @@ void prepare_create(Backend& backend, const ResourceInfo& info, const ObjectKey&
     erase_key(metadata, key_of_server);
   }
   if (!backend.options.managed_fields) erase_key(metadata, "managedFields");
-  if (has_generation(info))
+  const Kind& kind = kind_of(info);
+  if (kind.counts_generations)
     metadata["generation"] = 1;
   else
     erase_key(metadata, "generation");
-  if (info.has("status") && !keeps_status_on_create(info)) erase_key(fields, "status");
-  if (info.type.full_name() == "pods") fields["status"] = pending_pod_status();
-  if (info.type.full_name() == "namespaces") {
-    ensure_object(metadata, "labels")["kubernetes.io/metadata.name"] = key.name;
-    // New fields may move the old ones: `metadata` is not used after this.
-    fields["status"] = JsonObject{{"phase", "Active"}};
-    ensure_object(fields, "spec")["finalizers"] = JsonArray{"kubernetes"};
-  }
+  if (info.has("status") && !kind.keeps_status_on_create) erase_key(fields, "status");
+  // New fields may move the old ones: `metadata` is not used after this.
+  if (kind.begin != nullptr) kind.begin(fields);
 }
 
 void prepare_update(const ResourceInfo& info, const std::string& subresource, const Json& live,
                     Json& object, const TouchedFields& touched) {
+  const Kind& kind = kind_of(info);
   JsonObject& fields = object.as_object();
   const JsonObject& before = live.as_object();
   if (subresource == "status") {
@@ -309,7 +258,7 @@ void prepare_update(const ResourceInfo& info, const std::string& subresource, co
     if (const Json* status = find(fields, "status"); status != nullptr && status->is_null())
       erase_key(fields, "status");
     JsonObject& kept = fields["metadata"].as_object();
-    if (status_update_keeps_metadata(info)) {
+    if (kind.status_change_keeps_labels) {
       copy_field(metadata.as_object(), kept, "labels");
       copy_field(metadata.as_object(), kept, "annotations");
     }
@@ -324,12 +273,12 @@ void prepare_update(const ResourceInfo& info, const std::string& subresource, co
     copy_field(old, metadata, key);
   }
   if (!metadata.contains("managedFields")) copy_field(old, metadata, "managedFields");
-  if (info.type.full_name() == "namespaces") copy_field(before, fields, "spec");
+  if (!kind.server_field.empty()) copy_field(before, fields, kind.server_field);
 }
 
 void bump_generation(const ResourceInfo& info, const Json& live, Json& object,
                      const TouchedFields& touched) {
-  if (!has_generation(info)) return;
+  if (!kind_of(info).counts_generations) return;
   bool status_apart = !info.custom || info.has("status");
   if (equal_without(live.as_object(), object.as_object(), "metadata",
                     status_apart ? "status" : "metadata", touched))
@@ -340,25 +289,22 @@ void bump_generation(const ResourceInfo& info, const Json& live, Json& object,
 
 Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, const Json* before,
                     const TouchedFields& touched) {
+  const Kind& kind = kind_of(info);
   // Most writes are of a pod's status.
-  const bool is_known_pod =
-      before != nullptr && info.storage == "pods" && !touched.contains("spec");
+  const bool needs_status_only =
+      before != nullptr && kind.default_status != nullptr && !touched.contains("spec");
   // Or of metadata: what is wanted is as it was stored, with its defaults, and was right then.
   const bool is_spec_known = before != nullptr && touched.only_status();
   if (info.custom) {
     if (info.schema != nullptr) apply_defaults(*info.schema, object);
-  } else if (is_known_pod) {
-    JsonObject& status = ensure_object(object.as_object(), "status");
-    if (!status.contains("phase")) status["phase"] = "Pending";
-  } else if (!is_spec_known || (touched.contains("status") && has_status_defaults(info))) {
+  } else if (needs_status_only) {
+    kind.default_status(object.as_object());
+  } else if (!is_spec_known || (touched.contains("status") && kind.has_status_defaults)) {
     default_builtin(info, object);
-    // Only now its requests are known.
-    if (before == nullptr && info.storage == "pods") {
-      ensure_object(object.as_object(), "status")["qosClass"] = quality_of_service(object);
-    }
+    if (before == nullptr && kind.complete != nullptr) kind.complete(object);
   }
   std::vector<StatusCause> causes;
-  if (is_known_pod || is_spec_known) {
+  if (needs_status_only || is_spec_known) {
     check_metadata(info, object, before, causes);
   } else {
     causes = validate_builtin(info, object, before);
@@ -366,8 +312,8 @@ Outcome<void> admit(Backend& backend, const ResourceInfo& info, Json& object, co
   if (info.custom && info.schema != nullptr) {
     for (auto& cause : validate(*info.schema, object)) causes.push_back(std::move(cause));
   }
-  if (info.storage == "customresourcedefinitions.apiextensions.k8s.io") {
-    for (auto& cause : prepare_crd(object, backend.schemas)) causes.push_back(std::move(cause));
+  if (kind.prepare != nullptr) {
+    for (auto& cause : kind.prepare(object, backend.schemas)) causes.push_back(std::move(cause));
   }
   if (before != nullptr && is_terminating(*before)) {
     const Json* old_finalizers = find(*before, "metadata", "finalizers");
@@ -406,13 +352,8 @@ bool may_vanish(const std::string& storage, const Json& object) {
   const Json* finalizers = find(object, "metadata", "finalizers");
   if (finalizers != nullptr && finalizers->is_array() && !finalizers->get_array().empty())
     return false;
-  if (storage == "namespaces") {
-    const Json* held = find(object, "spec", "finalizers");
-    return held == nullptr || !held->is_array() || held->get_array().empty();
-  }
-  // A pod with a grace period left is its kubelet's to remove.
-  return storage != "pods" ||
-         as_integer(find(object, "metadata", "deletionGracePeriodSeconds")) == 0;
+  const Kind& kind = kind_stored_as(storage);
+  return kind.may_vanish == nullptr || kind.may_vanish(object);
 }
 
 StoredPtr establish_crd(Backend& backend, const StoredPtr& crd) {

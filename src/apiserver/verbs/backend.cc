@@ -1,8 +1,8 @@
 #include "apiserver/verbs/backend.h"
 
+#include "apiserver/kinds/kind.h"
 #include "apiserver/verbs/deleting.h"
 #include "apiserver/verbs/disruption.h"
-#include "apiserver/verbs/event_views.h"
 #include "apiserver/verbs/reading.h"
 #include "apiserver/verbs/reviews.h"
 #include "apiserver/verbs/scale.h"
@@ -22,10 +22,8 @@ namespace {
 
 Outcome<Answer> create_subresource(Backend& backend, const ResourceInfo& info,
                                    const kube::Request& request) {
-  if (request.subresource == "eviction" && info.type.full_name() == "pods")
-    return evict_pod(backend, info, request);
-  if (request.subresource == "binding" && info.type.full_name() == "pods")
-    return bind_pod(backend, info, request);
+  if (request.subresource == "eviction") return evict_pod(backend, info, request);
+  if (request.subresource == "binding") return bind_pod(backend, info, request);
   return Refusal(method_not_allowed(info.type, "create"));
 }
 
@@ -74,7 +72,9 @@ StoredPtr present(const ResourceInfo& info, const StoredPtr& stored) {
   std::string_view written = text_at(stored->json(), "apiVersion");
   if (written == info.type.api_version()) return stored;
   Json object = stored->json();
-  if (info.storage == "events") object = event_as(object, info.type);
+  if (const Kind& kind = kind_of(info); kind.as_version != nullptr) {
+    object = kind.as_version(object, info.type);
+  }
   object.as_object()["apiVersion"] = info.type.api_version();
   return std::make_shared<const Stored>(stored->key(), stored->version(), std::move(object));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apiserver/kinds/kind.h"
 #include "apiserver/verbs/admission.h"
 #include "apiserver/verbs/reading.h"
 #include "apiserver/verbs/writing.h"
@@ -29,16 +30,6 @@ Outcome<void> check_delete_preconditions(const ResourceInfo& info, const Stored&
                     options.resource_version, version)));
   }
   return {};
-}
-
-// How long the pod has to end. Only a pod that runs somewhere gets any time.
-int64_t pod_grace(const Json& pod, const DeleteOptions& options) {
-  if (text_at(pod, "spec", "nodeName").empty()) return 0;
-  std::string_view phase = text_at(pod, "status", "phase");
-  if (phase == "Succeeded" || phase == "Failed") return 0;
-  int64_t grace = as_integer(find(pod, "spec", "terminationGracePeriodSeconds"), 30);
-  if (options.grace_seconds) grace = *options.grace_seconds;
-  return std::max<int64_t>(grace, 0);
 }
 
 void set_finalizer(Json& object, std::string_view name, bool wanted) {
@@ -72,9 +63,9 @@ void set_propagation(Json& object, const std::string& propagation) {
 }
 
 // Nothing to wait for, whatever would be marked first.
-bool ends_at_once(const std::string& storage, const Json& object, const DeleteOptions& options,
+bool ends_at_once(const Kind& kind, const Json& object, const DeleteOptions& options,
                   int64_t grace) {
-  if (storage == "namespaces" || grace > 0) return false;
+  if (kind.mark_deleted != nullptr || grace > 0) return false;
   if (options.propagation == "Foreground" || options.propagation == "Orphan") return false;
   const Json* finalizers = find(object, "metadata", "finalizers");
   return finalizers == nullptr || !finalizers->is_array() || finalizers->get_array().empty();
@@ -141,16 +132,16 @@ Outcome<DeleteOptions> read_delete_options(const kube::Request& request) {
 Outcome<StoredPtr> delete_stored(Backend& backend, const ResourceInfo& info, const StoredPtr& live,
                                  const DeleteOptions& options) {
   if (auto ok = check_delete_preconditions(info, *live, options); !ok) return Refusal(ok.error());
-  int64_t grace = info.storage == "pods" ? pod_grace(live->json(), options) : 0;
-  if (!options.dry_run && ends_at_once(info.storage, live->json(), options, grace)) {
+  const Kind& kind = kind_of(info);
+  const int64_t grace = kind.grace == nullptr ? 0 : kind.grace(live->json(), options.grace_seconds);
+  if (!options.dry_run && ends_at_once(kind, live->json(), options, grace)) {
     backend.store.remove(info.storage, live->key());
     return StoredPtr();
   }
   Json object = live->json();
   set_propagation(object, options.propagation);
   mark_deleted(object, grace, backend.loop.now());
-  if (info.storage == "namespaces")
-    ensure_object(object.as_object(), "status")["phase"] = "Terminating";
+  if (kind.mark_deleted != nullptr) kind.mark_deleted(object.as_object());
   if (options.dry_run)
     return std::make_shared<const Stored>(live->key(), live->version(), std::move(object));
   if (may_vanish(info.storage, object)) {
@@ -166,9 +157,10 @@ Outcome<Answer> delete_object(Backend& backend, const ResourceInfo& info,
   if (!options) return Refusal(options.error());
   StoredPtr live = backend.store.shelf(info.storage).find(ObjectKey{request.ns, request.name});
   if (!live) return Refusal(not_found(info.type, request.name));
-  if (info.storage == "namespaces" &&
-      (request.name == "default" || request.name.rfind("kube-", 0) == 0)) {
-    return Refusal(forbidden(info.type, request.name, "this namespace may not be deleted"));
+  const Kind& kind = kind_of(info);
+  if (kind.refuse_deletion != nullptr) {
+    const std::string_view why = kind.refuse_deletion(request.name);
+    if (!why.empty()) return Refusal(forbidden(info.type, request.name, std::string(why)));
   }
   auto left = delete_stored(backend, info, live, *options);
   if (!left) return Refusal(left.error());
@@ -176,8 +168,8 @@ Outcome<Answer> delete_object(Backend& backend, const ResourceInfo& info,
   answer.info = &info;
   if (*left) {
     answer.body = present(info, *left);
-  } else if (info.type.full_name() == "pods") {
-    answer.body = present(info, live);  // the real server answers with the pod itself
+  } else if (kind.is_answered_with_object) {
+    answer.body = present(info, live);
   } else {
     answer.info = nullptr;
     answer.body = success_status(info.type, request.name, object_uid(live->json()));

@@ -1,6 +1,7 @@
 #include "apiserver/verbs/housekeeping.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "apiserver/verbs/deleting.h"
@@ -10,8 +11,6 @@
 namespace lockstep::apiserver {
 
 namespace {
-
-constexpr std::string_view crd_storage = "customresourcedefinitions.apiextensions.k8s.io";
 
 bool has_finalizer(const Json& object, std::string_view name) {
   const Json* finalizers = find(object, "metadata", "finalizers");
@@ -52,50 +51,77 @@ void Housekeeping::make_namespaces() {
 }
 
 void Housekeeping::on_change(const std::string& storage, const Change& change) {
-  const Json& object = change.object->json();
-  Store::Place place{storage, change.object->key()};
-  bool removed = change.type == kube::WatchEventType::deleted;
-  if (removed) {
-    std::string uid(object_uid(object));
-    if (!backend_.store.dependents(uid).empty()) gone_owners_.insert(uid);
-    if (!place.key.ns.empty()) {
-      StoredPtr ns = backend_.store.shelf("namespaces").find(ObjectKey{"", place.key.ns});
-      if (ns && is_terminating(ns->json())) terminating_namespaces_.insert(place.key.ns);
-    }
-    for (const Json& owner : owners_of(object)) {
-      auto found = backend_.store.find_uid(text_at(owner, "uid"));
-      if (!found) continue;
-      StoredPtr stored = backend_.store.shelf(found->storage).find(found->key);
-      if (stored && has_finalizer(stored->json(), "foregroundDeletion")) foreground_.insert(*found);
-    }
-    if (storage == crd_storage) backend_.table.remove_custom(place.key.name);
+  const Store::Place place{storage, change.object->key()};
+  if (change.type == kube::WatchEventType::deleted) {
+    follow_removal(place, change.object->json());
   } else {
-    if (change.type == kube::WatchEventType::added && !owners_of(object).empty())
-      new_dependents_.insert(place);
-    if (is_terminating(object)) {
-      if (has_finalizer(object, "foregroundDeletion")) foreground_.insert(place);
-      if (has_finalizer(object, "orphan")) orphaning_.insert(place);
-      if (storage == "namespaces") terminating_namespaces_.insert(place.key.name);
-      if (storage == "pods" && backend_.options.reap_pods) {
-        int64_t grace = as_integer(find(object, "metadata", "deletionGracePeriodSeconds"));
-        backend_.loop.after(seconds(grace), scope_.bind([this, key = place.key] { reap(key); }));
-      }
-    }
+    follow_write(place, change);
   }
-  if (storage == "pods") {
-    for (const auto& budget : budgets_for(backend_, place.key.ns, object))
-      stale_budgets_.insert(budget->key());
-    if (change.before) {
-      for (const auto& budget : budgets_for(backend_, place.key.ns, change.before->json())) {
-        stale_budgets_.insert(budget->key());
-      }
-    }
-  } else if (storage == "poddisruptionbudgets.policy" && !removed) {
-    int64_t generation = as_integer(find(object, "metadata", "generation"));
-    if (as_integer(find(object, "status", "observedGeneration")) < generation)
-      stale_budgets_.insert(place.key);
+  using Follow = void (Housekeeping::*)(const ObjectKey&, const Change&);
+  static const std::map<std::string_view, Follow> follows = {
+      {"namespaces", &Housekeeping::follow_namespace},
+      {"pods", &Housekeeping::follow_pod},
+      {"poddisruptionbudgets.policy", &Housekeeping::follow_budget},
+      {"customresourcedefinitions.apiextensions.k8s.io", &Housekeeping::follow_definition}};
+  if (auto follow = follows.find(storage); follow != follows.end()) {
+    (this->*follow->second)(place.key, change);
   }
   schedule();
+}
+
+void Housekeeping::follow_removal(const Store::Place& place, const Json& object) {
+  std::string uid(object_uid(object));
+  if (!backend_.store.dependents(uid).empty()) gone_owners_.insert(uid);
+  if (!place.key.ns.empty()) {
+    StoredPtr ns = backend_.store.shelf("namespaces").find(ObjectKey{"", place.key.ns});
+    if (ns && is_terminating(ns->json())) terminating_namespaces_.insert(place.key.ns);
+  }
+  for (const Json& owner : owners_of(object)) {
+    auto found = backend_.store.find_uid(text_at(owner, "uid"));
+    if (!found) continue;
+    StoredPtr stored = backend_.store.shelf(found->storage).find(found->key);
+    if (stored && has_finalizer(stored->json(), "foregroundDeletion")) foreground_.insert(*found);
+  }
+}
+
+void Housekeeping::follow_write(const Store::Place& place, const Change& change) {
+  const Json& object = change.object->json();
+  if (change.type == kube::WatchEventType::added && !owners_of(object).empty())
+    new_dependents_.insert(place);
+  if (!is_terminating(object)) return;
+  if (has_finalizer(object, "foregroundDeletion")) foreground_.insert(place);
+  if (has_finalizer(object, "orphan")) orphaning_.insert(place);
+}
+
+void Housekeeping::follow_namespace(const ObjectKey& key, const Change& change) {
+  const bool removed = change.type == kube::WatchEventType::deleted;
+  if (!removed && is_terminating(change.object->json())) terminating_namespaces_.insert(key.name);
+}
+
+void Housekeeping::follow_pod(const ObjectKey& key, const Change& change) {
+  const Json& pod = change.object->json();
+  const bool removed = change.type == kube::WatchEventType::deleted;
+  if (!removed && is_terminating(pod) && backend_.options.reap_pods) {
+    int64_t grace = as_integer(find(pod, "metadata", "deletionGracePeriodSeconds"));
+    backend_.loop.after(seconds(grace), scope_.bind([this, key] { reap(key); }));
+  }
+  for (const auto& budget : budgets_for(backend_, key.ns, pod))
+    stale_budgets_.insert(budget->key());
+  if (!change.before) return;
+  for (const auto& budget : budgets_for(backend_, key.ns, change.before->json()))
+    stale_budgets_.insert(budget->key());
+}
+
+void Housekeeping::follow_budget(const ObjectKey& key, const Change& change) {
+  if (change.type == kube::WatchEventType::deleted) return;
+  const Json& budget = change.object->json();
+  int64_t generation = as_integer(find(budget, "metadata", "generation"));
+  if (as_integer(find(budget, "status", "observedGeneration")) < generation)
+    stale_budgets_.insert(key);
+}
+
+void Housekeeping::follow_definition(const ObjectKey& key, const Change& change) {
+  if (change.type == kube::WatchEventType::deleted) backend_.table.remove_custom(key.name);
 }
 
 void Housekeeping::schedule() {

@@ -24,6 +24,13 @@ class Housekeeping {
 
  private:
   void on_change(const std::string& storage, const Change& change);
+  // What follows from a change of any kind, and of some.
+  void follow_removal(const Store::Place& place, const Json& object);
+  void follow_write(const Store::Place& place, const Change& change);
+  void follow_namespace(const ObjectKey& key, const Change& change);
+  void follow_pod(const ObjectKey& key, const Change& change);
+  void follow_budget(const ObjectKey& key, const Change& change);
+  void follow_definition(const ObjectKey& key, const Change& change);
   void schedule();
   void run();
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "apiserver/kinds/kind.h"
 #include "base/strings.h"
 
 namespace lockstep::apiserver {
@@ -19,28 +20,8 @@ std::string query(const kube::Request& request, std::string_view key) {
 bool field_is_selectable(const ResourceInfo& info, std::string_view path) {
   if (path == "metadata.name" || (path == "metadata.namespace" && info.type.namespaced))
     return true;
-  static const std::map<std::string, std::vector<std::string_view>, std::less<>> selectable = {
-      {"pods",
-       {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
-        "spec.hostNetwork", "status.phase", "status.podIP", "status.podIPs",
-        "status.nominatedNodeName"}},
-      {"nodes", {"spec.unschedulable"}},
-      {"events",
-       {"involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
-        "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
-        "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type",
-        "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
-        "reportingController"}},
-      {"namespaces", {"status.phase"}},
-      {"secrets", {"type"}},
-      {"jobs.batch", {"status.successful"}},
-      {"replicasets.apps", {"status.replicas"}},
-      {"services", {"spec.clusterIP", "spec.type"}},
-      {"resourceslices.resource.k8s.io", {"spec.nodeName", "spec.driver"}},
-  };
-  auto found = selectable.find(info.type.full_name());
-  return found != selectable.end() &&
-         std::find(found->second.begin(), found->second.end(), path) != found->second.end();
+  const std::vector<std::string_view>& selectable = kind_of(info).selectable;
+  return std::find(selectable.begin(), selectable.end(), path) != selectable.end();
 }
 
 // A continue token: the version of the first page's snapshot, the last key handed out, and how many

@@ -1,5 +1,6 @@
 #include "apiserver/verbs/scale.h"
 
+#include "apiserver/kinds/kind.h"
 #include "apiserver/verbs/writing.h"
 #include "base/strings.h"
 #include "data/patch.h"
@@ -43,10 +44,9 @@ Json nested(std::string_view path, const Json& value) {
 
 std::string selector_of(const ResourceInfo& info, const ScalePaths& paths, const Json& object) {
   if (info.custom) return std::string(as_text(value_at(object, paths.label_selector)));
-  // A ReplicationController's is a plain map.
   const Json* given = find(object, "spec", "selector");
   Json labels = given == nullptr ? Json() : *given;
-  if (given != nullptr && info.type.full_name() == "replicationcontrollers") {
+  if (given != nullptr && kind_of(info).has_plain_selector) {
     labels = nested(".matchLabels", *given);
   }
   auto selector = LabelSelector::from_json(&labels);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "apiserver/apply/apply.h"
+#include "apiserver/kinds/kind.h"
 #include "apiserver/verbs/admission.h"
 #include "base/strings.h"
 #include "data/patch.h"
@@ -97,9 +98,7 @@ Outcome<Answer> store_new(Write& write, Json object, bool track) {
     if (!status.is_null()) object.as_object()["status"] = std::move(status);
   }
   StoredPtr stored = keep(write, key, std::move(object), *dry_run);
-  if (!*dry_run && write.info.storage == "customresourcedefinitions.apiextensions.k8s.io") {
-    stored = establish_crd(write.backend, stored);
-  }
+  if (!*dry_run && kind_of(write.info).defines_kinds) stored = establish_crd(write.backend, stored);
   return answer_with(write, stored, 201);
 }
 
@@ -132,9 +131,7 @@ Outcome<Answer> store_change(Write& write, const StoredPtr& live, Json object, b
   }
   if (*dry_run) return answer_with(write, keep(write, live->key(), std::move(object), true), 200);
   StoredPtr stored = put_changed(write.backend, write.info.storage, live->key(), std::move(object));
-  if (write.info.storage == "customresourcedefinitions.apiextensions.k8s.io") {
-    stored = establish_crd(write.backend, stored);
-  }
+  if (kind_of(write.info).defines_kinds) stored = establish_crd(write.backend, stored);
   return answer_with(write, stored, 200);
 }
 
@@ -258,9 +255,7 @@ Outcome<Answer> update_object(Backend& backend, const ResourceInfo& info,
     return Refusal(ok.error());
   StoredPtr live = backend.store.shelf(info.storage).find(ObjectKey{request.ns, request.name});
   if (!live) {
-    // As the real server, whose leases a client may create by putting them.
-    bool upsert = info.type.full_name() == "leases.coordination.k8s.io" &&
-                  request.subresource.empty() &&
+    bool upsert = kind_of(info).is_created_by_update && request.subresource.empty() &&
                   text_at(object, "metadata", "resourceVersion").empty();
     if (upsert) return store_new(write, std::move(object), true);
     return Refusal(not_found(info.type, request.name));

@@ -1,4 +1,4 @@
-#include "apiserver/verbs/event_views.h"
+#include "apiserver/kinds/event_views.h"
 
 #include <array>
 #include <string_view>

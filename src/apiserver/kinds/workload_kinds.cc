@@ -1,4 +1,6 @@
+#include "apiserver/kinds/builtin_defaults.h"
 #include "apiserver/kinds/builtin_rules.h"
+#include "apiserver/kinds/kind.h"
 #include "objects/selector.h"
 
 namespace lockstep::apiserver {
@@ -220,32 +222,183 @@ void check_stateful_set_update(const Json& object, const Json& before, Causes& c
       "'minReadySeconds' are forbidden"));
 }
 
+// The pod template inside the spec, however deep.
+void default_template(JsonObject& spec) {
+  if (JsonObject* pod = object_in(spec, "template")) default_pod_spec(ensure_object(*pod, "spec"));
+}
+
+void default_replica_set(JsonObject& object) { default_template(ensure_object(object, "spec")); }
+
+void default_daemon_set(JsonObject& object) {
+  JsonObject& spec = ensure_object(object, "spec");
+  default_template(spec);
+  JsonObject& strategy = ensure_object(spec, "updateStrategy");
+  if (as_text(strategy.if_contains("type")) != "RollingUpdate") return;
+  JsonObject& rolling = ensure_object(strategy, "rollingUpdate");
+  set_default(rolling, "maxUnavailable", 1);
+  set_default(rolling, "maxSurge", 0);
+}
+
+void default_deployment(JsonObject& object) {
+  JsonObject& spec = ensure_object(object, "spec");
+  default_template(spec);
+  JsonObject& strategy = ensure_object(spec, "strategy");
+  if (as_text(strategy.if_contains("type")) != "RollingUpdate") return;
+  JsonObject& rolling = ensure_object(strategy, "rollingUpdate");
+  set_default(rolling, "maxUnavailable", "25%");
+  set_default(rolling, "maxSurge", "25%");
+}
+
+void default_stateful_set(JsonObject& object) {
+  JsonObject& spec = ensure_object(object, "spec");
+  default_template(spec);
+  JsonObject& strategy = ensure_object(spec, "updateStrategy");
+  if (as_text(strategy.if_contains("type")) != "RollingUpdate") return;
+  set_default(ensure_object(strategy, "rollingUpdate"), "partition", 0);
+}
+
+// Where the map is missing or holds nothing: Go knows no difference.
+void set_labels(JsonObject& in, std::string_view key, const Json& labels) {
+  const JsonObject* present = object_in(in, key);
+  if (present == nullptr || present->empty()) in[key] = labels;
+}
+
+void default_replication_controller(JsonObject& object) {
+  JsonObject& spec = ensure_object(object, "spec");
+  default_template(spec);
+  JsonObject* pod = object_in(spec, "template");
+  JsonObject* metadata = pod == nullptr ? nullptr : object_in(*pod, "metadata");
+  const Json* labels = metadata == nullptr ? nullptr : metadata->if_contains("labels");
+  if (labels == nullptr) return;
+  Json copy = *labels;
+  set_labels(spec, "selector", copy);
+  set_labels(ensure_object(object, "metadata"), "labels", copy);
+}
+
+// A job without a selector of its own gets one by its uid, and its pods the labels for it.
+void default_job_selector(JsonObject& object, JsonObject& spec) {
+  const JsonObject* metadata = object_in(object, "metadata");
+  JsonObject* pod = object_in(spec, "template");
+  if (metadata == nullptr || pod == nullptr || spec.contains("selector")) return;
+  if (as_bool(spec.if_contains("manualSelector"))) return;
+  std::string uid(as_text(metadata->if_contains("uid")));
+  std::string name(as_text(metadata->if_contains("name")));
+  if (uid.empty() || name.empty()) return;
+  JsonObject& labels = ensure_object(ensure_object(*pod, "metadata"), "labels");
+  labels["controller-uid"] = uid;
+  labels["batch.kubernetes.io/controller-uid"] = uid;
+  labels["job-name"] = name;
+  labels["batch.kubernetes.io/job-name"] = name;
+  ensure_object(ensure_object(spec, "selector"),
+                "matchLabels")["batch.kubernetes.io/controller-uid"] = uid;
+}
+
+void default_job(JsonObject& object) {
+  JsonObject& spec = ensure_object(object, "spec");
+  default_template(spec);
+  bool neither = !spec.contains("completions") && !spec.contains("parallelism");
+  if (neither) spec["completions"] = 1;
+  set_default(spec, "parallelism", 1);
+  set_default(spec, "podReplacementPolicy",
+              spec.contains("podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
+  default_job_selector(object, spec);
+}
+
+void default_cron_job(JsonObject& object) {
+  JsonObject* job = object_in(ensure_object(object, "spec"), "jobTemplate");
+  JsonObject* spec = job == nullptr ? nullptr : object_in(*job, "spec");
+  if (spec != nullptr) default_template(*spec);
+}
+
+// The selector may not change once there are pods by it.
+template <void (*check_spec)(const Json& spec, Causes& causes)>
+void check_with_selector(const Json& object, const Json* before, Causes& causes) {
+  check_spec(object_at(object, "spec"), causes);
+  if (before != nullptr) check_unchanged(object, *before, "spec", "selector", causes);
+}
+
+void check_replica_set(const Json& spec, Causes& causes) {
+  check_replicas(spec, "deployment", "ReplicaSet", causes);
+}
+
 }  // namespace
 
-void check_workload(const ResourceInfo& info, const Json& object, const Json* before,
-                    Causes& causes) {
-  const std::string name = info.type.full_name();
-  const Json& spec = object_at(object, "spec");
-  if (name == "daemonsets.apps") {
-    check_daemon_set(spec, causes);
-    if (before != nullptr) check_unchanged(object, *before, "spec", "selector", causes);
-  } else if (name == "deployments.apps") {
-    check_deployment(spec, causes);
-    if (before != nullptr) check_unchanged(object, *before, "spec", "selector", causes);
-  } else if (name == "replicasets.apps") {
-    check_replicas(spec, "deployment", "ReplicaSet", causes);
-    if (before != nullptr) check_unchanged(object, *before, "spec", "selector", causes);
-  } else if (name == "statefulsets.apps") {
-    check_replicas(spec, "statefulset", "StatefulSet", causes);
-    if (before != nullptr) check_stateful_set_update(object, *before, causes);
-  } else if (name == "replicationcontrollers") {
-    check_replication_controller(spec, causes);
-  } else if (name == "jobs.batch") {
-    check_job(spec, "spec", causes);
-    if (before != nullptr) check_job_update(object, *before, causes);
-  } else if (name == "cronjobs.batch") {
-    check_cron_job(spec, causes);
-  }
+std::vector<Kind> workload_kinds() {
+  return {
+      {.group = "apps",
+       .plural = "daemonsets",
+       .counts_generations = true,
+       .defaults = {{"spec.updateStrategy.type", "\"RollingUpdate\""},
+                    {"spec.revisionHistoryLimit", "10"}},
+       .set_defaults = default_daemon_set,
+       .check = check_with_selector<check_daemon_set>},
+      {.group = "apps",
+       .plural = "deployments",
+       .counts_generations = true,
+       .defaults = {{"spec.replicas", "1"},
+                    {"spec.strategy.type", "\"RollingUpdate\""},
+                    {"spec.revisionHistoryLimit", "10"},
+                    {"spec.progressDeadlineSeconds", "600"}},
+       .set_defaults = default_deployment,
+       .check = check_with_selector<check_deployment>},
+      {.group = "apps",
+       .plural = "replicasets",
+       .counts_generations = true,
+       .selectable = {"status.replicas"},
+       .defaults = {{"spec.replicas", "1"}},
+       .set_defaults = default_replica_set,
+       .check = check_with_selector<check_replica_set>},
+      {.group = "apps",
+       .plural = "statefulsets",
+       .check_name = check_dns_label,
+       .counts_generations = true,
+       .defaults = {{"spec.replicas", "1"},
+                    {"spec.podManagementPolicy", "\"OrderedReady\""},
+                    {"spec.updateStrategy.type", "\"RollingUpdate\""},
+                    {"spec.revisionHistoryLimit", "10"},
+                    {"spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "\"Retain\""},
+                    {"spec.persistentVolumeClaimRetentionPolicy.whenScaled", "\"Retain\""}},
+       .set_defaults = default_stateful_set,
+       .check =
+           [](const Json& object, const Json* before, Causes& causes) {
+             check_replicas(object_at(object, "spec"), "statefulset", "StatefulSet", causes);
+             if (before != nullptr) check_stateful_set_update(object, *before, causes);
+           }},
+      {.plural = "replicationcontrollers",
+       .counts_generations = true,
+       .defaults = {{"spec.replicas", "1"}},
+       .set_defaults = default_replication_controller,
+       .check =
+           [](const Json& object, const Json*, Causes& causes) {
+             check_replication_controller(object_at(object, "spec"), causes);
+           },
+       .has_plain_selector = true},
+      {.group = "batch",
+       .plural = "jobs",
+       .counts_generations = true,
+       .selectable = {"status.successful"},
+       .defaults = {{"spec.backoffLimit", "6"},
+                    {"spec.completionMode", "\"NonIndexed\""},
+                    {"spec.suspend", "false"},
+                    {"spec.manualSelector", "false"}},
+       .set_defaults = default_job,
+       .check =
+           [](const Json& object, const Json* before, Causes& causes) {
+             check_job(object_at(object, "spec"), "spec", causes);
+             if (before != nullptr) check_job_update(object, *before, causes);
+           }},
+      {.group = "batch",
+       .plural = "cronjobs",
+       .longest_name = 52,
+       .counts_generations = true,
+       .defaults = {{"spec.concurrencyPolicy", "\"Allow\""},
+                    {"spec.suspend", "false"},
+                    {"spec.successfulJobsHistoryLimit", "3"},
+                    {"spec.failedJobsHistoryLimit", "1"}},
+       .set_defaults = default_cron_job,
+       .check = [](const Json& object, const Json*,
+                   Causes& causes) { check_cron_job(object_at(object, "spec"), causes); }},
+  };
 }
 
 }  // namespace lockstep::apiserver

@@ -2,7 +2,7 @@
 
 #include "apiserver/kinds/rules_test_util.h"
 
-namespace lockstep::apiserver::rules_workloads_test {
+namespace lockstep::apiserver::workload_kinds_test {
 namespace {
 
 const std::string pod_template =
@@ -47,4 +47,4 @@ TEST_F(BuiltinRulesTest, Workloads) {
 }
 
 }  // namespace
-}  // namespace lockstep::apiserver::rules_workloads_test
+}  // namespace lockstep::apiserver::workload_kinds_test
