@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/embedded_server.h"
+#include "apiserver/door/embedded_server.h"
 #include "fleet_json.h"
 #include "http_load.h"
 #include "measure.h"

@@ -26,7 +26,7 @@
 
 #include "base/strings.h"
 #include "measure.h"
-#include "sim/scenario_run.h"
+#include "sim/scenario/scenario_run.h"
 #include "world/huge_pages.h"
 
 namespace lockstep::bench {

@@ -18,7 +18,7 @@
 #include "fleet_json.h"
 #include "kube/counting_api.h"
 #include "measure.h"
-#include "sim/scenario_run.h"
+#include "sim/scenario/scenario_run.h"
 #include "world/virtual_loop.h"
 
 namespace lockstep::bench {

@@ -1,6 +1,6 @@
 # Text files as string_views inside a library, made at build time:
 #
-#   lockstep_embed(apiserver lockstep::apiserver builtin_types_text src/apiserver/builtin_types.txt)
+#   lockstep_embed(apiserver lockstep::apiserver builtin_types_text src/apiserver/schema/builtin_types.txt)
 #
 # defines `extern const std::string_view builtin_types_text` in that namespace; a header of the folder
 # declares it. And a folder of text files:

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "apiserver/json_path.h"
-#include "apiserver/pattern.h"
-#include "apiserver/request_guard.h"
+#include "apiserver/door/request_guard.h"
+#include "apiserver/present/json_path.h"
+#include "apiserver/schema/pattern.h"
 #include "document_from_bytes.h"
 
 namespace {

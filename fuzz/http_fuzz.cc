@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "apiserver/front.h"
-#include "apiserver/housekeeping.h"
+#include "apiserver/door/front.h"
+#include "apiserver/verbs/housekeeping.h"
 #include "base/strings.h"
 #include "world/random.h"
 #include "world/virtual_loop.h"

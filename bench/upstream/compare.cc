@@ -18,8 +18,8 @@
 #include "fleet/state.h"
 #include "kube/sync_api.h"
 #include "real_cluster.h"
-#include "sim/rollout_part.h"
-#include "sim/simulated_fleet.h"
+#include "sim/actors/simulated_fleet.h"
+#include "sim/scenario/rollout_part.h"
 #include "world/log.h"
 
 namespace lockstep::real {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/embedded_server.h"
+#include "apiserver/door/embedded_server.h"
 #include "base/ip_address.h"
 #include "cli/exit_codes.h"
 #include "cli/signals.h"

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/embedded_server.h"
+#include "apiserver/door/embedded_server.h"
 #include "cli/child_process.h"
 #include "cli/cluster_session.h"
 #include "cli/dashboard_host.h"
@@ -20,8 +20,8 @@
 #include "cli/rollout_text.h"
 #include "cli/signals.h"
 #include "kube/sync_api.h"
-#include "sim/rollout_part.h"
-#include "sim/simulated_fleet.h"
+#include "sim/actors/simulated_fleet.h"
+#include "sim/scenario/rollout_part.h"
 #include "upgrade/pod_names.h"
 
 namespace lockstep::cli {

@@ -7,9 +7,9 @@
 
 #include "base/result.h"
 #include "git/program.h"
-#include "sim/git_checkout.h"
-#include "sim/git_ops.h"
-#include "sim/parts.h"
+#include "sim/actors/git_checkout.h"
+#include "sim/actors/git_ops.h"
+#include "sim/actors/parts.h"
 #include "world/process.h"
 
 namespace lockstep::cli {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/demo_command.h"
-#include "sim/health_reporter.h"
-#include "sim/simulated_fleet.h"
+#include "sim/actors/health_reporter.h"
+#include "sim/actors/simulated_fleet.h"
 #include "view/fleet_watch.h"
 
 namespace lockstep::cli {

@@ -9,11 +9,11 @@
 #include "cli/exit_codes.h"
 #include "cli/shrinking.h"
 #include "cli/simulate_command.h"
-#include "sim/calm_twin.h"
-#include "sim/exhaustive.h"
-#include "sim/random_run.h"
-#include "sim/scenario_text.h"
-#include "sim/sequences.h"
+#include "sim/explore/calm_twin.h"
+#include "sim/explore/exhaustive.h"
+#include "sim/explore/random_run.h"
+#include "sim/explore/sequences.h"
+#include "sim/scenario/scenario_text.h"
 
 namespace lockstep::cli {
 

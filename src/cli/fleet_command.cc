@@ -8,7 +8,7 @@
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
 #include "kube/sync_api.h"
-#include "sim/simulated_fleet.h"
+#include "sim/actors/simulated_fleet.h"
 
 namespace lockstep::cli {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/random_run.h"
-#include "sim/scenario_text.h"
+#include "sim/explore/random_run.h"
+#include "sim/scenario/scenario_text.h"
 
 namespace lockstep::cli {
 

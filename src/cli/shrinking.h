@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "sim/scenario_run.h"
-#include "sim/shrink.h"
+#include "sim/explore/shrink.h"
+#include "sim/scenario/scenario_run.h"
 
 namespace lockstep::cli {
 

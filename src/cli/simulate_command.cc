@@ -10,7 +10,7 @@
 #include "cli/shrinking.h"
 #include "cli/simulate_modes.h"
 #include "cli/status_command.h"
-#include "sim/scenario_run.h"
+#include "sim/scenario/scenario_run.h"
 #include "world/files.h"
 #include "world/huge_pages.h"
 

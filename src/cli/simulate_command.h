@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "cli/explore_command.h"
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 
 namespace lockstep::cli {
 

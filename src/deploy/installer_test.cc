@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "apiserver/backend.h"
-#include "apiserver/in_process_api.h"
+#include "apiserver/verbs/backend.h"
+#include "apiserver/verbs/in_process_api.h"
 #include "data/yaml.h"
 #include "deploy/manifest_kinds.h"
 #include "world/log.h"

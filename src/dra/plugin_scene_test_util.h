@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "apiserver/backend.h"
-#include "apiserver/housekeeping.h"
-#include "apiserver/in_process_api.h"
-#include "apiserver/tester_test_util.h"
+#include "apiserver/verbs/backend.h"
+#include "apiserver/verbs/housekeeping.h"
+#include "apiserver/verbs/in_process_api.h"
+#include "apiserver/verbs/tester_test_util.h"
 #include "dra/dra_test_util.h"
 #include "dra/plugin.h"
 #include "kube/fault_api.h"

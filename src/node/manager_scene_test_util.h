@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/backend.h"
-#include "apiserver/housekeeping.h"
-#include "apiserver/in_process_api.h"
-#include "apiserver/tester_test_util.h"
+#include "apiserver/verbs/backend.h"
+#include "apiserver/verbs/housekeeping.h"
+#include "apiserver/verbs/in_process_api.h"
+#include "apiserver/verbs/tester_test_util.h"
 #include "data/json.h"
 #include "kube/fault_api.h"
 #include "node/driver_manager.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "apiserver/backend.h"
-#include "apiserver/housekeeping.h"
-#include "apiserver/in_process_api.h"
+#include "apiserver/verbs/backend.h"
+#include "apiserver/verbs/housekeeping.h"
+#include "apiserver/verbs/in_process_api.h"
 #include "fleet/reason_test_util.h"
 #include "kube/counting_api.h"
 #include "kube/fault_api.h"

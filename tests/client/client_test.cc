@@ -2,7 +2,7 @@
 // promises (the cache becomes equal to the truth, calls end with the right answer) must still hold.
 #include <gtest/gtest.h>
 
-#include "apiserver/embedded_server.h"
+#include "apiserver/door/embedded_server.h"
 #include "base/patience_test_util.h"
 #include "kube/cache_feed.h"
 #include "kube/connect.h"

@@ -18,8 +18,8 @@
 #include "dra/plugin_scene_test_util.h"
 #include "kube/leader_election.h"
 #include "node/manager_scene_test_util.h"
-#include "sim/cluster.h"
-#include "sim/scenario_run.h"
+#include "sim/actors/cluster.h"
+#include "sim/scenario/scenario_run.h"
 
 namespace lockstep::deploy::access_test {
 namespace {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "sim/random_run.h"
-#include "sim/sequences.h"
+#include "sim/explore/random_run.h"
+#include "sim/explore/sequences.h"
 
 namespace lockstep::sim::determinism_test {
 namespace {

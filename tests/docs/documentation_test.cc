@@ -24,7 +24,7 @@ TEST(Documentation, EveryKeyOfAScenarioIsOnItsPageAndNothingElseIs) {
   std::set<std::string> keys;
   for (const char* file :
        {"scenario", "step_reader", "fault_reader", "world_weights", "expectations_reader"}) {
-    keys.merge(small_words(read_file(root / "src/sim" / (std::string(file) + ".cc"))));
+    keys.merge(small_words(read_file(root / "src/sim/scenario" / (std::string(file) + ".cc"))));
   }
   ASSERT_GT(keys.size(), 150U) << "the code was not found";
   // Of the objects that are made from a scenario.

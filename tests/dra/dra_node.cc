@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "apiserver/tester_test_util.h"
+#include "apiserver/verbs/tester_test_util.h"
 #include "child.h"
 #include "world/directories.h"
 #include "world/process.h"

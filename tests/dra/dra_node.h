@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "apiserver/embedded_server.h"
+#include "apiserver/door/embedded_server.h"
 #include "base/patience_test_util.h"
 #include "data/json.h"
 #include "fake_machine.h"

@@ -1,7 +1,7 @@
 // A kubelet as a DRA plugin meets it, over the real gRPC: finds plugins by their sockets,
 // registers them, has claims prepared before a pod runs and unprepared after it, and listens to
-// their health. What it does about claims is sim/claim_book.h, which the simulated kubelets use
-// too. With `knows_error_type` it is the kubelet of KEP-5322: a permanent failure ends the pod.
+// their health. What it does about claims is sim/actors/claim_book.h, which the simulated kubelets
+// use too. With `knows_error_type` it is the kubelet of KEP-5322: a permanent failure ends the pod.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "data/json.h"
-#include "sim/claim_book.h"
+#include "sim/actors/claim_book.h"
 
 namespace lockstep::dra {
 

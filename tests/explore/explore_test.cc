@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
-#include "sim/exhaustive.h"
-#include "sim/random_run.h"
-#include "sim/sequences.h"
+#include "sim/explore/exhaustive.h"
+#include "sim/explore/random_run.h"
+#include "sim/explore/sequences.h"
 
 namespace lockstep::sim::explore_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "apiserver/embedded_server.h"
+#include "apiserver/door/embedded_server.h"
 #include "base/strings.h"
 #include "world/files.h"
 

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/embedded_server.h"
+#include "apiserver/door/embedded_server.h"
 #include "base/patience_test_util.h"
 #include "base/strings.h"
 #include "kube/api.h"

@@ -10,8 +10,8 @@
 
 #include "kube/connect.h"
 #include "real_cluster.h"
-#include "sim/git_checkout.h"
-#include "sim/git_ops.h"
+#include "sim/actors/git_checkout.h"
+#include "sim/actors/git_ops.h"
 #include "world/log.h"
 #include "world/random.h"
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "cluster.h"
-#include "sim/scenario.h"
-#include "sim/simulated_fleet.h"
+#include "sim/actors/simulated_fleet.h"
+#include "sim/scenario/scenario.h"
 
 namespace lockstep::real {
 

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
-#include "sim/expectations_reader.h"
-#include "sim/fault_reader.h"
-#include "sim/fault_steps.h"
-#include "sim/scenario_run.h"
+#include "sim/scenario/expectations_reader.h"
+#include "sim/scenario/fault_reader.h"
+#include "sim/scenario/fault_steps.h"
+#include "sim/scenario/scenario_run.h"
 
 namespace lockstep::sim::page_test {
 namespace {

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
-#include "sim/observed_api.h"
-#include "sim/scenario_run.h"
+#include "sim/scenario/observed_api.h"
+#include "sim/scenario/scenario_run.h"
 
 namespace lockstep::sim::scenario_test {
 namespace {

@@ -6,7 +6,7 @@
 // module k8s.io/kubernetes, which the go command downloads and checks against its checksum database)
 // and keeps names, types, merge keys and the like; field numbers of protobuf come from generated.proto,
 // pointers from types.go. Descriptions are left out: ours are in
-// src/apiserver/builtin_descriptions.txt.
+// src/apiserver/schema/builtin_descriptions.txt.
 //
 // Run by hand when the version that the server claims moves on; never in CI.
 package main
