@@ -68,14 +68,14 @@ Result<bundle::BundleRequest> read_request(const bundle::Catalogue& catalogue,
   if (flags.recipe.empty()) {
     if (!has_criteria(flags.criteria)) {
       return fail(ErrorKind::invalid,
-                  "give a resolved recipe (--recipe FILE), or criteria such as --service eks",
+                  "pass a resolved recipe (--recipe FILE), or criteria such as --service eks",
                   "bundle");
     }
     LOCKSTEP_TRY(request.recipe, resolve(catalogue, flags.criteria));
   } else {
     if (has_criteria(flags.criteria)) {
       return fail(ErrorKind::invalid,
-                  "is resolved already: give either a recipe or criteria, not both", "--recipe");
+                  "is already resolved: pass either a recipe or criteria, not both", "--recipe");
     }
     LOCKSTEP_TRY(request.recipe, read_recipe_file(catalogue, flags.recipe));
   }
@@ -172,7 +172,7 @@ int run_verify(const VerifyFlags& flags) {
   if (!files) return report(files.error());
   auto listed = files->find("checksums.txt");
   if (listed == files->end()) {
-    return report({ErrorKind::not_found, "has no checksums.txt: it is no bundle", flags.folder});
+    return report({ErrorKind::not_found, "has no checksums.txt: it is not a bundle", flags.folder});
   }
   bundle::BundleFiles bundle;
   for (auto& [path, file] : *files) bundle[path] = {file.content, file.executable};
@@ -185,7 +185,7 @@ int run_verify(const VerifyFlags& flags) {
     for (const auto& path : found->missing) fmt::print("missing  {}\n", path);
     for (const auto& path : found->added) fmt::print("added    {}\n", path);
     if (found->is_intact())
-      fmt::print("{}: {} files are as they were written\n", flags.folder, files->size() - 1);
+      fmt::print("{}: {} files are unchanged\n", flags.folder, files->size() - 1);
   }
   return found->is_intact() ? ExitCode::ok : ExitCode::failed;
 }

@@ -47,8 +47,8 @@ Result<void> check_data_folder(const std::string& folder, const TreeTexts& files
   };
   if (std::any_of(files.begin(), files.end(), is_of_catalogue)) return {};
   return fail(ErrorKind::invalid,
-              "holds no file of a catalogue (registry.yaml, overlays/, mixins/, components/, …): "
-              "name the folder that does",
+              "has no catalogue file (registry.yaml, overlays/, mixins/, components/, …): name the "
+              "folder of the catalogue",
               "--data " + folder);
 }
 
@@ -63,7 +63,7 @@ void lay_over(bundle::Criteria& below, const bundle::Criteria& above) {
 
 Result<bundle::Catalogue> open_catalogue(const CatalogueFlags& flags) {
   if (flags.data_only && flags.data.empty()) {
-    return fail(ErrorKind::invalid, "needs --data DIR: there would be no catalogue at all",
+    return fail(ErrorKind::invalid, "needs --data DIR: without it there is no catalogue",
                 "--data-only");
   }
   using recipes::Part;
@@ -89,7 +89,7 @@ Result<bundle::ResolvedRecipe> resolve(const bundle::Catalogue& catalogue,
                                        const CriteriaFlags& flags) {
   if (!has_criteria(flags)) {
     return fail(ErrorKind::invalid,
-                "say what it is for: --service, --accelerator, --intent, --os, --platform, a file "
+                "name the target: --service, --accelerator, --intent, --os, --platform, a file "
                 "(--criteria, --snapshot); --service any for any cluster",
                 "criteria");
   }

@@ -92,7 +92,7 @@ int run_check(const CheckFlags& flags) {
       fmt::print("{}: {}\n", finding.place, finding.what);
     }
     if (findings->empty()) {
-      fmt::print("ok: what must follow a version is derived, and says what the recipe says\n");
+      fmt::print("ok: all derived values match the recipe\n");
     }
     if (!left_out.empty()) {
       fmt::print("left out on purpose (--no-derived): {}\n", join(left_out, ", "));

@@ -12,7 +12,7 @@ namespace {
 // From the machine's own copy of the tz database.
 Result<rollout::TimeZone> system_time_zone(const std::string& name) {
   bool is_plain = !name.empty() && name.front() != '/' && name.find("..") == std::string::npos;
-  if (!is_plain) return fail(ErrorKind::invalid, "is no name of a time zone");
+  if (!is_plain) return fail(ErrorKind::invalid, "is not a valid time zone name");
   SystemFiles files;
   auto bytes = files.read("/usr/share/zoneinfo/" + name);
   if (!bytes) {

@@ -17,7 +17,7 @@ void add_key_domain_flag(CLI::App* command, ClusterFlags& flags) {
   command
       ->add_option("--key-domain", flags.key_domain,
                    "Domain of the upgrade's labels: nvidia.com, or lockstep.dev beside NVIDIA's "
-                   "own operator; without, the one that the controller publishes")
+                   "operator; default: the domain that the controller publishes")
       ->envname("LOCKSTEP_KEY_DOMAIN");
 }
 
@@ -31,7 +31,7 @@ void add_connection_flags(CLI::App* command, ClusterFlags& flags) {
 void add_client_flags(CLI::App* command, fleet::ClientOptions& clients) {
   command
       ->add_option("--plugin-namespaces", clients.namespaces,
-                   "Where DRA plugins are looked for, by the labels of their charts")
+                   "Namespaces of DRA plugins, which are found by the labels of their charts")
       ->delimiter(',')
       ->default_str(join(clients.namespaces, ", "));
   command
@@ -50,7 +50,7 @@ void add_driver_flag(CLI::App* command, std::vector<std::string>& namespaces,
   command
       ->add_option("--driver-namespaces", namespaces,
                    "Namespaces of the GPU driver, its validators and NVIDIA's operator; elsewhere "
-                   "their labels mean nothing. Without: " +
+                   "their labels are ignored. Default: " +
                        otherwise)
       ->delimiter(',')
       ->check(is_namespace);

@@ -211,7 +211,7 @@ kube::LeaderElectionOptions election_options(const ControllerFlags& flags,
     controllers.lead();
   };
   options.on_stopped_leading = [&controllers, &log] {
-    log.warning("no longer leading");
+    log.warning("no longer the leader");
     controllers.follow();
   };
   options.on_new_leader = [&log](const std::string& leader) {
@@ -245,8 +245,8 @@ http::StatusPages status_pages(ClusterSession& session, Controllers& controllers
 int run_controller(const ControllerFlags& flags) {
   if (flags.conducts() && flags.cluster.fleet().key_domain != "nvidia.com") {
     return report(Error{ErrorKind::invalid,
-                        "--mode coordinate needs the labels of nvidia.com: NVIDIA's upgrade "
-                        "controller reads no others. Leave out --key-domain, or use --mode drive",
+                        "--mode coordinate needs the labels of nvidia.com, the only ones that "
+                        "NVIDIA's upgrade controller reads. Omit --key-domain, or use --mode drive",
                         ""});
   }
   auto allowed = git::AllowedRepositories::read(

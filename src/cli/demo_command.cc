@@ -135,7 +135,7 @@ class Demo {
     fmt::print(
         "\nA rollout takes it wave by wave: a canary of {} with three gates and a bake ({} here, "
         "two "
-        "days in real life), then the rest.\n",
+        "days in production), then the rest.\n",
         upgrade::counted(canary_nodes(), "node"), format_duration(demo_bake(flags_)));
     if (git_ != nullptr) {
       LOCKSTEP_TRY(const std::string commit, git_->set_driver(flags_.to));
@@ -175,7 +175,7 @@ class Demo {
     };
     if (run_until(finished, minutes(30))) return {};
     return fail(stopped_ ? ErrorKind::cancelled : ErrorKind::timed_out,
-                stopped_ ? "stopped" : "the upgrade did not come to its end in 30m");
+                stopped_ ? "stopped" : "the upgrade did not end within 30m");
   }
 
   void summarize() {
@@ -195,7 +195,7 @@ class Demo {
       show_git(rollout->status);
     }
     if (controller_->restarts() > 0) {
-      fmt::print("The controller was killed {} times meanwhile, and went on each time.\n",
+      fmt::print("The controller was killed {} times and continued each time.\n",
                  controller_->restarts());
     }
   }
@@ -208,7 +208,7 @@ class Demo {
     if (auto shown = git_->show(status.revert_commit)) {
       fmt::print("\n$ git show {}\n{}", status.revert_commit, *shown);
     }
-    fmt::print("\nThe regression was caught in the canary. Commit {} took driver {} back.\n",
+    fmt::print("\nThe regression was caught in the canary. Commit {} reverted driver {}.\n",
                status.revert_commit, flags_.to);
   }
 
@@ -228,7 +228,7 @@ class Demo {
   }
 
   void keep() {
-    fmt::print("\nIt keeps running; Ctrl-C ends it. Look around:\n");
+    fmt::print("\nThe cluster keeps running; Ctrl-C ends it. Explore it:\n");
     fmt::print("  kubectl --kubeconfig {} get nodes\n", kubeconfig_.path());
     fmt::print("  lockstep status --kubeconfig {}\n", kubeconfig_.path());
     std::fflush(stdout);
@@ -239,14 +239,14 @@ class Demo {
   void wait_for_pages() {
     if (!dashboard_ || dashboard_->pages() == 0) return;
     fmt::print(
-        "\nThe dashboard is open in a browser; the demo ends with its page, or by Ctrl-C.\n");
+        "\nThe dashboard is open in a browser; the demo ends when the page is closed, or with "
+        "Ctrl-C.\n");
     std::fflush(stdout);
     run_until([&] { return dashboard_->pages() == 0; }, hours(24));
   }
 
   void how_to_keep() {
-    fmt::print(
-        "\nTo look around: lockstep demo --keep, then kubectl --kubeconfig FILE get nodes\n");
+    fmt::print("\nTo explore it: lockstep demo --keep, then kubectl --kubeconfig FILE get nodes\n");
   }
 
   void end() {

@@ -34,7 +34,7 @@ Result<Duration> duration_of(const std::string& text, std::string_view flag) {
 Result<node::ManagerSettings> settings_of(const DriverManagerFlags& flags) {
   node::ManagerSettings settings;
   if (flags.node.empty()) {
-    return fail(ErrorKind::invalid, "name the node: by this flag or by NODE_NAME", "--node-name");
+    return fail(ErrorKind::invalid, "name the node with this flag or NODE_NAME", "--node-name");
   }
   settings.node = flags.node;
   settings.operator_namespace = flags.operator_namespace;
@@ -91,7 +91,7 @@ int run_driver_manager(const DriverManagerFlags& flags) {
   manager.start();
   auto is_over = [&] { return manager.outcome().has_value(); };
   if (!session.loop.run_until(is_over, Duration::max())) {
-    session.log->info("stopping: puts the node back");
+    session.log->info("stopping: restores the node");
     manager.stop();
     session.loop.run_until(is_over, Duration::max());
   }

@@ -52,7 +52,8 @@ Result<gpu::GateOptions> options_of(const GateFlags& flags) {
   if (flags.gpus != std::vector<std::string>{"all"}) options.gpus = flags.gpus;
   auto budget = parse_duration(flags.budget);
   if (!budget || *budget <= Duration(0))
-    return fail(ErrorKind::invalid, fmt::format("\"{}\" is no time like 30s", flags.budget),
+    return fail(ErrorKind::invalid,
+                fmt::format("invalid duration \"{}\": use a value such as 30s", flags.budget),
                 "--budget");
   options.budget = *budget;
   LOCKSTEP_TRY(options.call_deadline, parse_duration(flags.call_deadline));

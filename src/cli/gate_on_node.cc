@@ -27,7 +27,7 @@ const ObjectKey controller_deployment{"lockstep-system", "lockstep-controller"};
 // Files of this machine, and what only tests of this machine want.
 Result<void> check_flags(const GateFlags& flags) {
   auto not_here = [](std::string_view flag) {
-    return fail(ErrorKind::invalid, "is about this machine: not with --node", std::string(flag));
+    return fail(ErrorKind::invalid, "applies to this machine: not with --node", std::string(flag));
   };
   if (!flags.baseline.empty()) return not_here("--baseline");
   if (!flags.save_baseline.empty()) return not_here("--save-baseline");
@@ -130,7 +130,7 @@ int run_gate_on_node(const GateFlags& flags) {
   if (auto fine = check_flags(flags); !fine) return report(fine.error());
   auto limit = parse_duration(flags.node_timeout);
   if (!limit || *limit < seconds(1)) {
-    return report(Error{ErrorKind::invalid, "must be a time like 5m", "--node-timeout"});
+    return report(Error{ErrorKind::invalid, "must be a duration such as 5m", "--node-timeout"});
   }
   auto session = ClusterSession::open(flags.cluster);
   if (!session) return report(session.error());
@@ -148,10 +148,10 @@ int run_gate_on_node(const GateFlags& flags) {
   auto waited = wait_for_pod(**session, api, flags, name, *limit);
   if (!waited) return report(waited.error());
   if (!waited->end) {
-    return report(Error{
-        ErrorKind::timed_out,
-        fmt::format("the gate did not end within {}: {}", format_duration(*limit), waited->state),
-        fmt::format("Job {}/{}", flags.ns, name)});
+    return report(Error{ErrorKind::timed_out,
+                        fmt::format("the gate did not finish within {}: {}",
+                                    format_duration(*limit), waited->state),
+                        fmt::format("Job {}/{}", flags.ns, name)});
   }
   auto outcome = gpu::read_summary(waited->end->message);
   if (!outcome) {

@@ -148,7 +148,7 @@ Result<void> wait_for_deployments(ClusterSession& session, const std::vector<Man
       if (missing.empty()) break;
       if (session.loop.uptime() >= end) {
         return fail(ErrorKind::timed_out,
-                    fmt::format("not available after {}: {}; kubectl describe pods tells more",
+                    fmt::format("not available after {}: {}; see kubectl describe pods",
                                 format_duration(limit), missing),
                     deploy::describe(manifest.object));
       }
@@ -176,8 +176,8 @@ void warn_about_driver_manager(ClusterSession& session, const fleet::DriverOptio
     if (!set || !fleet::is_driver_daemon_set(*set, drivers)) continue;
     if (!doctor::manager_uncordons(*set)) continue;
     fmt::print(
-        "the driver-manager in {} evicts pods and uncordons nodes by itself; with the next "
-        "driver version:\n  {}\n",
+        "the driver-manager in {} evicts pods and uncordons nodes on its own; change it with the "
+        "next driver version:\n  {}\n",
         set->meta.key().text(), doctor::manager_fix());
   }
 }
@@ -213,7 +213,7 @@ Result<void> uninstall(const UninstallFlags& flags) {
   LOCKSTEP_TRY(std::vector<ObjectChange> changes, deploy::uninstall(api, flags.release));
   if (changes.empty()) {
     return failf(ErrorKind::not_found,
-                 "lockstep install has installed no {} in namespace {} (was it Helm?)",
+                 "lockstep install did not install {} in namespace {} (was it Helm?)",
                  flags.release.name, flags.release.ns);
   }
   print_changes(changes);
@@ -228,7 +228,7 @@ int run_install(const InstallFlags& flags) {
   auto release = release_of(flags);
   if (!release) return report(release.error());
   if (flags.dry_run) {
-    fmt::print("# The namespace {} must be there.\n{}", flags.release.ns,
+    fmt::print("# The namespace {} must exist.\n{}", flags.release.ns,
                deploy::print_manifests(release->manifests));
     return ExitCode::ok;
   }

@@ -9,42 +9,39 @@
 namespace lockstep::cli {
 
 void add_looking(CLI::App& app, LookingFlags& flags, int& result) {
-  CLI::App* status =
-      app.add_subcommand("status", "What is happening: nodes by state, with reasons");
+  CLI::App* status = app.add_subcommand("status", "Show the fleet: nodes by state, with reasons");
   add_cluster_flags(status, flags.status.cluster);
   add_output_flag(status, flags.status.output);
   status->add_flag("-w,--watch", flags.status.watch, "Keep showing");
-  status->add_flag("--all", flags.status.all, "Every node, also those that are done");
+  status->add_flag("--all", flags.status.all, "Show every node, also those that are done");
   status->callback([&] { result = run_status(flags.status); });
 
-  CLI::App* top = app.add_subcommand("top", "The whole fleet on one screen, trouble first");
+  CLI::App* top = app.add_subcommand("top", "Show the whole fleet on one screen, trouble first");
   add_cluster_flags(top, flags.top.cluster);
-  top->add_option("--sort", flags.top.sort, "What comes first")
+  top->add_option("--sort", flags.top.sort, "Order of the nodes")
       ->check(CLI::IsMember({"trouble", "age", "name"}))
       ->capture_default_str();
-  top->add_flag("--once", flags.top.once, "One picture, and no more");
+  top->add_flag("--once", flags.top.once, "Print once and exit");
   top->callback([&] { result = run_top(flags.top); });
 
-  CLI::App* why = app.add_subcommand(
-      "why", "Why a node or a rollout is where it is, and what would change that");
+  CLI::App* why =
+      app.add_subcommand("why", "Explain the state of a node or rollout, and what would change it");
   add_cluster_flags(why, flags.why.cluster);
   add_output_flag(why, flags.why.output);
   why->add_option("node", flags.why.node, "The node, or the rollout")->required();
   why->callback([&] { result = run_why(flags.why); });
 
   CLI::App* plan = app.add_subcommand(
-      "plan", "What would happen: the order, who is moved, who blocks, how long");
+      "plan", "Show what an upgrade would do: order, moved pods, blockers, duration");
   add_cluster_flags(plan, flags.plan.cluster);
   add_output_flag(plan, flags.plan.output);
-  plan->add_flag("--assume-change", flags.plan.asked.assume_change,
-                 "As if a new driver version came");
-  plan->add_option("--node-minutes", flags.node_minutes, "How long one node takes, in minutes")
+  plan->add_flag("--assume-change", flags.plan.asked.assume_change, "Assume a new driver version");
+  plan->add_option("--node-minutes", flags.node_minutes, "Time for one node, in minutes")
       ->check(CLI::Range(0.01, 10000.0))
       ->capture_default_str();
-  plan->add_option(
-          "--git-repository", flags.plan.git_repositories,
-          "A repository that rollouts name in spec.matrix and that is read from here, with "
-          "your own git; with / at its end all below it; repeatable")
+  plan->add_option("--git-repository", flags.plan.git_repositories,
+                   "A repository of a rollout's spec.matrix to read with your own git; with a "
+                   "trailing / all repositories below it; repeatable")
       ->allow_extra_args(false);
   plan->callback([&, plan] {
     flags.plan.asked.node_time = seconds(static_cast<int64_t>(flags.node_minutes * 60));

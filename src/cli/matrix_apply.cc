@@ -16,7 +16,7 @@ Result<std::string> only_name(kube::SyncApi& api, const ResourceType& type) {
   for (const auto& item : found.items) names.emplace_back(text_at(*item, "metadata", "name"));
   if (names.size() == 1) return names.front();
   if (names.empty()) return failf(ErrorKind::not_found, "the cluster has no {}", type.kind);
-  return failf(ErrorKind::invalid, "the cluster has the {} objects {}: name one by --apply-to",
+  return failf(ErrorKind::invalid, "the cluster has the {} objects {}: name one with --apply-to",
                type.kind, join(names, ", "));
 }
 

@@ -56,8 +56,7 @@ Result<void> check_edit(const MatrixChangeFlags& flags, Slot slot, Outcome& outc
   outcome.findings = check_slot(matrix, slot, flags.fleet, rules);
   if (flags.skip_check || !rollout::is_broken(outcome.findings)) return {};
   std::string message =
-      "these versions do not go together, and nothing was committed "
-      "(--skip-check commits them anyway)";
+      "these versions are incompatible; nothing was committed (--skip-check commits them anyway)";
   for (const CompatibilityFinding& finding : outcome.findings) {
     if (finding.verdict != rollout::RuleOutcome::broken) continue;
     message += fmt::format("\n  {}: {} ({})", finding.rule, finding.message, finding.source);
@@ -117,7 +116,7 @@ Result<RevertTarget> choose_commit(const MatrixChangeFlags& flags, const Matrix&
     auto rejected = rollout::find_version(matrix, flags.version);
     if (!rejected) {
       return failf(ErrorKind::not_found,
-                   "neither current nor canary has {}: it was reverted already, or was never there",
+                   "neither current nor canary has {}: it was already reverted, or never set",
                    flags.version);
     }
     LOCKSTEP_TRY(auto found, rollout::find_commit_to_revert(matrix, commits, texts_of, *rejected));
@@ -146,7 +145,7 @@ git::Stage stage_revert(const MatrixChangeFlags& flags, Outcome& outcome) {
     outcome.changes = rollout::changes_between(before, after);
     outcome.reverted = commit.id;
     if (outcome.changes.empty()) {
-      return fail(ErrorKind::conflict, "reverting it changes no version: it is reverted already",
+      return fail(ErrorKind::conflict, "reverting it changes no version: it is already reverted",
                   fmt::format("commit {}", commit.id.substr(0, short_id)));
     }
     // A revert is always possible, whatever the rules say of old versions.
@@ -234,9 +233,9 @@ Result<void> run_job(const Job& job) {
       Error error = done.error();
       error.message += fmt::format(
           "; {}, and driver {} is not applied: lockstep matrix set --slot "
-          "{} --apply tries that again",
+          "{} --apply retries that",
           published.commit.empty()
-              ? "nothing had to be committed"
+              ? "nothing to commit"
               : "commit " + published.commit.substr(0, short_id) + " is pushed",
           version, to_string(job.slot));
       return fail(std::move(error));
@@ -264,7 +263,8 @@ int run_matrix_set(const MatrixChangeFlags& flags) {
     values.push_back(std::move(*assignment));
   }
   if (values.empty() && !flags.apply) {
-    return report({ErrorKind::invalid, "there is nothing to set: driver=580.65.06", "KEY=VALUE"});
+    return report({ErrorKind::invalid, "nothing to set: pass KEY=VALUE, such as driver=580.65.06",
+                   "KEY=VALUE"});
   }
   Outcome outcome;
   auto edit = [&](const std::string& text) {

@@ -95,7 +95,7 @@ int run_matrix_check(const MatrixCheckFlags& flags) {
     print_document(JsonObject{{"compatible", passes}, {"findings", std::move(findings)}},
                    flags.output);
   } else if (passes) {
-    print_text(fmt::format("{}: nothing speaks against these versions{}\n", text->name,
+    print_text(fmt::format("{}: no rule forbids these versions{}\n", text->name,
                            is_unknown ? ", as far as they are known" : ""));
   }
   return passes ? ExitCode::ok : ExitCode::failed;

@@ -11,8 +11,8 @@ namespace {
 void add_matrix_place(CLI::App* command, MatrixPlace& place) {
   command
       ->add_option("--repo", place.repository,
-                   "The git repository: an address, a bare repository, or a directory in which you "
-                   "work (then where it pushes to)")
+                   "The git repository: a URL, a bare repository, or a working directory (its push "
+                   "remote is used)")
       ->capture_default_str();
   command->add_option("--branch", place.branch,
                       "The branch; default: the branch that is checked out");
@@ -24,7 +24,7 @@ void add_matrix_fleet(CLI::App* command, MatrixFleet& fleet) {
   command->add_option("--gpu", fleet.gpus, "A GPU model of the fleet: H100, NVIDIA-B200")
       ->allow_extra_args(false);
   command->add_option("--kubernetes", fleet.kubernetes, "The cluster's version, without OpenShift");
-  command->add_flag("--mig", fleet.mig, "Nodes have GPUs that are cut by MIG");
+  command->add_flag("--mig", fleet.mig, "Nodes have GPUs partitioned by MIG");
   command->add_flag("--minor-version-compatibility", fleet.minor_compatibility,
                     "Allow a driver older than the CUDA toolkit's, of the same major version");
   command->add_option("--rules", fleet.rules,
@@ -39,17 +39,16 @@ void add_matrix_change(CLI::App* command, MatrixChangeFlags& flags) {
       ->add_option("--evidence", flags.evidence,
                    "A line for the commit's message: \"gate training: Passed\"")
       ->allow_extra_args(false);
-  command->add_option("--approved-by", flags.approved_by, "Who has approved it");
-  command->add_option("--reason", flags.reason, "Why, for the commit's message");
-  command->add_option("--rollout", flags.rollout, "The rollout that it belongs to");
-  command->add_option("--tries", flags.tries, "How often to try when another push comes first")
+  command->add_option("--approved-by", flags.approved_by, "The approver");
+  command->add_option("--reason", flags.reason, "Reason, for the commit's message");
+  command->add_option("--rollout", flags.rollout, "The rollout of the change");
+  command->add_option("--tries", flags.tries, "Number of tries when another push is first")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command->add_flag("--dry-run", flags.dry_run, "Print the diff, and commit nothing");
-  command->add_flag("--apply", flags.apply,
-                    "Also patch the cluster, where no GitOps tool brings there what Git says");
+  command->add_flag("--apply", flags.apply, "Also patch the cluster, if no GitOps tool syncs it");
   command->add_option("--apply-to", flags.apply_to,
-                      "clusterpolicy/NAME or nvidiadriver/NAME; by default the ClusterPolicy");
+                      "clusterpolicy/NAME or nvidiadriver/NAME; default: the ClusterPolicy");
   command->add_option("--kubeconfig", flags.cluster.kubeconfig, "Of --apply");
   command->add_option("--context", flags.cluster.context, "Of --apply");
 }
@@ -58,21 +57,22 @@ void add_matrix_change(CLI::App* command, MatrixChangeFlags& flags) {
 
 void add_matrix(CLI::App& app, MatrixFlags& flags, int& result) {
   CLI::App* matrix = app.add_subcommand(
-      "matrix", "The version matrix in Git: which versions the fleet runs and the canary tries");
+      "matrix",
+      "Read and change the version matrix in Git: versions of the fleet and of the canary");
   matrix->require_subcommand(1);
 
-  CLI::App* show = matrix->add_subcommand("show", "What the matrix says");
+  CLI::App* show = matrix->add_subcommand("show", "Show the matrix");
   add_matrix_place(show, flags.show.place);
-  show->add_option("-f,--file", flags.show.place.file, "A file, and no repository");
+  show->add_option("-f,--file", flags.show.place.file, "Read a file instead of a repository");
   add_output_flag(show, flags.show.output);
   show->callback([&] { result = run_matrix_show(flags.show); });
 
   CLI::App* check = matrix->add_subcommand(
-      "check", "Whether the versions go together; exit 1 and the rule that breaks");
+      "check", "Check that the versions are compatible; exit 1 and the broken rule");
   add_matrix_place(check, flags.check.place);
   add_matrix_fleet(check, flags.check.fleet);
-  check->add_option("-f,--file", flags.check.place.file, "A file, and no repository");
-  check->add_flag("--strict", flags.check.strict, "What is not known is a failure too");
+  check->add_option("-f,--file", flags.check.place.file, "Read a file instead of a repository");
+  check->add_flag("--strict", flags.check.strict, "Unknown versions fail too");
   add_output_flag(check, flags.check.output);
   check->callback([&] { result = run_matrix_check(flags.check); });
 
@@ -82,20 +82,18 @@ void add_matrix(CLI::App& app, MatrixFlags& flags, int& result) {
   set->add_option("--slot", flags.set.slot, "canary or current")
       ->check(CLI::IsMember({"canary", "current"}))
       ->capture_default_str();
-  set->add_flag("--skip-check", flags.set.skip_check, "Also versions that do not go together");
+  set->add_flag("--skip-check", flags.set.skip_check, "Also incompatible versions");
   set->callback([&] { result = run_matrix_set(flags.set); });
 
-  CLI::App* promote =
-      matrix->add_subcommand("promote", "Commit the canary's versions as everybody's");
+  CLI::App* promote = matrix->add_subcommand("promote", "Commit the canary's versions as current");
   add_matrix_change(promote, flags.promote);
-  promote->add_flag("--skip-check", flags.promote.skip_check,
-                    "Also versions that do not go together");
+  promote->add_flag("--skip-check", flags.promote.skip_check, "Also incompatible versions");
   promote->callback([&] { result = run_matrix_promote(flags.promote); });
 
   CLI::App* revert =
-      matrix->add_subcommand("revert", "git revert of the commit that brought the version, pushed");
+      matrix->add_subcommand("revert", "Revert the commit that introduced the version, and push");
   add_matrix_change(revert, flags.revert);
-  revert->add_option("--version", flags.revert.version, "The version to get rid of");
+  revert->add_option("--version", flags.revert.version, "The version to remove");
   revert->add_option("--commit", flags.revert.commit, "The commit to revert");
   revert->callback([&] { result = run_matrix_revert(flags.revert); });
 }

@@ -264,7 +264,7 @@ std::string plan_text(const operate::PlanAnswer& answer) {
   const rollout::Plan& plan = answer.plan;
   std::string out;
   add_refusals(out, plan.refused, 0);
-  if (!plan.refused.empty()) out += "What follows assumes that this is solved.\n\n";
+  if (!plan.refused.empty()) out += "The rest of the plan assumes that this is solved.\n\n";
   for (const PlannedRollout& rollout : plan.rollouts) add_rollout(out, rollout);
   add_events(out, plan);
   if (!plan.failed.empty()) {
@@ -277,7 +277,7 @@ std::string plan_text(const operate::PlanAnswer& answer) {
   }
   if (plan.nodes.empty()) {
     return out +
-           "Nothing to upgrade: every driver pod is of the newest revision.\n"
+           "Nothing to upgrade: every driver pod has the newest revision.\n"
            "--assume-change shows what a new driver version would do.\n";
   }
   if (std::any_of(plan.nodes.begin(), plan.nodes.end(),

@@ -125,8 +125,8 @@ Result<Json> select(const Json& document, const std::string& selector) {
         for (const auto& [key, value] : at->get_object()) known.emplace_back(key);
       }
       return fail(ErrorKind::not_found,
-                  fmt::format("there is no \"{}\" in {}{}", name,
-                              walked.empty() ? "the recipe" : walked, suggestion(name, known)),
+                  fmt::format("no \"{}\" in {}{}", name, walked.empty() ? "the recipe" : walked,
+                              suggestion(name, known)),
                   selector);
     }
     at = next;
@@ -212,7 +212,7 @@ int run_recipe_diff(const RecipeDiffFlags& flags) {
   if (!after) return report(after.error());
   if (before->values.empty() != after->values.empty()) {
     return report({ErrorKind::invalid,
-                   "one is a recipe and the other a bundle: compare two of a kind",
+                   "one is a recipe and the other a bundle: compare two of the same kind",
                    flags.before + " and " + flags.after});
   }
   bundle::Difference found = difference(*before, *after);
@@ -227,7 +227,7 @@ int run_recipe_diff(const RecipeDiffFlags& flags) {
 int run_query(const QueryFlags& flags) {
   if (flags.selector.empty()) {
     return report({ErrorKind::invalid,
-                   "say which value: such as components.gpu-operator.values.driver.version, or "
+                   "name a value, such as components.gpu-operator.values.driver.version, or "
                    "\".\" for all of it",
                    "query"});
   }

@@ -13,7 +13,7 @@ namespace {
 void add_catalogue_flags(CLI::App* command, CatalogueFlags& flags) {
   command
       ->add_option("--data", flags.data,
-                   "A folder of recipes to lay over the built-in catalogue; repeatable")
+                   "A folder of recipes that overrides the built-in catalogue; repeatable")
       ->type_name("DIR")
       ->allow_extra_args(false);
   command->add_flag("--data-only", flags.data_only,
@@ -22,7 +22,7 @@ void add_catalogue_flags(CLI::App* command, CatalogueFlags& flags) {
 
 // A variable of a script that was not set.
 std::string refuse_empty(const std::string& word) {
-  return word.empty() ? "must not be empty: name one, say any, or leave the flag out" : "";
+  return word.empty() ? "must not be empty: name one, use any, or omit the flag" : "";
 }
 
 void add_criteria_flags(CLI::App* command, CriteriaFlags& flags) {
@@ -35,7 +35,7 @@ void add_criteria_flags(CLI::App* command, CriteriaFlags& flags) {
       ->check(refuse_empty);
   command->add_option("--platform", flags.said.platform, "What runs on it: kubeflow, dynamo, …")
       ->check(refuse_empty);
-  command->add_option("--nodes", flags.said.nodes, "How many GPU nodes")
+  command->add_option("--nodes", flags.said.nodes, "Number of GPU nodes")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
   command->add_option("-c,--criteria", flags.criteria_file, "A file with criteria; flags win")
       ->type_name("FILE");
@@ -50,8 +50,8 @@ void add_criteria_flags(CLI::App* command, CriteriaFlags& flags) {
 void add_settings(CLI::App* command, std::vector<GivenSetting>& settings) {
   const std::pair<const char*, const char*> kinds[] = {
       {"--set", "component:path.to.key=value; repeatable, the last wins"},
-      {"--set-string", "The same, and the value is text whatever it looks like"},
-      {"--set-json", "The same, and the value is JSON"}};
+      {"--set-string", "Like --set, always a string"},
+      {"--set-json", "Like --set, as JSON"}};
   for (const auto& [name, about] : kinds) {
     command
         ->add_option_function<std::string>(
@@ -68,8 +68,8 @@ void add_settings(CLI::App* command, std::vector<GivenSetting>& settings) {
 }  // namespace
 
 void add_recipe(CLI::App& app, RecipesFlags& flags, int& result) {
-  CLI::App* recipe = app.add_subcommand(
-      "recipe", "Resolve a recipe: which components at which versions, in which order");
+  CLI::App* recipe =
+      app.add_subcommand("recipe", "Resolve a recipe: components, versions and order");
   add_catalogue_flags(recipe, flags.recipe.catalogue);
   add_criteria_flags(recipe, flags.recipe.criteria);
   recipe
@@ -80,13 +80,13 @@ void add_recipe(CLI::App& app, RecipesFlags& flags, int& result) {
       ->check(CLI::IsMember({"table", "json", "yaml"}));
   recipe->require_subcommand(0, 1);
 
-  CLI::App* list = recipe->add_subcommand("list", "What the catalogue covers");
+  CLI::App* list = recipe->add_subcommand("list", "Show what the catalogue covers");
   add_catalogue_flags(list, flags.list.catalogue);
   add_output_flag(list, flags.list.output);
   list->callback([&] { result = run_recipe_list(flags.list); });
 
   CLI::App* diff = recipe->add_subcommand(
-      "diff", "What an upgrade would change, per component: two recipes or two bundles");
+      "diff", "Show what an upgrade would change, by component: two recipes or two bundles");
   add_catalogue_flags(diff, flags.diff.catalogue);
   diff->add_option("before", flags.diff.before, "A recipe file or a bundle")->required();
   diff->add_option("after", flags.diff.after, "A recipe file or a bundle")->required();
@@ -100,7 +100,7 @@ void add_recipe(CLI::App& app, RecipesFlags& flags, int& result) {
 }
 
 void add_query(CLI::App& app, RecipesFlags& flags, int& result) {
-  CLI::App* query = app.add_subcommand("query", "One value of a resolved recipe");
+  CLI::App* query = app.add_subcommand("query", "Print one value of a resolved recipe");
   add_catalogue_flags(query, flags.query.catalogue);
   add_criteria_flags(query, flags.query.criteria);
   query->add_option("selector", flags.query.selector,
@@ -164,7 +164,7 @@ void add_bundle(CLI::App& app, RecipesFlags& flags, int& result) {
   command->add_flag("--plain-http", bundle.plain_http, "Push without TLS");
   command->add_flag("--insecure-tls", bundle.insecure_tls,
                     "Push without verifying the registry's certificate");
-  command->add_flag("--dry-run", bundle.dry_run, "Name the files and write none");
+  command->add_flag("--dry-run", bundle.dry_run, "List the files and write none");
   command->callback([&] { result = run_bundle(flags.bundle); });
 }
 

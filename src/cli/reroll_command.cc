@@ -54,7 +54,7 @@ Result<RerollOptions> options_of(const RerollFlags& flags) {
   auto parallel = IntOrPercent::parse(flags.parallel);
   if (!parallel) return fail(parallel.error().at("--parallel"));
   if (parallel->value < 1) {
-    return fail(ErrorKind::invalid, "with none at a time nothing would happen", "--parallel");
+    return fail(ErrorKind::invalid, "must be at least one", "--parallel");
   }
   options.parallel = *parallel;
   return options;

@@ -29,7 +29,7 @@ constexpr Duration between_looks = seconds(2);
 
 Error explain(Error error) {
   if (error.kind == ErrorKind::not_found) {
-    error.message += ": the cluster has no such DriverRollout, or does not know the kind";
+    error.message += ": the cluster has no such DriverRollout, or not its definition";
   }
   return error;
 }
@@ -38,7 +38,7 @@ Result<std::vector<Document>> list_rollouts(kube::SyncApi& api) {
   auto items = api.list(kube::list(fleet::driver_rollouts));
   if (!items && items.error().kind == ErrorKind::not_found) {
     return fail(ErrorKind::not_found,
-                "the cluster does not know DriverRollout; lockstep install brings it");
+                "the cluster has no definition of DriverRollout; lockstep install adds it");
   }
   if (!items) return fail(items.error());
   return items->items;
@@ -52,11 +52,11 @@ Result<Document> named_rollout(kube::SyncApi& api, const std::string& name) {
     return found;
   }
   LOCKSTEP_TRY(std::vector<Document> all, list_rollouts(api));
-  if (all.empty()) return fail(ErrorKind::not_found, "there is no rollout");
+  if (all.empty()) return fail(ErrorKind::not_found, "no rollout exists");
   if (all.size() == 1) return all.front();
   std::vector<std::string> names;
   for (const Document& rollout : all) names.emplace_back(text_at(*rollout, "metadata", "name"));
-  return fail(ErrorKind::invalid, "there are several rollouts; say which: " + join(names, ", "));
+  return fail(ErrorKind::invalid, "several rollouts exist; name one: " + join(names, ", "));
 }
 
 Result<std::string> read_input(const ClusterSession& session, const std::string& file) {
@@ -82,7 +82,7 @@ Result<Document> create(ClusterSession& session, kube::SyncApi& api, const Rollo
   bool is_rollout = text_at(object, "kind") == fleet::driver_rollouts.kind &&
                     text_at(object, "apiVersion") == fleet::driver_rollouts.api_version();
   if (!is_rollout) {
-    return failf(ErrorKind::invalid, "{}: is no DriverRollout of {}", flags.file,
+    return failf(ErrorKind::invalid, "{}: not a DriverRollout of {}", flags.file,
                  fleet::driver_rollouts.api_version());
   }
   // What the controller would not begin is said now, and all of it.
@@ -103,11 +103,11 @@ struct Steering {
   std::string_view done;  // what is said when it was written
 };
 constexpr std::array steerings = {
-    Steering{RolloutVerb::promote, "promote", "is asked to go on with the next wave"},
+    Steering{RolloutVerb::promote, "promote", "is asked to continue with the next wave"},
     Steering{RolloutVerb::pause, "pause", "is paused: no new node starts, nodes in flight finish"},
     Steering{RolloutVerb::resume, "resume", "goes on"},
-    Steering{RolloutVerb::abort, "abort", "is asked to close its waves; nodes stay as they are"},
-    Steering{RolloutVerb::retry, "retry", "is asked to try again what is held"},
+    Steering{RolloutVerb::abort, "abort", "is asked to close its waves; nodes do not change"},
+    Steering{RolloutVerb::retry, "retry", "is asked to retry what is held"},
     Steering{RolloutVerb::rollback, "rollback", "is asked to roll back to the previous version"},
 };
 

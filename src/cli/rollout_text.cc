@@ -108,7 +108,7 @@ std::string rollout_history(const Json& rollout) {
                     to_string(entry.phase), entry.wave, entry.reason.view(), one_line(entry.text),
                     entry.by.empty() ? "" : fmt::format(" (by {})", one_line(entry.by)));
   }
-  return text.empty() ? "nothing has been decided yet\n" : text;
+  return text.empty() ? "no decision yet\n" : text;
 }
 
 Json rollout_history_json(const Json& rollout) {

@@ -65,7 +65,7 @@ Result<Duration> server_ahead(ClusterSession& session) {
     if (*date > now) return *date - now;
     return Duration::zero();
   }
-  return fail(ErrorKind::unsupported, "the API server does not say its time");
+  return fail(ErrorKind::unsupported, "the API server does not report its time");
 }
 
 }  // namespace lockstep::cli

@@ -55,7 +55,7 @@ CommandText command_tree(const CLI::App& app) {
 
 void add_shell(CLI::App& app, ShellFlags& flags, int& result) {
   CLI::App* completion = app.add_subcommand(
-      "completion", "Completion for a shell: source <(lockstep completion bash)");
+      "completion", "Print the completion of a shell: source <(lockstep completion bash)");
   completion->add_option("shell", flags.shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
@@ -65,7 +65,7 @@ void add_shell(CLI::App& app, ShellFlags& flags, int& result) {
     fmt::print("{}", completion_script(program, flags.shell));
     result = ExitCode::ok;
   });
-  CLI::App* man = app.add_subcommand("man", "This program's man page: lockstep man | man -l -");
+  CLI::App* man = app.add_subcommand("man", "Print the man page: lockstep man | man -l -");
   man->add_flag("--markdown", flags.markdown,
                 "Print docs/CLI.md instead: every command in Markdown");
   man->callback([&app, &flags, &result] {

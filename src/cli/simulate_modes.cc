@@ -87,7 +87,7 @@ Result<void> check_simulate_flags(const SimulateFlags& flags) {
                             [&](const Use& known) { return known.flag == flag; });
     if (use == uses.end() || (use->modes & mode) != 0) continue;
     return fail(Error{ErrorKind::invalid,
-                      fmt::format("{} does not go with {}, only with: {}",
+                      fmt::format("{} cannot be combined with {}, only with: {}",
                                   flag == "scenario" ? "a scenario file" : flag, names_of(mode),
                                   names_of(use->modes)),
                       "simulate"});

@@ -17,7 +17,7 @@ CLI::Validator from(uint64_t least) {
       [least](const std::string& text) {
         auto number = parse_unsigned(text);
         if (number && *number >= least) return std::string();
-        return fmt::format("{} is no whole number, {} or more", text, least);
+        return fmt::format("{} is not a whole number of at least {}", text, least);
       },
       "");
 }
@@ -26,9 +26,9 @@ CLI::Validator from(uint64_t least) {
 
 void add_apiserver(CLI::App& app, ApiserverFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
-      "apiserver", "An embedded Kubernetes API in memory: for demos, simulations and tests");
-  command->add_option("--address", flags.address, "Where to listen")->capture_default_str();
-  command->add_option("--port", flags.port, "Port; 0 takes a free one")->capture_default_str();
+      "apiserver", "Serve a Kubernetes API in memory, for demos, simulations and tests");
+  command->add_option("--address", flags.address, "Address to listen on")->capture_default_str();
+  command->add_option("--port", flags.port, "Port; 0 chooses a free one")->capture_default_str();
   command->add_option("--kubeconfig-out", flags.kubeconfig_out,
                       "File to write a kubeconfig to, once it serves; removed at the end");
   command
@@ -37,14 +37,14 @@ void add_apiserver(CLI::App& app, ApiserverFlags& flags, int& result) {
                  "plain HTTP")
       ->capture_default_str();
   command->add_option("--token", flags.token,
-                      "The bearer token that lets in; one is made by default");
+                      "The bearer token of clients; default: a generated one");
   command
       ->add_option(
           "--host", flags.hosts,
-          "With --no-tls: a name or address, besides loopback's, under which clients may ask "
+          "With --no-tls: a host name or address, in addition to loopback, that clients may use "
           "for it")
       ->delimiter(',');
-  command->add_flag("--gzip", flags.gzip, "Compress long answers for clients that take it");
+  command->add_flag("--gzip", flags.gzip, "Compress long answers for clients that accept it");
   command
       ->add_flag("--reap-pods,!--no-reap-pods", flags.reap_pods,
                  "Remove deleted pods when their grace period is over, as there is no kubelet")
@@ -54,14 +54,15 @@ void add_apiserver(CLI::App& app, ApiserverFlags& flags, int& result) {
 
 void add_demo(CLI::App& app, DemoFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
-      "demo", "A whole fleet upgrade on an embedded cluster, live on screen, in about a minute");
-  command->add_option("--nodes", flags.nodes, "How many GPU nodes")
+      "demo",
+      "Upgrade a simulated fleet on an embedded cluster, live on screen, in about a minute");
+  command->add_option("--nodes", flags.nodes, "Number of GPU nodes")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
   command->add_option("--from", flags.from, "Driver version at the beginning")
       ->capture_default_str();
   command->add_option("--to", flags.to, "Driver version to upgrade to")->capture_default_str();
-  command->add_option("--speed", flags.speed, "How much faster than real life the nodes work")
+  command->add_option("--speed", flags.speed, "Speed of the nodes compared with real ones")
       ->check(CLI::Range(0.1, 1000.0))
       ->capture_default_str();
   command
@@ -69,7 +70,7 @@ void add_demo(CLI::App& app, DemoFlags& flags, int& result) {
                    "Number of the node whose upgrade is made to fail; 0: none")
       ->capture_default_str();
   command->add_option("--kubectl", flags.kubectl,
-                      "A kubectl program to look at the result with, at the end");
+                      "A kubectl program that shows the result at the end");
   command->add_option("--kubeconfig-out", flags.kubeconfig_out,
                       "File to write the cluster's kubeconfig to; removed at the end");
   command->add_flag("--keep", flags.keep,
@@ -90,7 +91,7 @@ void add_fleet(CLI::App& app, FleetFlags& flags, int& result) {
       ->capture_default_str();
   command->add_option("--driver-version", flags.driver_version, "At the beginning")
       ->capture_default_str();
-  command->add_option("--speed", flags.speed, "How much faster than real life")
+  command->add_option("--speed", flags.speed, "Speed compared with real nodes")
       ->check(CLI::Range(0.1, 1000.0))
       ->capture_default_str();
   command->add_option("--work", flags.work, "GPU pods of a Deployment to run on them")
@@ -107,7 +108,7 @@ void add_fleet(CLI::App& app, FleetFlags& flags, int& result) {
 
 void add_simulate(CLI::App& app, SimulateFlags& flags, int& result) {
   CLI::App* command = app.add_subcommand(
-      "simulate", "Run a scenario in virtual time; exit 1 when it does not go as it expects");
+      "simulate", "Run a scenario in virtual time; exit 1 if an expectation is not met");
   command->add_option("scenario", flags.file, "A scenario file (see scenarios/)");
   ExploreFlags& explore = flags.explore;
   command->add_flag("--random", explore.random,

@@ -131,7 +131,7 @@ int run_why(const WhyFlags& flags) {
   }
   bool exists = fleet->watch->node(flags.node) != nullptr;
   if (!exists) return report({ErrorKind::not_found, unknown_word("node", flags.node, names), {}});
-  return report({ErrorKind::not_found, "the node has no GPU driver from a driver DaemonSet",
+  return report({ErrorKind::not_found, "the node has no GPU driver of a driver DaemonSet",
                  "node " + flags.node});
 }
 

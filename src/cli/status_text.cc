@@ -91,7 +91,7 @@ std::string status_text(const FleetStatus& status, const Terminal& terminal,
                         const StatusTextOptions& options) {
   std::string text;
   if (status.frozen) {
-    text += terminal.paint(fmt::format("nothing is done: {}\n  to change that: {}\n",
+    text += terminal.paint(fmt::format("no upgrade starts: {}\n  to resolve: {}\n",
                                        status.frozen->text, status.frozen->remedy),
                            "1;31");
   }
@@ -158,7 +158,7 @@ std::string why_text(const NodeStatus& node, const PoolStatus& pool, const Termi
   std::string target = pool.target.empty() ? "a newer one" : pool.target;
   text += fmt::format("  driver:  {}, {}{}\n", node.version.empty() ? "unknown" : node.version,
                       node.driver_ready ? "ready" : "not ready",
-                      node.in_sync ? ", of the newest revision" : ", to become " + target);
+                      node.in_sync ? ", newest revision" : ", to become " + target);
   text += fmt::format("  GPU pods on the node: {}\n", node.gpu_pods);
   text += fmt::format(
       "  {}: {}, {} active (limit {}), {} unavailable (limit {}), {} failed (limit {})\n",

@@ -33,9 +33,9 @@ Result<std::vector<operate::PolicyObject>> find_policies(kube::SyncApi& api,
     }
   }
   if (!found.empty()) return found;
-  if (!pool.empty()) return fail(ErrorKind::not_found, "there is no such NVIDIADriver", pool);
+  if (!pool.empty()) return fail(ErrorKind::not_found, "unknown NVIDIADriver", pool);
   return fail(ErrorKind::not_found,
-              "the cluster has no ClusterPolicy and no NVIDIADriver: there is nothing to pause");
+              "the cluster has no ClusterPolicy or NVIDIADriver: nothing to pause");
 }
 
 std::string_view verb_of(NodeSteering what) {
@@ -128,7 +128,7 @@ int run_steer(const SteerFlags& flags) {
     if (auto written = write(api, std::move(request), flags.dry_run); !written) {
       return report(written.error().at("node " + name));
     }
-    std::string_view what = retries                            ? "will be tried again"
+    std::string_view what = retries                            ? "will be retried"
                             : flags.what == NodeSteering::skip ? "will be skipped"
                                                                : "is no longer skipped";
     print_text(fmt::format("node {} {}{}\n", name, what, flags.dry_run ? " (dry run)" : ""));

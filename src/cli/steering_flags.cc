@@ -16,8 +16,8 @@ void add_node_steering(CLI::App& app, const std::string& name, const std::string
   CLI::App* command = app.add_subcommand(name, about);
   add_cluster_flags(command, flags.cluster);
   command->add_option("nodes", flags.nodes, "The nodes")->required();
-  command->add_flag("--dry-run", flags.dry_run, "Say what would be done, and do not do it");
-  command->add_option("--reason", flags.reason, "Why: kept on the node beside who did it");
+  command->add_flag("--dry-run", flags.dry_run, "Print what would be done, and change nothing");
+  command->add_option("--reason", flags.reason, "Reason; recorded on the node with the user");
   if (what == NodeSteering::retry) {
     command->add_flag("--force", flags.force, "Also nodes that have not failed");
   }
@@ -29,21 +29,22 @@ void add_node_steering(CLI::App& app, const std::string& name, const std::string
 
 void add_steering(CLI::App& app, SteeringFlags& flags, int& result) {
   CLI::App* pause = app.add_subcommand("pause", "Start no new node; nodes in flight finish");
-  CLI::App* resume = app.add_subcommand("resume", "Go on after a pause");
+  CLI::App* resume = app.add_subcommand("resume", "End a pause");
   flags.resume.resume = true;
   for (auto [command, pauses] : {std::pair{pause, &flags.pause}, {resume, &flags.resume}}) {
     add_cluster_flags(command, pauses->cluster);
     command->add_option("--pool", pauses->pool, "Only this NVIDIADriver's nodes");
-    command->add_flag("--dry-run", pauses->dry_run, "Say what would be done, and do not do it");
+    command->add_flag("--dry-run", pauses->dry_run, "Print what would be done, and change nothing");
     command->callback([pauses, &result] { result = run_pause(*pauses); });
   }
-  pause->add_option("--reason", flags.pause.reason, "Why: shown to users who ask why nodes wait");
-  resume->add_option("--reason", flags.resume.reason, "Why: kept beside who did it");
-  add_node_steering(app, "retry", "Try failed nodes again", NodeSteering::retry, flags.retry,
+  pause->add_option("--reason", flags.pause.reason,
+                    "Reason; shown to users who ask why nodes wait");
+  resume->add_option("--reason", flags.resume.reason, "Reason; recorded with the user");
+  add_node_steering(app, "retry", "Retry failed nodes", NodeSteering::retry, flags.retry, result);
+  add_node_steering(app, "skip", "Exclude nodes from upgrades", NodeSteering::skip, flags.skip,
                     result);
-  add_node_steering(app, "skip", "Leave nodes out", NodeSteering::skip, flags.skip, result);
-  add_node_steering(app, "unskip", "Leave nodes out no longer", NodeSteering::unskip, flags.unskip,
-                    result);
+  add_node_steering(app, "unskip", "Include skipped nodes again", NodeSteering::unskip,
+                    flags.unskip, result);
 }
 
 }  // namespace lockstep::cli

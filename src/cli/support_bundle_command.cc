@@ -177,8 +177,8 @@ int run_support_bundle(const SupportBundleFlags& asked) {
     return report(written.error().at(file));
   }
   fmt::print(
-      "{}: {} files, {} bytes. Fields that are not known to be harmless were left out, and texts "
-      "were filtered. Read it before you hand it on.\n",
+      "{}: {} files, {} bytes. Fields that are not known to be harmless were omitted, and strings "
+      "were filtered. Read it before you share it.\n",
       file, collection.size(), archive.size());
   if (!collection.missing().empty()) {
     fmt::print("missing:\n{}", collection.missing());

@@ -91,7 +91,7 @@ std::string head(const FleetStatus& status, const Terminal& terminal) {
 std::string top_text(const FleetStatus& status, const std::string& sort, const Terminal& terminal) {
   std::string text = head(status, terminal);
   if (status.frozen) {
-    text += terminal.paint(fmt::format("nothing is done: {}\n", status.frozen->text), "1;31");
+    text += terminal.paint(fmt::format("no upgrade starts: {}\n", status.frozen->text), "1;31");
   }
   for (const PoolStatus& pool : status.pools) {
     // The map of ten thousand nodes fills the screen: then the rows say more.

@@ -111,26 +111,29 @@ TEST_F(Simulate, AFlagThatDoesNothingInItsModeExitsWithTwo) {
     std::string said;
   };
   for (const Row& row : {
-           Row{{"--random", file}, "a scenario file does not go with --random, only with: "},
-           Row{{"--random", "--nodes", "5"}, "--nodes does not go with --random"},
-           Row{{"--random", "-o", "json"}, "--output does not go with --random"},
+           Row{{"--random", file}, "a scenario file cannot be combined with --random, only with: "},
+           Row{{"--random", "--nodes", "5"}, "--nodes cannot be combined with --random"},
+           Row{{"--random", "-o", "json"}, "--output cannot be combined with --random"},
            Row{{"--random", "--print", "--seeds", "3"},
-               "--seeds does not go with --random --print"},
-           Row{{"--sequences", file}, "a scenario file does not go with --sequences"},
-           Row{{"--random", "--sequences"}, "--sequences does not go with --random"},
+               "--seeds cannot be combined with --random --print"},
+           Row{{"--sequences", file}, "a scenario file cannot be combined with --sequences"},
+           Row{{"--random", "--sequences"}, "--sequences cannot be combined with --random"},
            Row{{file, "--pairs"},
-               "--pairs does not go with a scenario file alone, only with: "
+               "--pairs cannot be combined with a scenario file alone, only with: "
                "--exhaustive"},
-           Row{{file, "--print"}, "--print does not go with a scenario file alone"},
-           Row{{file, "--seeds", "3"}, "--seeds does not go with a scenario file alone"},
-           Row{{file, "--only", "x"}, "--only does not go with a scenario file alone"},
-           Row{{file, "--rollouts"}, "--rollouts does not go with a scenario file alone"},
-           Row{{file, "--keep-going"}, "--keep-going does not go with a scenario file alone"},
-           Row{{file, "--exhaustive", "--events", "3"}, "--events does not go with --exhaustive"},
-           Row{{file, "--pairs", "--crash-after", "3"}, "--pairs does not go with --crash-after"},
-           Row{{"--replay", file, "--seed", "3"}, "--seed does not go with --replay"},
-           Row{{file, "--seed", "-1"}, "--seed: -1 is no whole number, 0 or more"},
-           Row{{"--random", "--seeds", "0"}, "--seeds: 0 is no whole number, 1 or more"},
+           Row{{file, "--print"}, "--print cannot be combined with a scenario file alone"},
+           Row{{file, "--seeds", "3"}, "--seeds cannot be combined with a scenario file alone"},
+           Row{{file, "--only", "x"}, "--only cannot be combined with a scenario file alone"},
+           Row{{file, "--rollouts"}, "--rollouts cannot be combined with a scenario file alone"},
+           Row{{file, "--keep-going"},
+               "--keep-going cannot be combined with a scenario file alone"},
+           Row{{file, "--exhaustive", "--events", "3"},
+               "--events cannot be combined with --exhaustive"},
+           Row{{file, "--pairs", "--crash-after", "3"},
+               "--pairs cannot be combined with --crash-after"},
+           Row{{"--replay", file, "--seed", "3"}, "--seed cannot be combined with --replay"},
+           Row{{file, "--seed", "-1"}, "--seed: -1 is not a whole number of at least 0"},
+           Row{{"--random", "--seeds", "0"}, "--seeds: 0 is not a whole number of at least 1"},
        }) {
     std::vector<std::string> words{"simulate"};
     words.insert(words.end(), row.flags.begin(), row.flags.end());

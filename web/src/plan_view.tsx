@@ -152,7 +152,7 @@ export function PlanView({ onSelect }: { onSelect: (name: string) => void }) {
       {error && <p class="error" role="alert">{error}</p>}
       {!plan && !error && <p class="muted">Working it out …</p>}
       {plan && <Refusals refused={plan.refused} />}
-      {plan && plan.refused.length > 0 && <p class="muted">What follows assumes that this is solved.</p>}
+      {plan && plan.refused.length > 0 && <p class="muted">The rest of the plan assumes that this is solved.</p>}
       {plan && <TimeAxis plan={plan} />}
       {plan && plan.nodes.length === 0 && <p class="empty">Nothing to upgrade: every driver is the newest. Tick the box above to see what a new version would do.</p>}
       {plan && plan.nodes.length > 0 && (
