@@ -1,5 +1,5 @@
-// A std::map that is searched by hash: for maps that are looked into all the time and walked, in
-// the order of their keys, now and then.
+// A std::map with a search by hash: for maps with many lookups that are walked, in the order of
+// their keys, now and then.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Result<T>: a value, or an Error that says what kind of trouble, what happened and where.
+// Result<T>: a value, or an Error that says what kind of error, what happened and where.
 #pragma once
 
 #include <string>

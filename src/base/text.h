@@ -94,7 +94,7 @@ class Text {
     uint32_t size;
     char characters[1];
   };
-  // Little-endian layout: an odd low byte tells an inline string (size * 2 + 1, then characters);
+  // Little-endian layout: an odd low byte marks an inline string (size * 2 + 1, then characters);
   // an even non-zero value is a pointer, whose highest 16 bits, which no address uses, hold the
   // mark; zero is the empty string.
   static constexpr int mark_shift = 48;

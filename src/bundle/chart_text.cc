@@ -28,8 +28,8 @@ std::string printed(std::string_view text) {
   return std::string(trim(line));
 }
 
-// Takes the strings with braces out and leaves marks for them. Keys are not looked at: the files
-// for which this is made have fixed ones.
+// Takes the strings with braces out and leaves marks for them. Keys are not checked: the files for
+// which this is made have fixed ones.
 void mark_braces(Json& value, std::map<std::string, std::string>& texts) {
   if (value.is_object()) {
     for (auto& item : value.get_object()) mark_braces(item.value(), texts);

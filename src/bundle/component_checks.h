@@ -18,9 +18,9 @@ struct CheckFindings {
   std::vector<std::string> errors;
 };
 
-// Looks at the enabled components, by name, whose conditions the recipe's criteria fulfil: of each
-// condition one word. A function or a condition that is not known, of any component, is an error
-// that lists what is.
+// Checks the enabled components, by name, whose conditions the recipe's criteria fulfil: of each
+// condition one word. An unknown function or condition, of any component, is an error that lists
+// the known ones.
 Result<CheckFindings> check_components(const Registry& registry, const CriteriaWords& words,
                                        const ResolvedRecipe& enabled, const SchedulingFlags& flags);
 

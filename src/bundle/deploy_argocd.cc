@@ -76,7 +76,7 @@ JsonObject source(const Release& release, const ApplicationTexts& texts) {
     json["targetRevision"] = texts.git_revision;
   }
   // As text: Argo CD drops every null of valuesObject (argoproj/argo-cd issues 16312 and 19781),
-  // and a null is how Helm is told to remove a default.
+  // and Helm removes a default only by a null.
   JsonObject helm;
   helm["releaseName"] = release.name;
   helm["values"] = texts.values;

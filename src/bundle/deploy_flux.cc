@@ -154,7 +154,7 @@ JsonObject helm_release(const BundleModel& model, const Release& release,
   spec["timeout"] = fmt::format("{}s", release.timeout_seconds);
   spec["releaseName"] = release.name;
   spec["targetNamespace"] = release.ns;
-  // Helm's own record lies where `helm` by hand puts it, so that either can take over.
+  // Helm's own record is where a manual `helm` puts it, so that either can take over.
   spec["storageNamespace"] = release.ns;
   add_dependencies(spec, model, release);
   spec["chart"] = chart_of(model, release, repositories);

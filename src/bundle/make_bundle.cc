@@ -21,7 +21,7 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-// What was asked for and changes nothing, or not what it looks like.
+// Settings that change nothing, or not what they seem to change.
 std::vector<std::string> misleading(const Catalogue& catalogue, const ResolvedRecipe& recipe,
                                     const BundleRequest& request) {
   std::vector<std::string> warnings;

@@ -56,7 +56,7 @@ struct ComponentRef {
 struct RecipeSpec {
   std::vector<Constraint> constraints;
   std::vector<ComponentRef> components;
-  // By phase. Its keys are checked when it is read, and nothing here looks into it.
+  // By phase. Its keys are checked when it is read, and its values are not used here.
   std::map<std::string, Json> validation;
 };
 

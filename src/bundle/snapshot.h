@@ -1,7 +1,7 @@
 // What was measured of a cluster: AICR's snapshot file. It says which recipe fits (which service,
 // accelerator, operating system), and which overlays demand what the cluster has not.
 //
-// Other versions of AICR measure other things, so that only what we look at is checked.
+// Other versions of AICR measure other things, so that only what we use is checked.
 #pragma once
 
 #include <optional>
@@ -35,8 +35,8 @@ class Snapshot {
   YamlFile file_;
 };
 
-// What can be told from the measurements; the rest is any. What is measured and no known word is
-// any too, and so is the accelerator of a cluster that has several.
+// The criteria that follow from the measurements; the rest is any. A measured value that is unknown
+// is any too, and so is the accelerator of a cluster that has several.
 Criteria criteria_of(const Snapshot& snapshot, const CriteriaWords& words);
 
 // One demand that keeps an overlay out.

@@ -98,7 +98,7 @@ Result<void> wait_for_fleet(ClusterSession& session, view::FleetWatch& watch, Du
     watch.count_changed();
     return {};
   }
-  // The first trouble says more than "timed out".
+  // The first error says more than "timed out".
   if (contact.last_error && !contact.synced) return fail(*contact.last_error);
   return failf(ErrorKind::timed_out, "the cluster did not list in {}: {}", format_duration(limit),
                watch.missing());

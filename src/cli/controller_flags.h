@@ -1,4 +1,4 @@
-// The flags of `lockstep controller`, and of what puts it into a cluster: `install`, `uninstall`.
+// The flags of `lockstep controller`, and of its installation: `install`, `uninstall`.
 #pragma once
 
 #include "cli/controller_command.h"

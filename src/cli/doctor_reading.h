@@ -1,4 +1,4 @@
-// What the doctor looks at, read from a cluster or from this machine.
+// The doctor's input, read from a cluster or from this machine.
 #pragma once
 
 #include "cli/doctor_command.h"

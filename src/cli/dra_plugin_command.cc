@@ -17,7 +17,7 @@ int run_dra_plugin(int argc, char** argv) {
   std::vector<char*> words = {program.data()};
   words.insert(words.end(), argv + 2, argv + argc);
   words.push_back(nullptr);
-  // Where the own path is not known, it is looked for in PATH.
+  // Where the own path is not known, PATH is searched.
   execvp(program.c_str(), words.data());
   return report({ErrorKind::not_found, std::generic_category().message(errno), program});
 }

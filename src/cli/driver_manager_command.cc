@@ -17,7 +17,7 @@ namespace lockstep::cli {
 
 namespace {
 
-// For the event about the end: it is told, if the server is there to hear it.
+// For the event about the end: it is sent if the server can be reached.
 constexpr Duration last_words = seconds(3);
 
 Result<Duration> duration_of(const std::string& text, std::string_view flag) {

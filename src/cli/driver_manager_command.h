@@ -10,7 +10,7 @@ namespace lockstep::cli {
 
 struct DriverManagerFlags {
   ClusterFlags cluster;
-  std::string action;  // what NVIDIA's manager is told: there is one
+  std::string action;  // the argument of NVIDIA's manager: there is one
   std::string node;
   std::string operator_namespace = "gpu-operator";
   bool evict_gpu_pods = true;
@@ -23,7 +23,7 @@ struct DriverManagerFlags {
   bool force_reinstall = false;
   std::string plugin_label;
   std::string wait_timeout = "5m";
-  // Where the machine is: "/" is the real one, anything else is only looked at.
+  // Where the machine is: "/" is the real one, anything else is only read.
   std::string root = "/";
 };
 int run_driver_manager(const DriverManagerFlags& flags);

@@ -1,4 +1,4 @@
-// The modes of `lockstep simulate` that look for what breaks: --random goes through seeds,
+// The modes of `lockstep simulate` that search for failures: --random goes through seeds,
 // --exhaustive through every write and every event of a scenario, --sequences through every change
 // in every state. --random stops at its first failure unless it is to keep going, and each prints
 // what reproduces a failure.

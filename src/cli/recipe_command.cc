@@ -88,7 +88,7 @@ Result<bundle::Described> described(const bundle::Catalogue& catalogue, const st
   return side;
 }
 
-// The recipe with every component's values, by name: what selectors look into.
+// The recipe with every component's values, by name: the input of selectors.
 Result<Json> hydrated(const bundle::Catalogue& catalogue, const bundle::ResolvedRecipe& recipe) {
   JsonObject json = to_json(recipe);
   json.erase("componentRefs");

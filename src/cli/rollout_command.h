@@ -1,4 +1,4 @@
-// `lockstep rollout …`: make, look at and steer a fleet's upgrade in waves.
+// `lockstep rollout …`: make, show and steer a fleet's upgrade in waves.
 #pragma once
 
 #include <string>

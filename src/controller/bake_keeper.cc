@@ -273,7 +273,7 @@ void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now, 
       if (is_new) note_first(seen->second, entry, *health.counts);
     }
     add_breaches(kept, entry, name, health, step);
-    // What a node does not tell is neither exposure nor peace.
+    // A counter that a node does not report is neither exposure nor absence of events.
     if (!health.counts) {
       if (entry.upgraded) ++step.silent_nodes;
       continue;

@@ -25,7 +25,7 @@ struct BakeNode {
   bool upgraded = false;
   bool busy = false;
   std::string version = {};                 // that is meant to run there; empty: not asked
-  std::vector<std::string> published = {};  // which versions its DRA plugins tell
+  std::vector<std::string> published = {};  // the versions that its DRA plugins publish
 };
 
 using HealthMemory = std::unordered_map<std::string, ReadHealth>;
@@ -39,7 +39,7 @@ void note_before(KeptBake& kept, const std::vector<BakeNode>& nodes,
 void look_at_bake(KeptBake& kept, const std::vector<BakeNode>& nodes, Time now, Duration passed,
                   HealthMemory* memory = nullptr);
 
-// When it is to be looked again: after the interval, or when the bake may end.
+// When the bake is recorded again: after the interval, or when it may end.
 Duration next_look(const KeptBake& kept, Duration interval);
 
 // What a wave is asked for where its spec does not say: a tenth of what its upgraded nodes can

@@ -71,8 +71,8 @@ TEST(BakeKeeper, CountsTheGpuHoursOfBusyNodesOnly) {
   EXPECT_EQ(judge_bake(kept).outcome, rollout::Outcome::passed);
 }
 
-// A fatal error kills the work: the node that was busy is idle when it is looked, and what happened
-// on it belongs to the hours in which it was busy.
+// A fatal error kills the work: a busy node is idle at the next observation, and what happened on
+// it belongs to the hours in which it was busy.
 TEST(BakeKeeper, ExposureIsWhatWasKnownBeforeTheInterval) {
   KeptBake kept = fresh();
   std::vector<BakeNode> nodes{node("a", true, true, "{}"), node("b", true, true, "{}"),

@@ -46,7 +46,7 @@ void ClientRestarts::look_at(const std::string& name, const view::DriverFacts& f
   }
 }
 
-// What fails is tried again at the next look.
+// Failures are retried at the next reconciliation.
 void ClientRestarts::call(const std::string& node, kube::Request request) {
   busy_.insert(node);
   const bool is_note = request.verb == kube::Verb::patch;

@@ -74,7 +74,7 @@ struct UpgradeScene {
   TestController one;
 };
 
-// Looks at every change of a node and says when a pool is beyond its limits because of it.
+// Checks every change of a node and reports when it takes a pool beyond its limits.
 class LimitWitness {
  public:
   LimitWitness(TestFleet& fleet, int64_t most_unavailable, int64_t most_active)

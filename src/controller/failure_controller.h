@@ -26,7 +26,7 @@ struct FailureOptions {
 
 struct FailureCounts {
   uint64_t plugins_restarted = 0;
-  uint64_t bad_configs = 0;  // pods that were told so
+  uint64_t bad_configs = 0;  // pods with that message
   uint64_t pods_failed = 0;
   uint64_t errors = 0;
 };

@@ -29,7 +29,7 @@ kube::ReflectorOptions watch_of_gates(const ResourceType& type, const std::strin
   return options;
 }
 
-// Of all nodes together: one that failed decides, then one that could not tell, then one that runs.
+// Of all nodes together: a failed one decides, then an inconclusive one, then one that runs.
 struct Sum {
   std::map<Outcome, std::vector<std::string>> nodes;
   std::map<Outcome, std::string> text;  // of the first

@@ -51,7 +51,7 @@ struct GateRun {
   std::set<std::string> compared = {};
   std::set<std::string> in_use = {};
 
-  // What tells one run from another.
+  // What distinguishes one run from another.
   std::string id() const;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 using rollout::Outcome;
 
-// Answers what it was told to, a second later.
+// Gives the prepared answer, a second later.
 class FakeAsker final : public GateAsker {
  public:
   explicit FakeAsker(Loop& loop) : loop_(loop) {}

@@ -1,5 +1,5 @@
-// What the controller tells Prometheus: GPU Operator's own names, so that existing dashboards go on
-// working, and ours under lockstep_.
+// The controller's metrics for Prometheus: GPU Operator's own names, so that existing dashboards
+// continue to work, and ours under lockstep_.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Writes what the controller knows into its ConfigMap, soon after it changed and seldom: an upgrade
-// without trouble has nothing to publish, and is published with no call at all but the first read.
+// Writes what the controller knows into its ConfigMap, soon after a change and seldom: an upgrade
+// without problems has nothing to publish, and needs only the first read.
 #pragma once
 
 #include <functional>

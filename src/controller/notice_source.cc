@@ -68,7 +68,7 @@ void NoticeSource::lead() {
   look_soon();
 }
 
-// Of many changes at a time one look.
+// Combines many changes into one pass.
 void NoticeSource::look_soon() {
   if (!leading_ || posted_) return;
   posted_ = true;

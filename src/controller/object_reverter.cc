@@ -7,7 +7,7 @@ namespace lockstep::controller {
 
 namespace {
 
-// Where others write all the time, the next look tries it again.
+// If others write all the time, the next reconciliation retries it.
 constexpr int most_tries = 3;
 
 const ResourceType& type_of(const rollout::DriverTarget& driver) {

@@ -1,7 +1,7 @@
 // Of one node: pods that opened its driver after it was ready, whatever their times say. We saw it
 // ready, removed the pod that was there, and this one came in its place. Times have seconds: a
-// client that is back in the very second in which its driver became ready would be restarted once
-// more for nothing. Lives in the process: a controller that starts again goes by the times alone.
+// client that is back in the very second in which its driver became ready would be restarted again
+// without need. Kept in the process: after a restart, the times alone decide.
 #pragma once
 
 #include <optional>

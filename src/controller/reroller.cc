@@ -10,12 +10,12 @@ namespace lockstep::controller {
 
 namespace {
 
-// Changes come in bursts: one look for all of a moment.
+// Changes come in bursts: one pass for all of a moment.
 constexpr Duration burst = milliseconds(200);
-// Nothing tells when a watch opens or breaks.
+// There is no event when a watch opens or breaks.
 constexpr Duration reroll_heartbeat = seconds(1);
 
-// Times have whole seconds: a successor from the second in which the driver became ready would look
+// Times have whole seconds: a successor from the second in which the driver became ready would seem
 // stale to the next run.
 constexpr Duration reroll_settles = seconds(2);
 
@@ -275,7 +275,7 @@ void Reroller::restart_stale(const upgrade::RerollView& view) {
 
 void Reroller::restart(const upgrade::StalePlugin& plugin) {
   ++deletions_in_flight_;
-  // Now, not when the answer comes: it may be lost, and its successor is waited for all the same.
+  // Now, not when the answer comes: it may be lost, and its successor is waited for anyway.
   rerolled_[plugin.key] = plugin.reroll;
   // By its uid: a namesake that has come meanwhile is new.
   JsonObject options{{"preconditions", JsonObject{{"uid", plugin.pod->meta.uid.str()}}}};
@@ -288,7 +288,7 @@ void Reroller::on_deleted(const upgrade::StalePlugin& plugin, kube::Reply reply)
   --deletions_in_flight_;
   look_within(burst);
   auto answer = kube::document_of(std::move(reply));
-  // Gone already, or another one by now: a look will tell.
+  // Gone already, or another one by now: the next pass shows it.
   bool moved_on = !answer && (answer.error().kind == ErrorKind::not_found ||
                               answer.error().kind == ErrorKind::conflict);
   if (answer || moved_on) {

@@ -2,8 +2,8 @@
 // over, deletes the DRA plugin's pods that are older than their node's driver, each as soon as its
 // own node is done, and watches until their successors are ready. One run has one outcome.
 //
-// It asks for nothing beyond what the hook's roles allow: nodes and ClusterPolicies, the DaemonSets
-// and pods of two namespaces, and the deletion of pods in the plugin's.
+// It needs only what the hook's roles allow: nodes and ClusterPolicies, the DaemonSets and pods of
+// two namespaces, and the deletion of pods in the plugin's.
 #pragma once
 
 #include <functional>
@@ -35,8 +35,8 @@ struct RerollOptions {
   std::string chart_version;
   Duration timeout = minutes(20);         // of the driver's migration, and of reaching the API
   Duration rollout_timeout = minutes(5);  // of the plugins' restart, from the migration's end
-  // The migration counts as over once it has looked so for this long: right after an upgrade was
-  // delivered everything looks finished, because the operator has not begun.
+  // The migration counts as finished once it has seemed so for this long: right after an upgrade
+  // was delivered everything seems finished, because the operator has not begun.
   Duration settle = seconds(30);
   // How many plugins may be away at a time. A quarter: four turns fit well into the five minutes,
   // and a plugin that does not come up again stops the rest.
@@ -55,7 +55,7 @@ std::string_view to_string(RerollOutcome::Kind kind);
 
 class Reroller {
  public:
-  // `say` is told what is waited for, whenever that changes.
+  // `say` gets the current wait, whenever that changes.
   Reroller(kube::Api& api, Loop& loop, Random& random, Log& log, RerollOptions options,
            std::function<void(const std::string&)> say);
   Reroller(const Reroller&) = delete;

@@ -79,7 +79,7 @@ class RerollScene {
   RerollScene(const RerollScene&) = delete;
   RerollScene& operator=(const RerollScene&) = delete;
 
-  // The operator changes the template; the DaemonSet controller has not looked yet.
+  // The operator changes the template; the DaemonSet controller has not reconciled yet.
   void change_template() {
     fleet.must(
         kube::patch(resource::daemon_sets, {std::string(operator_ns), std::string(driver_set)},

@@ -14,7 +14,7 @@ namespace lockstep::controller {
 
 namespace {
 
-// Changes come in bursts, and a look goes over all nodes: the more there are, the rarer.
+// Changes come in bursts, and a reconciliation reads all nodes: the more nodes, the rarer.
 constexpr Duration moment = seconds(1);
 constexpr size_t nodes_per_moment = 1000;
 constexpr Duration between_counts = seconds(10);
@@ -28,7 +28,7 @@ Duration heartbeat_of(rollout::Phase phase) {
   return waits ? slow_heartbeat : heartbeat;
 }
 
-// A short bake is looked at more often.
+// A short bake is recorded more often.
 Duration bake_interval_of(const rollout::BakeSpec& bake, Duration longest) {
   return std::clamp<Duration>(bake.duration / 20, seconds(3), longest);
 }
@@ -337,7 +337,7 @@ bool RolloutController::notes_before(const rollout::RolloutView& view, size_t wa
   return true;
 }
 
-// What happened since the last look is written down first. True: it is being written.
+// What happened since the last time is recorded first. True: the write is in progress.
 bool RolloutController::keeps_bake(const rollout::RolloutView& view) {
   auto wave = static_cast<size_t>(view.status.current_wave());
   if (wave >= view.spec.waves.size() || wave >= view.status.waves.size()) return false;

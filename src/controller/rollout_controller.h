@@ -56,7 +56,7 @@ class RolloutController {
   void lead();
   void follow() { leading_ = false; }
   bool idle() const { return busy_.empty(); }
-  // Everything that the decision about a rollout looks at.
+  // Everything that the decision about a rollout reads.
   rollout::RolloutView view(const view::KnownRollout& known);
   // What was last decided, by rollout.
   const std::map<std::string, fleet::Reason>& reasons() const { return reasons_; }
@@ -132,7 +132,7 @@ class RolloutController {
     rollout::BakeView view;
   };
   mutable std::map<std::string, Judged> judged_;
-  // Of a bake that was looked at up to this time of the wall clock: when that was by our own.
+  // Of a bake that was recorded up to this time of the wall clock: when that was by our own.
   struct Sighting {
     Time until;
     Duration at{0};

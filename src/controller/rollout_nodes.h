@@ -1,6 +1,6 @@
-// The nodes of a rollout, as a decision about it looks at them. A bake lasts for days in which
-// nothing happens, and a fleet has thousands of nodes: what has not changed since the last look is
-// not put together again.
+// The nodes of a rollout, as a decision about it reads them. A bake lasts for days in which nothing
+// happens, and a fleet has thousands of nodes: what has not changed since the last time is not put
+// together again.
 #pragma once
 
 #include <functional>
@@ -44,7 +44,7 @@ class RolloutNodes {
   bool is_outside(const view::KnownRollout& known, const std::string& node,
                   const view::DriverFacts& facts) const;
   void put_together(const view::KnownRollout& known, Memory& memory) const;
-  // What of a node a bake looks at besides its object.
+  // What a bake reads of a node besides its object.
   struct Running {
     bool busy = false;
     std::vector<std::string> published;

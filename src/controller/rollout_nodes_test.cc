@@ -12,7 +12,7 @@ namespace {
 class RolloutNodesTest : public ::testing::Test {
  protected:
   RolloutNodesTest() {
-    // Drivers are looked at for rollouts alone.
+    // Only rollouts need the drivers.
     one.base_options.fleet.rollouts.enabled = true;
     one.restart();
     nodes.emplace(one.controller->watch(), fleet.loop, false, [this](const std::string&) {
@@ -108,7 +108,7 @@ TEST_F(RolloutNodesTest, BothSidesOfABakeAreBusyWhileGpuPodsRun) {
   ASSERT_EQ(sides.size(), 2U);
   EXPECT_FALSE(sides[0].upgraded);
   EXPECT_TRUE(sides[1].upgraded);
-  // One whose driver has broken since is upgraded all the same.
+  // A node whose driver has broken since counts as upgraded.
   seen.nodes[1].in_sync = false;
   EXPECT_TRUE(nodes->bake_nodes(seen)[1].upgraded);
 }

@@ -121,7 +121,7 @@ void SlotLedger::on_written(const Ledger&, kube::Reply reply) {
   }
   auto document = kube::document_of(std::move(reply));
   if (!document) {
-    // It may have been written all the same.
+    // It may have been written anyway.
     forget();
     return later(document.error());
   }

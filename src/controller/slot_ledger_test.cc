@@ -227,7 +227,7 @@ TEST(SlotLedger, AnUpdateWhileOneIsUnderWayLeadsToAnotherRound) {
   scene.ledger.update(scene.adds("gpu-2", "8"), {});
   scene.ledger.update(scene.adds("gpu-3", "9"), {});
   scene.run(seconds(5));
-  // The last plan counts: a plan looks at everything.
+  // The last plan counts: a plan considers everything.
   EXPECT_EQ(scene.stored().slots, (Slots{{"gpu-1", "7"}, {"gpu-3", "9"}}));
 }
 

@@ -33,8 +33,8 @@ kube::EventRecorderOptions event_options(const UpgradeOptions& options) {
   kube::EventRecorderOptions events;
   events.component = "lockstep";
   events.instance = options.instance;
-  // A node's way through an upgrade has up to a dozen different messages of one reason within
-  // minutes; each is to be told, also of a second upgrade right after.
+  // A node's upgrade has up to a dozen different messages of one reason within minutes. Each must
+  // become an event, also those of a second upgrade right after.
   events.limits.similar = 50;
   events.limits.burst = 100;
   return events;
@@ -125,7 +125,7 @@ void UpgradeController::start() {
   begin();
 }
 
-// Everything is looked at once when all has been listed; from then on, what changes.
+// Every node is reconciled once when all has been listed; from then on, what changes.
 void UpgradeController::begin() {
   if (!watch_.synced()) {
     loop_.after(milliseconds(100), scope_.bind([this] { begin(); }));
@@ -222,7 +222,7 @@ Freshness UpgradeController::freshness_for(const std::string& name,
 void UpgradeController::act(const fleet::NodeView& view, const upgrade::Decision& decision) {
   std::string name(view.name());
   if (decision.look_again) queue_.add_after(name, *decision.look_again);
-  // Of a patch it is told when it is done.
+  // A patch is announced when it is done.
   if (leading_ && decision.patch() == nullptr) announce(*view.node, decision);
   NodeMemory& memory = memories_[name];
   memory.reason = decision.reason;
@@ -281,7 +281,7 @@ void UpgradeController::on_verified(const std::string& name, Result<view::FreshN
   // Gone: the watch will say so too.
   if (!fresh->node) return queue_.done(name);
   fleet::NodeView view = watch_.view(*fresh);
-  // As long as a watch tells nothing, nothing begins.
+  // As long as a watch is silent, nothing begins.
   view.known.granted = view.known.granted && !watch_.is_blind();
   upgrade::Decision decision = decide(view, options_.stopwatch ? options_.stopwatch() : Duration());
   if (view::is_behind_on_driver(*fresh, view)) {
@@ -334,7 +334,7 @@ upgrade::Decision UpgradeController::decide(fleet::NodeView& view, Duration bega
   return decision;
 }
 
-// A step is told each time; a wait when it begins, not each time it is looked at.
+// Every step is an event; a wait is one when it begins, not at each reconciliation.
 void UpgradeController::announce(const Node& node, const upgrade::Decision& decision) {
   bool said = reason_of(node.meta.name.view()) == decision.reason.name;
   if (decision.patch() == nullptr && said) return;
@@ -519,7 +519,7 @@ std::optional<Ledger> UpgradeController::plan_slots(const Ledger& current) {
     wait_for_news();
     return std::nullopt;
   }
-  // What looked spent when the ledger was read, because we were behind, may be valid now.
+  // What seemed spent when the ledger was read, because we were behind, may be valid now.
   take_slots(current);
   given_.clear();
   Ledger wanted;

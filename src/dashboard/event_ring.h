@@ -1,6 +1,6 @@
 // The last changes as server-sent events, each with its number, made once for all pages that
-// listen. A page that was away continues after the number that it saw last, or is told to reload
-// when that is no longer held.
+// listen. A page that was away continues after the number that it saw last, or must reload when
+// that is no longer held.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class EventRing {
     size_t events = 4096;
     size_t bytes = 16 << 20;
   };
-  // `epoch` tells this process's numbers from those of one before it.
+  // `epoch` distinguishes this process's numbers from those of an earlier one.
   explicit EventRing(std::string epoch) : EventRing(std::move(epoch), Limits{}) {}
   EventRing(std::string epoch, Limits limits) : epoch_(std::move(epoch)), limits_(limits) {}
 

@@ -43,7 +43,7 @@ class EventStreams::One final : public http::Stream {
  private:
   EventStreams& all_;
   uint64_t position_ = 0;    // the last event that was sent
-  bool must_reset_ = false;  // it is to be told to begin again
+  bool must_reset_ = false;  // it must begin again
   bool beat_due_ = false;
 };
 

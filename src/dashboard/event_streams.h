@@ -1,6 +1,6 @@
 // Server-sent events for the pages that listen: each is a position in the EventRing. A page that
-// was away goes on after the event that it saw last, or is told to begin again when that is no
-// longer held.
+// was away continues after the event that it saw last, or must begin again when that is no longer
+// held.
 #pragma once
 
 #include <memory>

@@ -21,8 +21,8 @@ namespace lockstep::dashboard {
 struct FeedOptions {
   std::string zone_label = "topology.kubernetes.io/zone";
   std::string rack_label = "topology.kubernetes.io/rack";
-  Duration delay = milliseconds(100);  // from a change to its look
-  Duration interval = seconds(1);      // of the looks at everything else
+  Duration delay = milliseconds(100);  // from a change to its update
+  Duration interval = seconds(1);      // of the updates of everything else
   size_t nodes_a_turn = 1000;          // so that the loop turns
   size_t nodes_looked_after = 200;     // of those that did not change, an interval
   size_t most_attention = 40;          // nodes whose reasons are sent to every page
@@ -63,7 +63,7 @@ class FleetFeed {
   std::function<void()> changed_;
   FeedOptions options_;
   bool listed_ = false;
-  bool began_ = false;  // every node was looked at once
+  bool began_ = false;  // every node was read once
   bool watched_ = true;
   bool scheduled_ = false;
   bool rollouts_changed_ = true;

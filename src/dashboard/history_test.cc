@@ -116,7 +116,7 @@ TEST(History, BeginsWithWhatNodesSayOfTheTimeBefore) {
   };
   ASSERT_EQ(json.at("samples").as_array().size(), 5U);
   EXPECT_EQ(json.at("samples").at(0).at(0).as_int64(), 1'800'000'000'000);
-  // Node 1 has been done for longer than we look back.
+  // Node 1 has been done for longer than the history reaches.
   EXPECT_EQ(count(0, State::done), 2);
   EXPECT_EQ(count(0, State::unknown), 1);
   EXPECT_EQ(count(0, State::failed), 0);

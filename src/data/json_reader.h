@@ -65,7 +65,7 @@ class JsonReader {
   std::string_view raw();
   // The value as a tree.
   Json tree();
-  // Looks ahead; the null is still to be consumed.
+  // Peeks; the null is still to be consumed.
   bool at_null();
 
   bool failed() const { return failed_; }
@@ -91,7 +91,7 @@ class JsonReader {
                       ErrorKind kind = ErrorKind::invalid);
   void mismatch(std::string_view wanted);
 
-  // Each takes the place behind what was looked at and returns the place behind the whole, or a
+  // Each takes the place behind what was peeked at and returns the place behind the whole, or a
   // null pointer after noting the error.
   const char* skip_value(const char* at);
   const char* skip_object(const char* at);

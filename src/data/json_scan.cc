@@ -63,7 +63,7 @@ const char* end_of_utf8_sequence(const char* at, const char* end) {
   for (std::ptrdiff_t i = 1; i < length; ++i) {
     if (!is_continuation(at[i])) return nullptr;
   }
-  // Longer than needed, halves of surrogate pairs, and beyond U+10FFFF: the second byte tells.
+  // Longer than needed, halves of surrogate pairs, and beyond U+10FFFF: the second byte decides.
   const auto second = static_cast<unsigned char>(at[1]);
   if (lead == 0xe0 && second < 0xa0) return nullptr;
   if (lead == 0xed && second > 0x9f) return nullptr;

@@ -59,14 +59,14 @@ const char* end_of_utf8_sequence(const char* at, const char* end);
 // One escape and the character that it means; `at` is behind the backslash.
 struct EscapeEnd {
   const char* at;       // past the escape, or at the byte that is wrong
-  const char* problem;  // null pointer when all is well
+  const char* problem;  // null pointer without an error
   uint32_t code_point;
 };
 EscapeEnd read_json_escape(const char* at, const char* end);
 
 struct NumberEnd {
   const char* at;
-  const char* problem;  // null pointer when all is well
+  const char* problem;  // null pointer without an error
   bool is_integer;      // no fraction, no exponent
 };
 // `at` is at the first digit or the minus sign.

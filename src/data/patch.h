@@ -36,7 +36,7 @@ Json make_merge_patch(const Json& before, const Json& after);
 // How a list field merges under a strategic merge patch.
 struct ListMerge {
   enum class Kind { atomic, by_key, set } kind = Kind::atomic;
-  std::string key;           // for by_key: the field that tells items apart
+  std::string key;           // for by_key: the field that identifies items
   bool retain_keys = false;  // for objects that say patchStrategy=retainKeys
 };
 

@@ -10,8 +10,8 @@
 
 namespace lockstep {
 
-// What tells each item from the others, as text: the item's field `key`, or the whole item when
-// `key` is empty. Equal values have equal text.
+// What distinguishes each item from the others, as text: the item's field `key`, or the whole item
+// when `key` is empty. Equal values have equal text.
 using Identities = std::vector<std::string>;
 Result<Identities> identities_of(const JsonArray& items, std::string_view key);
 

@@ -8,7 +8,7 @@ namespace lockstep {
 namespace {
 
 constexpr size_t kStep = 2;
-// Readers look no further than 1024 characters for the colon behind a key.
+// Readers search at most 1024 characters for the colon behind a key.
 constexpr size_t kLongestSimpleKey = 1000;
 
 bool is_container(const Json& value) {

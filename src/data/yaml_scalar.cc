@@ -96,7 +96,7 @@ std::optional<Scalar> parse_integer_literal(std::string_view text) {
   return std::nullopt;
 }
 
-// go-yaml looks for "0b" once more by itself, and so takes a sign after it: 0b-1 is -1.
+// go-yaml tries "0b" a second time by itself, and so takes a sign after it: 0b-1 is -1.
 std::optional<Scalar> parse_late_binary(std::string_view text) {
   if (!text.starts_with("0b-") && !text.starts_with("0b+")) return std::nullopt;
   return signed_scalar(text[2] == '-', parse_digits(text.substr(3), 2));
@@ -125,7 +125,7 @@ bool is_float_syntax(std::string_view text) {
   return at == text.size();
 }
 
-// Tells overflow from underflow, which from_chars reports alike. The text is a positive number.
+// Distinguishes overflow from underflow, which from_chars reports alike. The text is positive.
 bool is_above_one(std::string_view text) {
   const size_t mantissa_size = std::min(text.find_first_of("eE"), text.size());
   const std::string_view mantissa = text.substr(0, mantissa_size);

@@ -105,7 +105,7 @@ TEST(YamlScalar, words_that_are_booleans_or_null) {
   EXPECT_EQ(*resolve_yaml_scalar(""), Json(nullptr));
 }
 
-// Go prints a float without fraction like an integer, so the types are told apart elsewhere.
+// Go prints a float without fraction like an integer, so another test distinguishes the types.
 void expect_number(const std::string& word, const Json& value, const std::string& expected) {
   if (value.is_double()) {
     double number = 0;

@@ -45,7 +45,7 @@ class Events {
     is_ready_ = yaml_parser_initialize(&parser_) != 0;
     if (!is_ready_) return;
     text.remove_prefix(byte_order_mark(text).size());
-    // Told, not guessed: libyaml would take some texts for UTF-16.
+    // Set explicitly: libyaml would take some texts for UTF-16.
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
                                  text.size());

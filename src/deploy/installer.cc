@@ -212,7 +212,7 @@ Result<std::vector<std::string>> nodes_in_flight(kube::SyncApi& api) {
   for (const Document& node : nodes.items) {
     const Json* labels = find(*node, "metadata", "labels");
     if (labels == nullptr || !labels->is_object()) continue;
-    // Whatever the domain is that the controller was told.
+    // Whatever the controller's domain is.
     bool active = std::any_of(labels->get_object().begin(), labels->get_object().end(),
                               [](const auto& entry) {
                                 if (!std::string_view(entry.key()).ends_with(state_key_end))

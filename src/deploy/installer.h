@@ -38,7 +38,7 @@ Result<std::vector<ObjectChange>> release_nodes(kube::SyncApi& api);
 // Nodes whose upgrade is in progress: without a controller they would stay cordoned.
 Result<std::vector<std::string>> nodes_in_flight(kube::SyncApi& api);
 
-// Why a Deployment is not there yet, in words; empty: all its pods are available and up to date.
+// Why a Deployment is not ready yet; empty: all its pods are available and up to date.
 std::string missing_of_deployment(const Json& deployment);
 
 }  // namespace lockstep::deploy

@@ -1,4 +1,5 @@
-// What one look of the doctor comes to: a verdict, what was found, and the command that repairs it.
+// The result of one check of the doctor: a verdict, what was found, and the command for
+// repair.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ enum class Verdict {
   fine,
   warning,  // not wrong yet
   wrong,
-  skipped,  // it could not be looked at; never taken for fine
+  skipped,  // it could not be checked; never taken for fine
 };
 std::string_view to_string(Verdict verdict);
 
@@ -31,7 +32,7 @@ struct Check {
 Check fine(std::string name, std::string text);
 Check skipped(std::string name, std::string why);
 
-// Something has to be repaired. Strictly, also what is doubtful and what could not be looked at.
+// Something has to be repaired. Strictly, also what is doubtful and what could not be checked.
 bool is_anything_wrong(const std::vector<Check>& checks, bool strict);
 
 Json to_json(const std::vector<Check>& checks);

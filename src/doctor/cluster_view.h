@@ -1,4 +1,4 @@
-// All that the doctor looks at in a cluster, as one value: put together by `lockstep doctor` and by
+// All that the doctor reads of a cluster, as one value: put together by `lockstep doctor` and by
 // tests.
 #pragma once
 
@@ -50,10 +50,10 @@ struct ClusterView {
   struct UnknownPlugin {
     std::string dra_driver;
     std::vector<std::string> nodes;
-    std::vector<std::string> perhaps;  // DaemonSets that look like it
+    std::vector<std::string> perhaps;  // DaemonSets that resemble it
   };
   std::vector<UnknownPlugin> unknown_plugins;
-  // Where the driver is looked for, and what looks like it elsewhere.
+  // Where the driver is searched for, and what resembles it elsewhere.
   std::vector<std::string> driver_namespaces = {"gpu-operator"};
   struct Lookalike {
     std::string kind;  // "DaemonSet"

@@ -1,5 +1,5 @@
 // Checks of how drivers are brought to the nodes, and by which rules they are upgraded: the
-// drivers' DaemonSets and what looks like them, NVIDIA's driver-manager in their pods, and the
+// drivers' DaemonSets and what resembles them, NVIDIA's driver-manager in their pods, and the
 // policies.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace lockstep::doctor {
 
 // NVIDIA's k8s-driver-manager in its pods uncordons nodes in every reload of a driver.
 bool manager_uncordons(const DaemonSet& driver_set);
-// What tells it not to: moving pods is the upgrade controller's.
+// How to switch that off: moving pods is the upgrade controller's task.
 std::string_view manager_fix();
 
 Check check_driver_sets(const ClusterView& view);

@@ -1,4 +1,4 @@
-// The doctor's whole look at a cluster: every check, in the order in which they matter.
+// The doctor's examination of a cluster: every check, in the order of importance.
 #pragma once
 
 #include <vector>

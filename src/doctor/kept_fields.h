@@ -1,5 +1,5 @@
-// Which fields of which objects a support bundle keeps, and what their values may look like. What
-// is not in these lists does not leave the cluster.
+// Which fields of which objects a support bundle keeps, and the form of their values. What is not
+// in these lists does not leave the cluster.
 #pragma once
 
 #include <span>

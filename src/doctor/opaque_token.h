@@ -1,4 +1,4 @@
-// Which strings look like keys and tokens: by the prefixes that their makers give them, or because
+// Which strings seem to be keys and tokens: by the prefixes that their makers give them, or because
 // they are long and hold no words.
 #pragma once
 

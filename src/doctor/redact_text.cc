@@ -45,7 +45,7 @@ std::string address_without_secrets(std::string_view address) {
   std::string_view host = address.substr(0, slash);
   std::string_view path =
       slash == std::string_view::npos ? std::string_view() : address.substr(slash);
-  // A password may hold a slash: then the host cannot be told from it.
+  // A password may contain a slash: then the host cannot be separated from it.
   if (path.find('@') != std::string_view::npos) return std::string(removed);
   std::string out;
   if (const size_t sign = host.rfind('@'); sign != std::string_view::npos) {

@@ -11,7 +11,7 @@ namespace lockstep::doctor {
 
 namespace {
 
-// How far the end of a quoted value or of a list is looked for.
+// How far to search for the end of a quoted value or of a list.
 constexpr size_t farthest = 64 << 10;
 
 bool is_key_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

@@ -29,7 +29,7 @@ TEST(SecretPairs, TheRestOfAWordBehindAQuoteGoesToo) {
   EXPECT_EQ(without_secret_pairs(R"({"password":"a","b":1})"), R"({"password":(removed),"b":1})");
 }
 
-// What ends a value is looked for only so far.
+// The search for the end of a value is limited.
 TEST(SecretPairs, AValueThatDoesNotEndIsRemoved) {
   for (const char* text : {"token: [HIDDEN, HIDDEN", "{\"password\": {\"a\": \"HIDDEN",
                            "password: \"HIDDEN", "pw='HIDDEN", "secret: |\n  HIDDEN"}) {

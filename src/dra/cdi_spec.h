@@ -68,7 +68,7 @@ Result<Json> make_cdi_spec(const CdiOptions& options, std::string_view claim_uid
 // failure the machine's claims are forgotten, and a killed process loses nothing.
 Result<void> write_cdi_spec(StateFiles& files, const CdiOptions& options,
                             std::string_view claim_uid, const std::vector<CdiDevice>& devices);
-// One that is not there is as good as removed.
+// Succeeds if the spec does not exist.
 Result<void> remove_cdi_spec(Files& files, const CdiOptions& options, std::string_view claim_uid);
 
 }  // namespace lockstep::dra

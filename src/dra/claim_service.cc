@@ -11,7 +11,7 @@ namespace lockstep::dra {
 namespace {
 
 constexpr Duration lock_retry = milliseconds(5);
-// Between two looks at state that is another's, or cannot be read.
+// Between two reads of state that is another's, or cannot be read.
 constexpr Duration state_pause = milliseconds(50);
 // Left of a call's time for the answer itself.
 constexpr Duration last_moment = milliseconds(200);
@@ -105,7 +105,7 @@ void ClaimService::prepare(std::vector<ClaimName> claims, Duration limit,
 void ClaimService::try_prepare(const CallPointer& call) {
   bool reads = std::any_of(call->todo.begin(), call->todo.end(),
                            [this](const ClaimName& claim) { return needs_document(claim); });
-  // While the driver is away nothing new can be prepared: the API is not asked for nothing.
+  // While the driver is away nothing new can be prepared: a request to the API would be useless.
   if (reads && !surroundings_.driver_is_current()) {
     fail_all(call, surroundings_.why_driver_is_away());
     return try_again(call);
@@ -159,7 +159,7 @@ void ClaimService::work() {
   }));
 }
 
-// Whose time is over is told so; the others wait on.
+// A claim whose time is over gets an error; the others wait on.
 void ClaimService::work_without_state() {
   auto is_over = [this](Duration deadline) { return loop_.uptime() + state_pause >= deadline; };
   for (const CallPointer& call : std::exchange(prepares_, {})) {

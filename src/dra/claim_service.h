@@ -64,7 +64,7 @@ class ClaimService {
     // One after the other; the first that cannot be set is the error.
     std::function<void(std::vector<SliceWanted>, Duration limit, std::function<void(Result<void>)>)>
         set_time_slices;
-    // Tells true once the scheduler knows which devices are broken, false when the limit is over.
+    // Calls back with true once the scheduler knows which devices are broken, false at the limit.
     std::function<void(Duration limit, std::function<void(bool)>)> when_tainted = {};
   };
 

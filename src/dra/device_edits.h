@@ -15,7 +15,7 @@ struct EditSettings {
   // Where we see the host's files, and what the host calls that place; both empty: the same.
   std::string root;
   std::string host_root;
-  // In the container. Images for CUDA look for the driver's libraries here.
+  // In the container. Images for CUDA search for the driver's libraries here.
   std::string container_folder = "/usr/local/nvidia";
 };
 

@@ -1,6 +1,6 @@
 // Whether devices are fit, over time. A device that NVML calls broken is broken at once, and surely
-// so when NVML says it a second time; it is well again when NVML says that. A word of the kernel
-// log (an XID) never heals, and breaks a device only where NVML has no word of its own for it.
+// so when NVML says it a second time; it has recovered when NVML says so. A message of the kernel
+// log (an XID) never heals, and breaks a device only where NVML does not report on it.
 #pragma once
 
 #include <map>

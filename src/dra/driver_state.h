@@ -9,7 +9,7 @@
 
 namespace lockstep::dra {
 
-// Where to look; tests have roots of their own.
+// The searched paths; tests have roots of their own.
 struct DriverPlaces {
   std::string proc = "/proc";
   std::string sys = "/sys";

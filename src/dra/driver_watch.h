@@ -1,6 +1,6 @@
-// Follows the driver under the plugin. Looks at its files several times a second and asks NVML, in
-// a process that ends with its answer, whenever they changed, and now and then for the GPUs'
-// health. What was learned from one driver never counts for the next.
+// Follows the driver under the plugin. Reads its files several times a second and asks NVML, in a
+// process that ends with its answer, whenever they changed, and now and then for the GPUs' health.
+// What was learned from one driver never counts for the next.
 #pragma once
 
 #include <functional>

@@ -31,10 +31,10 @@ bool is_permanent(FailureClass kind) { return kind != FailureClass::transient; }
 bool is_tainted(FailureClass kind) { return kind == FailureClass::device_failed; }
 
 FailureClass classify_nvml(int code) {
-  // Interrupts that do not arrive, a GPU that fell off its bus, one that wants
-  // a reset. A driver that is not loaded (9), a time-out (10), a library that
-  // is missing (12) or of another version (18), and a device that is not ready
-  // (27) are what an upgrade looks like from here.
+  // Interrupts that do not arrive, a GPU that fell off its bus, one that wants a reset.
+  // From here, an upgrade appears as a driver that is not loaded (9), a time-out (10), a
+  // library that is missing (12) or of another version (18), and a device that is not ready
+  // (27).
   constexpr int broken[] = {11, 15, 16};
   bool is_broken = std::find(std::begin(broken), std::end(broken), code) != std::end(broken);
   return is_broken ? FailureClass::device_failed : FailureClass::transient;

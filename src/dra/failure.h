@@ -1,6 +1,6 @@
-// Why a claim could not be prepared, in three kinds that call for three
-// different answers, and in words that stay the same from one try to the next:
-// events with changing texts are throttled away.
+// Why a claim could not be prepared, in three kinds that need three different answers, with
+// messages that stay the same from one attempt to the next: events with changing texts are
+// throttled away.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ struct ClaimFailure {
 bool is_permanent(FailureClass kind);
 bool is_tainted(FailureClass kind);
 
-// What a return code of NVML tells about a device. An unknown one is transient: a retry does no
+// What a return code of NVML says about a device. An unknown one is transient: a retry does no
 // harm, and ending a pod does.
 FailureClass classify_nvml(int code);
 

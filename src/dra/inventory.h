@@ -1,4 +1,4 @@
-// The node's GPUs, as NVML's process told us last (gpu/nvml_inventory.h says in which form).
+// The node's GPUs, as NVML's process last reported them (gpu/nvml_inventory.h has the format).
 #pragma once
 
 #include <cstdint>

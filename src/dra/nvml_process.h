@@ -1,5 +1,5 @@
-// The driver of this machine: files that are looked at, and NVML in a process that ends with its
-// answer or is ended at a deadline.
+// The driver of this machine: its files, and NVML in a process that ends with its answer or is
+// ended at a deadline.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ namespace lockstep::dra {
 struct PluginOptions {
   std::string driver = "gpu.lockstep.dev";
   std::string node;
-  std::string dev_root;      // under which "/dev/nvidia0" is to be looked for; empty: "/"
+  std::string dev_root;      // where "/dev/nvidia0" is searched for; empty: "/"
   std::string state_folder;  // where the checkpoint is
   EditSettings edits;
   CdiOptions cdi;

@@ -52,7 +52,7 @@ bool is_same_device(const PreparedDevice& a, const PreparedDevice& b) {
   return a.pool == b.pool && a.device == b.device && a.share_id == b.share_id;
 }
 
-// Two may have the same device where one only looks at it, or each has a share of its own.
+// Two may have the same device if one only monitors it, or each has a share of its own.
 bool excludes(const PreparedDevice& a, const PreparedDevice& b) {
   if (a.admin_access || b.admin_access) return false;
   if (a.pool != b.pool || a.device != b.device) return false;

@@ -35,8 +35,8 @@ class SlicePublisher final : private kube::ReflectorSink {
   // Once, when this server turns out to drop taints.
   void on_dropped_taints(std::function<void()> told) { dropped_told_ = std::move(told); }
 
-  // Tells true once the cluster has what was wanted last, at once where it does; false when that
-  // takes longer than `limit`.
+  // Calls back with true once the cluster has what was wanted last, at once if it does already;
+  // with false if that takes longer than `limit`.
   void when_published(Duration limit, std::function<void(bool)> told);
   // The cluster has what was wanted last.
   bool is_published() const { return is_published_; }

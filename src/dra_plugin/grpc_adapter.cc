@@ -88,7 +88,7 @@ class Registration final : public pluginregistration::Registration::Service {
     }
     return grpc::Status::OK;
   }
-  // An error here would make the kubelet forget us: whatever it says, it is heard.
+  // An error here would make the kubelet forget us: every answer is accepted.
   grpc::Status NotifyRegistrationStatus(grpc::ServerContext*,
                                         const pluginregistration::RegistrationStatus* status,
                                         pluginregistration::RegistrationStatusResponse*) override {
@@ -259,7 +259,7 @@ class HealthV1alpha1 final : public v1alpha1::DRAResourceHealth::Service {
 
 Result<std::unique_ptr<grpc::Server>> listen(const std::string& path,
                                              const std::vector<grpc::Service*>& services) {
-  // What a killed process left; a living one has another name (or the lock tells).
+  // What a killed process left; a living one has another name (or holds the lock).
   ::unlink(path.c_str());
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix://" + path, grpc::InsecureServerCredentials());

@@ -55,7 +55,7 @@ class GrpcAdapter {
   GrpcAdapter(const GrpcAdapter&) = delete;
   GrpcAdapter& operator=(const GrpcAdapter&) = delete;
 
-  // As the kubelet last told it.
+  // As the kubelet last reported it.
   bool is_registered() const;
   std::string registration_error() const;
 

@@ -1,4 +1,4 @@
-// `lockstep dra-plugin`: puts the plugin together and runs it until it is told to end.
+// `lockstep dra-plugin`: puts the plugin together and runs it until a signal ends it.
 #pragma once
 
 #include <string>

@@ -14,14 +14,14 @@
 namespace lockstep::fleet {
 
 struct ClientOptions {
-  // Where DRA plugins are looked for. Elsewhere a tenant may have given anything their labels.
+  // The namespaces of DRA plugins. Elsewhere a tenant may have given anything their labels.
   std::vector<std::string> namespaces = {"nvidia-dra-driver",     "nvidia-dra-driver-gpu",
                                          "dra-driver-nvidia-gpu", "gpu-operator",
                                          "lockstep-system",       "lockstep-dra"};
   // Others, as "namespace/name".
   std::vector<std::string> named = {};
 
-  // Clients are not looked at.
+  // Clients are ignored.
   bool empty() const { return namespaces.empty() && named.empty(); }
 };
 

@@ -108,7 +108,7 @@ TEST(GpuPod, AClaimFromATemplateIsFoundByThePodsStatus) {
 }
 
 // Kubernetes 1.34 and later: the container asks for an extended resource of any name, and only the
-// pod's status tells that a claim was made for it.
+// pod's status shows that a claim was made for it.
 TEST(ExtendedResourceClaim, MakesAGpuPodLikeAnyOther) {
   Claims claims;
   claims.add("pod-extended-gpu", {device_of("gpu.nvidia.com")});

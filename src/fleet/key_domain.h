@@ -12,13 +12,13 @@ inline constexpr std::string_view usual_key_domain = "nvidia.com";
 inline constexpr std::string_view own_key_domain = "lockstep.dev";
 // On the Lease of the controller.
 inline constexpr std::string_view key_domain_annotation = "lockstep.dev/key-domain";
-// On the same: in which namespaces it looks for the driver, separated by commas.
+// On the same: the namespaces in which it searches for the driver, separated by commas.
 inline constexpr std::string_view driver_namespaces_annotation = "lockstep.dev/driver-namespaces";
 
 struct KeyDomainFacts {
   std::string asked;      // by --key-domain or LOCKSTEP_KEY_DOMAIN; empty: by neither
   std::string published;  // by the controller; empty: nothing
-  // Of which domains nodes have upgrade states; looked at where nothing is published.
+  // The domains of nodes' upgrade states; read if nothing is published.
   std::vector<std::string> labelled;
 };
 

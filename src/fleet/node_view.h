@@ -1,4 +1,4 @@
-// Everything that a decision about one node looks at, as one value: put together from the caches by
+// Everything that a decision about one node reads, as one value: put together from the caches by
 // the controller, by `lockstep plan` and by tests.
 #pragma once
 
@@ -55,8 +55,8 @@ struct NodeKnowledge {
   std::vector<Text> renewed;
   // Since when the controller has been there to see and to act, without a gap. Not set: always.
   Time seen_since;
-  // At this moment, and for longer than a moment, a watch tells nothing: what is shown may be long
-  // past.
+  // At this moment, and for longer than a moment, a watch is silent: what is shown may be
+  // stale.
   bool blind = false;
   // How much further the clock went than time did, since the node was first seen in its state: a
   // user set it. Negative: it was set back.

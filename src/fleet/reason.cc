@@ -11,7 +11,7 @@ namespace lockstep::fleet {
 
 namespace {
 
-// The table says them in words.
+// Names for the columns of the table.
 constexpr bool lasts = true;
 constexpr bool passes = false;
 constexpr bool retry = true;
@@ -29,7 +29,7 @@ constexpr auto table = [] {
 
 constexpr ReasonRow no_reason = {
     KnownReason::none, "", ReasonClass::informs, Severity::none, false, false, ""};
-// It is shown and told like one that matters: what it means is not known here.
+// It is shown and announced like an important one: its meaning is not known here.
 constexpr ReasonRow other_reason = {KnownReason::other,
                                     "",
                                     ReasonClass::informs,

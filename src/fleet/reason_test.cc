@@ -48,7 +48,7 @@ TEST(ReasonTable, SaysOfEachInOneShortSentenceWhatItMeans) {
   }
 }
 
-// A failed node stays so until a user retries it; and it is told.
+// A failed node stays so until a user retries it; and it causes a notification.
 TEST(ReasonTable, ARetryHelpsAgainstWhatANodeFailsWith) {
   for (const ReasonRow& row : all_reasons()) {
     if (row.reason_class != ReasonClass::waits_then_fails) continue;
@@ -77,7 +77,7 @@ TEST(ReasonName, OfAnotherVersionIsKeptAsItIs) {
   EXPECT_EQ(other, ReasonName::read("SomethingNew"));
   EXPECT_NE(other, ReasonName::read("SomethingElse"));
   EXPECT_NE(other, ReasonName(Reason::paused));
-  // Nothing is known of it, so that nothing is decided by it; but it is told.
+  // Nothing is known of it, so nothing is decided by it; but it causes a notification.
   EXPECT_FALSE(other.row().waits() || other.row().fails() || other.row().may_last);
   EXPECT_EQ(other.row().severity, Severity::warning);
   for (const char* hostile : {" ", "paused", "Paused ", "\x01\xff", "none", "other"}) {

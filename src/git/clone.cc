@@ -225,7 +225,7 @@ Result<void> Clone::stage(const std::string& path, const std::string& content) {
   const std::string mode = entry.substr(0, entry.find(' '));
   LOCKSTEP_CHECK(git(
       {"update-index", "--cacheinfo", fmt::format("{},{},{}", mode, first_line(object), path)}));
-  // Hooks look at the files.
+  // Hooks read the files.
   LOCKSTEP_CHECK(git({"checkout-index", "--force", "--", path}));
   return {};
 }

@@ -43,7 +43,7 @@ bool is_scheme_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.';
 }
 
-// The part before "://", "::" or ":", where it looks like one.
+// The part before "://", "::" or ":", if it resembles a word.
 std::string_view leading_word(std::string_view text) {
   const auto end = std::find_if_not(text.begin(), text.end(), is_scheme_character);
   return text.substr(0, static_cast<size_t>(end - text.begin()));

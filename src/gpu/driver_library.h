@@ -16,7 +16,7 @@ struct LibraryPlaces {
 
 class DriverLibrary {
  public:
-  // Fails with not_found, and the places that were looked in.
+  // Fails with not_found, and the searched paths.
   static Result<DriverLibrary> open(const std::string& name, const LibraryPlaces& places);
 
   // Null when the library has none of that name.
@@ -29,7 +29,7 @@ class DriverLibrary {
   std::string path_;
 };
 
-// Where a library is looked for, in this order; a name without a slash is the loader's to find.
+// The searched paths of a library, in this order; the loader finds a name without a slash.
 std::vector<std::string> candidate_paths(const std::string& name, const LibraryPlaces& places);
 
 }  // namespace lockstep::gpu

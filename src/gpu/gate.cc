@@ -23,7 +23,7 @@ Duration uptime() { return std::chrono::steady_clock::now().time_since_epoch(); 
 struct Job {
   WorkerProcess process;
   Role role;
-  std::string owner;                // whose troubles are its own: a GPU's UUID, or "" for the node
+  std::string owner;                // whose failures are its own: a GPU's UUID, or "" for the node
   std::vector<std::string> checks;  // that it has not finished
   std::string call;                 // that it is in
   std::string doing;

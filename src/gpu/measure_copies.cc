@@ -14,7 +14,7 @@ using cuda_abi::Stream;
 
 constexpr int rounds = 4;
 
-// A buffer on a GPU whose content is made and looked at there.
+// A buffer on a GPU whose content is made and checked there.
 class Buffer {
  public:
   Buffer(CudaDevice& device, size_t bytes) : device_(device), bytes_(bytes) {}

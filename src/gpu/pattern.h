@@ -1,4 +1,4 @@
-// The bytes that are written to memory and looked for afterwards; the same function runs in
+// The bytes that are written to memory and compared afterwards; the same function runs in
 // kernels/memory.cu. Also the numbers that everything random here is made of.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace lockstep::gpu {
 
-// A bijection of 32 bits that looks like chance.
+// A bijection of 32 bits that seems random.
 constexpr uint32_t scramble(uint32_t x) {
   x = (x ^ (x >> 16)) * 0x7feb352dU;
   x = (x ^ (x >> 15)) * 0x846ca68bU;

@@ -54,7 +54,7 @@ bool told_to_stop(int input, int milliseconds) {
   return poll(&wait, 1, milliseconds) > 0;
 }
 
-// XIDs as NVML tells them.
+// XIDs as NVML reports them.
 class EventWatch {
  public:
   EventWatch(Nvml& nvml, const std::vector<NvmlGpu>& gpus) : nvml_(nvml) {

@@ -34,7 +34,7 @@ class WorkerProcess {
   bool ended() const { return output_ < 0; }
   // Reads what is there, and gives whole lines to `line`.
   void read_lines(Duration now, const std::function<void(std::string_view)>& line);
-  // Tells a worker that waits for it to come to its end.
+  // Makes a worker that waits for it end.
   void close_input();
   void kill();
 

@@ -1,6 +1,6 @@
-// Which addresses may be connected to where others name the host: a rollout's gates, the
-// webhook of notifications. It is asked with the address of each connection, after the name was
-// looked up: a name that means another address a moment later gains nothing.
+// Which addresses may be connected to if others name the host: a rollout's gates, the webhook of
+// notifications. It is asked with the address of each connection, after the name was resolved: a
+// name that means another address a moment later gains nothing.
 #pragma once
 
 #include <set>
@@ -24,7 +24,7 @@ class AddressGuard {
 
   // Why `address` may not be connected to for `host`; empty: it may.
   std::string refusal(std::string_view host, const IpAddress& address) const;
-  // The same for a host that is an address itself, without looking anything up; empty for names.
+  // The same for a host that is an address itself, without resolving anything; empty for names.
   std::string refusal(std::string_view host) const;
 
  private:

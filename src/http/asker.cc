@@ -21,7 +21,7 @@ Result<Destination> destination_of(const std::string& address, const Environment
 
 void Asker::ask(const Destination& destination, Exchange exchange,
                 std::function<void(Result<Response>)> done) {
-  // Whichever comes first, the answer or the limit, is told; once.
+  // Reports the answer or the limit, whichever comes first, once.
   struct Pending {
     std::function<void(Result<Response>)> done;
     TimerId timer = 0;

@@ -1,4 +1,4 @@
-// Why an exchange failed, in words that say what to do.
+// Why an exchange failed, and what to do about it.
 #pragma once
 
 #include <string>

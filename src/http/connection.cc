@@ -196,7 +196,7 @@ void Connection::keep(std::string_view text) {
   if (phase_ == Phase::reading || (keep_alive_ && is_answering)) input_.append(text);
 }
 
-// What is left of the input is looked at in the next turn of the loop.
+// The next turn of the loop reads the rest of the input.
 void Connection::go_on() {
   if (phase_ != Phase::reading || (input_.empty() && !tls_)) return;
   host_.loop().post(guard([this] {

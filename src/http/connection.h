@@ -115,7 +115,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   Phase phase_;
 
   RequestParser parser_;
-  std::string input_;  // what came and was not looked at yet
+  std::string input_;  // what came and was not read yet
   bool taking_ = false;
   bool input_ended_ = false;
   uint64_t request_ = 0;  // the number of the one that is answered

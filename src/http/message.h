@@ -51,7 +51,7 @@ class Stream {
   struct Piece {
     std::shared_ptr<const std::string> text;  // null: nothing yet
     bool is_last = false;
-    // Nothing yet, but there is more to look at: ask again in the next turn of the loop.
+    // Nothing yet, but there is more to read: ask again in the next turn of the loop.
     bool again = false;
   };
   virtual Piece next() = 0;

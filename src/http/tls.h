@@ -17,8 +17,8 @@ namespace lockstep::http {
 struct TlsOptions {
   std::string certificate;
   std::string key;
-  // Clients may show a certificate of this authority. One that shows none is let in: whether that
-  // is enough is the handler's affair.
+  // Clients may show a certificate of this authority. A client without one is accepted: the handler
+  // decides whether that is enough.
   std::string client_authority;
 };
 
@@ -50,7 +50,7 @@ class TlsSession {
   long write(std::string_view text);
   // The last call waits for the socket to take something.
   bool wants_write() const;
-  // Tells the client that nothing follows.
+  // Announces to the client that nothing follows.
   void say_goodbye();
   // Null when the client showed none.
   std::shared_ptr<const ClientCertificate> certificate() const;

@@ -97,7 +97,7 @@ void Transfer::configure_connection() {
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect_limit.count()));
   set(easy, CURLOPT_NOSIGNAL, 1L);
   set(easy, CURLOPT_QUICK_EXIT, 1L);  // do not wait for a resolver that hangs
-  // Set even when empty: curl must not look into the environment itself.
+  // Set even when empty: curl itself must not read the environment.
   set(easy, CURLOPT_PROXY, route.proxy.c_str());
   set(easy, CURLOPT_NOPROXY, "");
   set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -155,7 +155,7 @@ void Transfer::configure_tls() {
   append(headers, "Host: " + route.endpoint.authority());
 }
 
-// A proxy looks names up itself: there, only a host that is an address can be checked.
+// A proxy resolves names itself: there, only a host that is an address can be checked.
 std::string Transfer::refusal_of(const curl_sockaddr& address) const {
   const std::string& host = route.endpoint.host;
   if (!route.proxy.empty()) return route.guard->refusal(host);

@@ -1,4 +1,4 @@
-// The watch cache of one type of object: what the cluster shows, as far as we have heard, with
+// The watch cache of one type of object: what the cluster shows, as far as it has arrived, with
 // indexes (pods by node, by owner), a report of every change, and the means to read our own writes.
 //
 // It is fed by one list and one watch of that type and by nothing else; events of one type come in

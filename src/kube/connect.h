@@ -20,8 +20,8 @@ struct ConnectOptions {
   std::string version;     // of this program, for the user agent
 };
 
-// What to talk to, by the rules of client-go: the kubeconfig when any of its files says anything,
-// else the pod's service account, else an error that says what was looked for.
+// What to connect to, by the rules of client-go: the kubeconfig when any of its files says
+// anything, else the pod's service account, else an error with the searched places.
 Result<Target> find_target(const ConnectOptions& options, const Environment& environment,
                            const Files& files);
 

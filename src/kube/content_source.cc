@@ -31,7 +31,7 @@ Result<std::shared_ptr<const std::string>> ContentSource::read() {
     if (content_) return content_;
     return fail(text.error().kind, text.error().message, file_);
   }
-  // Equal content keeps its place in memory, so that connections are not told apart by it.
+  // Equal content keeps its place in memory, so that connections are not distinguished by it.
   if (!content_ || *content_ != *text) {
     content_ = std::make_shared<const std::string>(std::move(*text));
   }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view combined_prefix = "(combined from similar events): ";
 
-// No text of Kubernetes' holds this character, so two different lists of parts never look the same.
+// No text of Kubernetes' holds this character, so two different lists of parts are never equal.
 std::string join_key(std::initializer_list<std::string_view> parts) {
   std::string key;
   for (std::string_view part : parts) {

@@ -64,7 +64,7 @@ void EventRecorder::record(const ObjectReference& about, EventType type, std::st
     ++counts_.overflow;
     return;
   } else {
-    // Objects without a namespace have their events where kubectl looks for them.
+    // Objects without a namespace have their events where kubectl searches for them.
     event.meta.ns = about.ns.empty() ? Text("default") : about.ns;
     Pending pending{std::move(event)};
     if (const Event* before = written_.find(verdict.key)) {

@@ -20,7 +20,7 @@ struct ExecAnswer {
 };
 Result<ExecAnswer> parse_exec_answer(std::string_view output, const std::string& api_version);
 
-// What a plugin is told in KUBERNETES_EXEC_INFO.
+// The input of a plugin in KUBERNETES_EXEC_INFO.
 Result<std::string> exec_info(const ExecConfig& exec, const ClusterConfig& cluster,
                               const Files& files);
 

@@ -306,7 +306,7 @@ std::unique_ptr<Watch> FaultApi::watch(WatchRequest request, WatchHandler handle
 }
 
 void FaultApi::drop_watches() {
-  // A handler that is told may open or destroy watches: go through a copy, and skip those that
+  // A handler may open or destroy watches when it is called: go through a copy, and skip those that
   // went.
   for (FaultyWatch* watch : std::vector<FaultyWatch*>(watches_)) {
     if (std::find(watches_.begin(), watches_.end(), watch) != watches_.end()) watch->drop();

@@ -17,7 +17,7 @@ std::string event(const std::string& type, const std::string& name) {
   return fmt::format("{{\"type\":\"{}\",\"object\":{{\"name\":\"{}\"}}}}\n", type, name);
 }
 
-// A watch on pods that notes what it is told.
+// A watch on pods that records its events.
 struct Watcher {
   explicit Watcher(const std::string& server) : client(server) {
     request.type = resource::pods;

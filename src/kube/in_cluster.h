@@ -7,7 +7,7 @@
 
 namespace lockstep::kube {
 
-// Whether this looks like a pod: the service's address is set and the token is there.
+// Whether this seems to be a pod: the service's address is set and the token is there.
 bool in_cluster_possible(const Environment& environment, const Files& files);
 
 // The token's file is named, not read: it is replaced about every hour.

@@ -85,7 +85,7 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view text, const std::string& pa
 // Adds what `further` has and `base` has not, entry by entry: the first file wins.
 void merge_kubeconfig(Kubeconfig& base, Kubeconfig further);
 
-// What to connect to: one context, looked up.
+// What to connect to: one context, resolved.
 struct Target {
   std::string context;
   std::string ns;  // "default" when the context names none

@@ -10,9 +10,9 @@ bool is_read(const Request& request) {
   return request.verb == Verb::get || request.verb == Verb::list;
 }
 
-// A 429 was turned away before anything was done, and a server that says when to come back after a
-// 5xx says the same. Any other 5xx may have happened in the middle of a write: only its caller can
-// tell whether to repeat it.
+// A 429 was refused before anything was done, and so was a 5xx with a retry time. Any other
+// 5xx may have happened in the middle of a write: only its caller knows whether to repeat
+// it.
 bool is_safe_to_repeat(const Request& request, const Response& response) {
   // The eviction's 429 is the disruption budget's "not now": an answer, not a full server.
   if (request.subresource == "eviction") return false;

@@ -142,7 +142,7 @@ void Reflector::take_page(const Response& response) {
     if (turn_down_older(page->resource_version)) {
       return retry(Duration::zero(), &Reflector::begin_list);
     }
-    // That of the first page: what changed while the others were read is told again by the watch.
+    // That of the first page: the watch repeats what changed while the others were read.
     list_version_ = page->resource_version;
   }
   // An answer, and no sight yet: what is held is as old as before until the list is whole.
@@ -157,8 +157,8 @@ bool Reflector::is_older_than_seen(const std::string& version) const {
   return compare_versions(version, status_.version) == VersionOrder::older;
 }
 
-// True: the list comes from a server that is behind what we have seen; taking it would undo what we
-// know, and a node that was cordoned would look free again.
+// True: the list comes from a server that is behind what we have seen. Taking it would undo what we
+// know, and a node that was cordoned would seem free again.
 bool Reflector::turn_down_older(const std::string& version) {
   history_restarted_ = false;
   if (!is_older_than_seen(version)) {

@@ -108,7 +108,7 @@ class Reflector {
   // that decides that something has lasted too long must have seen it. Now, before the first
   // list.
   Duration sees_since() const;
-  // What is held may be long past at this moment: nothing has been told for longer than a moment,
+  // What is held may be stale at this moment: the watch has been silent for longer than a moment,
   // or a list took so long that it was old when it ended, and the watch after it has only just
   // begun.
   bool is_blind() const;
@@ -186,8 +186,8 @@ class Reflector {
   std::optional<Duration> blind_since_;  // nothing has come since then but errors
   Duration sees_since_{0};
   Duration list_began_{0};
-  // A list that took long has ended, and no watch has had the time yet to tell what happened since
-  // it began.
+  // A list that took long has ended, and no watch has had the time yet to report what happened
+  // since it began.
   bool old_list_ = false;
   // Until then the events of a watch after a long gap may still be old ones.
   Duration catches_up_until_{0};

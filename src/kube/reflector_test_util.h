@@ -1,4 +1,4 @@
-// A reflector's sink that keeps a plain picture of what it was told, and complains about what a
+// A reflector's sink that keeps a plain picture of what it received, and complains about what a
 // sink must never see.
 #pragma once
 

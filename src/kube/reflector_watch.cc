@@ -87,7 +87,7 @@ void Reflector::on_event(WatchEvent event) {
   if (event.type == WatchEventType::error) return on_error_event(event.object);
   watch_delivered_ = true;
   ++status_.events;
-  // What happened before it was open is told first.
+  // What happened before it was open comes first.
   see_again(watch_began_);
   note_success();
   if (streaming_list_) return on_initial_event(event);
@@ -95,9 +95,9 @@ void Reflector::on_event(WatchEvent event) {
   advance(sink_.event(event.type, event.object));
 }
 
-// A server that is behind the version we watch from tells us nothing until it has caught up with
-// it, and one that was restored from a backup would leave us blind for as long as that takes.
-// Listing again tells the two apart.
+// A server that is behind the version we watch from is silent until it has caught up with it, and
+// one that was restored from a backup would leave us blind for as long as that takes. A new list
+// distinguishes the two.
 bool Reflector::turn_down_bookmark(const Body& object) {
   std::string version = read_bookmark(object).version;
   if (!is_older_than_seen(version)) return false;

@@ -246,7 +246,7 @@ TEST(ReflectorSees, NothingThatIsNewUntilAListThatTookLongIsCaughtUpWith) {
   EXPECT_FALSE(looker.reflector->is_blind()) << "nor when the watch is opened anew";
 }
 
-// A watch that lags tells first what happened while it was away: with its first event it has not
+// A watch that lags reports first what happened while it was away: with its first event it has not
 // caught up.
 TEST(ReflectorSees, NothingThatIsNewWithTheFirstEventAfterALongGap) {
   Looker looker;

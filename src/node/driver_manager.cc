@@ -11,7 +11,7 @@ namespace lockstep::node {
 
 namespace {
 
-// Changes come in bursts: one look for all of a moment.
+// Changes come in bursts: one pass for all of a moment.
 constexpr Duration moment = milliseconds(200);
 // For the case that no news come.
 constexpr Duration heartbeat = seconds(30);
@@ -64,7 +64,8 @@ kube::Request removal_request(const upgrade::PodRemoval& removal) {
 }
 
 ObjectReference reference_to(const std::string& node) {
-  // Events about nodes carry the name as uid, as the kubelet's do: kubectl describe looks for it.
+  // Events about nodes have the name as uid, as the kubelet's do: kubectl describe uses
+  // it.
   return {"v1", "Node", "", Text(node), Text(node), "", ""};
 }
 
@@ -217,7 +218,7 @@ void DriverManager::on_removed(const upgrade::PodRemoval& removal, const kube::R
   auto answer = kube::document_of(reply);
   const Pod& pod = *removal.pod;
   std::string uid = pod.meta.uid.str();
-  // Gone already, or another one by now: the next look tells.
+  // Gone already, or another one by now: the next pass shows it.
   bool moved_on = !answer && (answer.error().kind == ErrorKind::not_found ||
                               answer.error().kind == ErrorKind::conflict);
   if (answer || moved_on) {
@@ -298,7 +299,7 @@ void DriverManager::give_up(Error error) {
   if (!busy_) close();
 }
 
-// Puts the node back, however often it takes.
+// Restores the node, however often it takes.
 void DriverManager::close() {
   if (outcome_) return;
   if (closing_since_ == Duration::zero()) {
@@ -327,7 +328,7 @@ void DriverManager::on_closing_node(Result<Document> node) {
         if (!answer && answer.error().kind != ErrorKind::conflict) {
           return retry_closing(answer.error());
         }
-        // Looks once more, whether there is anything left.
+        // Checks once more whether there is anything left.
         close();
       }));
 }

@@ -83,7 +83,7 @@ class DriverManager {
 
   std::optional<std::string> installed_driver_;
   std::optional<ManagerOutcome> outcome_;
-  // Why it ends; the node is being put back.
+  // Why it ends; the node is being restored.
   std::optional<Error> closing_;
   Duration closing_since_{0};
   bool busy_ = false;   // a call is in progress

@@ -301,8 +301,8 @@ TEST_F(DriverManagerTest, BesideAControllerNothingIsCordonedAndNobodyEvicted) {
   EXPECT_TRUE(scene.is_put_back());
 }
 
-// Told to stop, or killed, after any second of a run: the node is as it was at the end of it, or at
-// the end of the next.
+// Stopped, or killed, after any second of a run: the node is as it was at the end of it, or at the
+// end of the next.
 TEST_F(DriverManagerTest, ToldToStopAtAnyMomentItPutsTheNodeBack) {
   int stopped = 0;
   for (int moment = 0; moment <= 40; ++moment) {

@@ -1,5 +1,5 @@
-// The machine under the node, as far as loading a driver again affects it. SystemHost is the
-// real one; tests have one in memory, and a real one on a directory that looks like a
+// The machine under the node, as far as loading a driver again affects it. SystemHost is
+// the real one; tests have one in memory, and a real one on a directory that imitates a
 // machine.
 #pragma once
 

@@ -70,8 +70,8 @@ Maybe decide_host_driver(const Situation& situation) {
                          found + ": waits until this driver pod is deleted", left};
 }
 
-// There is nothing to unload, or nothing any more: what is left behind goes, and the node is put
-// back. Everything ends here, whatever happened before.
+// There is nothing to unload, or nothing any more: what is left behind goes, and the node is
+// restored. Everything ends here, whatever happened before.
 ManagerDecision settle(const Situation& situation, const std::string& why, bool keep_digest) {
   const HostView& host = situation.view.host;
   CleanUp clean{host.driver_mounts, {}};

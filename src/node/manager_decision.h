@@ -1,6 +1,6 @@
-// What the driver-manager does next: a pure function of what it sees. Whatever is done is done
-// because of what the node and the machine look like, and not because of what was done before, so
-// that a process that was killed anywhere is followed by one that goes on.
+// What the driver-manager does next: a pure function of what it sees. The state of the node and the
+// machine decides, not what was done before. So a process that was killed anywhere is followed by
+// one that continues.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ struct Finish {
   bool operator==(const Finish&) const = default;
 };
 
-// Nothing: wait. An error: give up, and put the node back first.
+// Nothing: wait. An error: give up, and restore the node first.
 using ManagerAction = std::variant<std::monostate, NodePatch, upgrade::PodRemovals, UnloadModules,
                                    CleanUp, Finish, Error>;
 

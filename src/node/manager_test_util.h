@@ -37,7 +37,7 @@ inline void use(HostView& host, std::string program = "python3") {
   host.holders = {{4711, std::move(program)}};
 }
 
-// Does as it is told and writes it down, unless an error is laid in its way.
+// Does what it is asked and records it, unless the test plants an error.
 class FakeHost final : public Host {
  public:
   Result<std::optional<std::string>> installed_driver() override {

@@ -1,5 +1,5 @@
-// What the driver-manager decides on, as values: what it was told, what it sees of its node, the
-// pods on it and the machine under it, and how long it has been at each step.
+// What the driver-manager decides on, as values: its settings, what it sees of its node, the pods
+// on it and the machine under it, and how long it has been at each step.
 #pragma once
 
 #include <map>

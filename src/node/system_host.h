@@ -11,7 +11,7 @@
 
 namespace lockstep::node {
 
-// The two calls that change the kernel. Apart, so that a test on a directory that looks like a
+// The two calls that change the kernel. Apart, so that a test on a directory that imitates a
 // machine cannot reach the machine.
 class Kernel {
  public:

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A directory that looks like a machine, and a kernel that writes down what it is asked for.
+// A directory that imitates a machine, and a kernel that records its calls.
 class MachineTest : public ::testing::Test, public Kernel {
  protected:
   MachineTest() {
@@ -118,7 +118,7 @@ TEST_F(MachineTest, WhatIsLeftOfADriverThatWasTakenOffIsNone) {
   auto installed = host().installed_driver();
   ASSERT_TRUE(installed);
   EXPECT_FALSE(installed->has_value());
-  // The next place is looked at all the same.
+  // The next place is searched anyway.
   write("host/opt/bin/nvidia-smi", "#!/bin/sh\necho 570.1\n", 0755);
   installed = host().installed_driver();
   ASSERT_TRUE(installed);

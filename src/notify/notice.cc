@@ -13,7 +13,7 @@ std::string title_of(const Notice& notice, const std::string& cluster) {
                      notice.state.empty() ? "" : " is " + notice.state, notice.reason.view());
 }
 
-// What a cluster says as it is: between backticks neither Slack nor Mattermost looks for links,
+// What a cluster says as it is: between backticks neither Slack nor Mattermost reads links,
 // mentions or formatting. Slack's own three besides:
 // https://api.slack.com/reference/surfaces/formatting
 std::string verbatim_for_slack(std::string_view text, std::string_view fence) {

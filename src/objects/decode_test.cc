@@ -15,7 +15,7 @@ TEST(Decode, AnErrorNamesTheObject) {
     std::string_view text, begins;
   };
   for (const Case& each : std::vector<Case>{
-           // The name may come after the trouble.
+           // The name may come after the error.
            {R"({"spec":{"unschedulable":"yes"},"metadata":{"name":"gpu-7"}})", "Node gpu-7: "},
            {R"({"metadata":{"name":"gpu-7","labels":["a"]}})", "Node gpu-7: "},
            {R"({"metadata":{"name":"gpu-7","creationTimestamp":"yesterday"}})", "Node gpu-7: "},

@@ -21,7 +21,7 @@ struct ObjectReference {
   bool operator==(const ObjectReference&) const = default;
 };
 
-// Events about nodes carry the name as uid, as the kubelet's do: kubectl describe looks for it.
+// Events about nodes carry the name as uid, as the kubelet's do: kubectl describe searches for it.
 inline ObjectReference node_reference(const Text& name) {
   return {"v1", "Node", "", name, name, "", ""};
 }

@@ -1,4 +1,4 @@
-// A Job, as far as gates and waits look at it: is it done, and how did it end.
+// A Job, as far as gates and waits need it: whether it is done, and how it ended.
 #pragma once
 
 #include <cstdint>

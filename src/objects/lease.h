@@ -26,7 +26,7 @@ struct Kind<Lease> {
 template <typename Reader>
 void decode(Reader& in, Lease& lease, DecodeContext& context);
 
-// The whole object, to create it or to put it back.
+// The whole object, to create or replace it.
 Json to_json(const Lease& lease);
 
 }  // namespace lockstep

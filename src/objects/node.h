@@ -1,4 +1,4 @@
-// A node, as far as upgrades look at it.
+// A node, as far as upgrades need it.
 #pragma once
 
 #include <cstdint>

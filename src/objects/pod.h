@@ -1,4 +1,4 @@
-// A pod, as far as upgrades look at it, and the part of its spec that a DaemonSet's template
+// A pod, as far as upgrades need it, and the part of its spec that a DaemonSet's template
 // shares.
 #pragma once
 

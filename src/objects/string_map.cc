@@ -46,7 +46,7 @@ StringMap StringMap::from_entries(const std::vector<Entry>& entries) {
 }
 
 const Text* StringMap::find(std::string_view key) const {
-  // Keys begin alike: of a few, their marks tell them apart sooner than their order does.
+  // Keys have common prefixes: for a few keys, comparing marks is faster than comparing order.
   constexpr size_t few = 48;
   if (key.size() > Text::inline_limit && entries_.size() <= few) {
     const uint16_t mark = Text::mark_of(key);

@@ -47,7 +47,7 @@ struct FleetStatus {
   std::optional<fleet::Reason> frozen;
   std::vector<PoolStatus> pools;
   std::string incomplete;  // why something only the controller knows is not in it; empty: it is
-  std::vector<std::string> driver_namespaces = {};  // where drivers are looked for
+  std::vector<std::string> driver_namespaces = {};  // where drivers are searched for
 
   // No node waits and no upgrade is in progress.
   bool at_rest() const;

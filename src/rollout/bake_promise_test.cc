@@ -68,7 +68,7 @@ TEST(BakePromise, WhatItSaysThatItDetectsIsFoundWithThatProbability) {
   }
 }
 
-// In a small fleet every canary is soon counted; what happens again tells, too.
+// In a small fleet every canary is soon counted; repeated events count, too.
 TEST(BakePromise, AFewCanariesThatBreakAgainAndAgainAreFound) {
   DrawnBake drawn{4, 12, 2, 0.002, 30};
   EXPECT_GE(draw_many(drawn, 300).failed, 0.8);

@@ -211,7 +211,7 @@ TEST(BakeJudge, OneNodeAloneDoesNotRollBackAFleet) {
   EXPECT_EQ(judge.verdict().reason, "IncidentsUnexplained");
 }
 
-// The error killed the work: when it was looked, the canary was idle.
+// The error killed the work: at the observation, the canary was idle.
 TEST(BakeJudge, EventsOfAnIdleNodeCount) {
   for (double control : {0.0, 5000.0}) {
     BakeRules rules;

@@ -41,7 +41,7 @@ struct DrawnBake {
   int most_events = 1;                // of an incident: the maximum, within ten minutes
 };
 
-// Looked at every five minutes, up to the first finding or the end.
+// Analyzed every five minutes, up to the first finding or the end.
 template <typename Generator>
 BakeVerdict draw_bake(const DrawnBake& drawn, Generator& random, BakeRules rules = {}) {
   constexpr int gpus = 8;
@@ -52,7 +52,7 @@ BakeVerdict draw_bake(const DrawnBake& drawn, Generator& random, BakeRules rules
   std::uniform_real_distribution<double> fraction(0, 1);
   const double ordinary =
       1 / (1 + drawn.fragile_share * (drawn.fragile_factor - 1));  // so that the mean stays
-  // By look, node and kind.
+  // By step, node and kind.
   std::map<int64_t, std::map<std::string, EventCounts>> events;
   for (int i = 0; i < drawn.upgraded + drawn.control; ++i) {
     const bool is_upgraded = i < drawn.upgraded;

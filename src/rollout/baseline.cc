@@ -71,7 +71,7 @@ void for_each_result(const GateEnd& end, Each each) {
   for (const Json& result : results->get_array()) each(result);
 }
 
-// Everything that the gate could not tell by itself are numbers that a baseline decides.
+// Everything that the gate left inconclusive are numbers that a baseline decides.
 bool waits_for_baseline(const GateEnd& end) {
   bool any = false;
   bool all = true;

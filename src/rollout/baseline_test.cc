@@ -126,7 +126,7 @@ TEST(Baseline, NodesThatHadTheNewDriverAlreadyOrAreTooManyAreJudgedByTheGateAlon
             Outcome::passed);
 }
 
-// A model without a floor: the gate cannot tell by itself, its baseline can.
+// A model without a minimum: the gate alone is inconclusive, its baseline decides.
 TEST(Baseline, DecidesWhatTheGateCouldNotTellWithoutIt) {
   const GateEnd after = inference({790}, "Inconclusive");
   const GateWord open = word_of(after);

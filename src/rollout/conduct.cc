@@ -25,7 +25,7 @@ bool is_finished(const RolloutNode& node) {
 }
 
 // The version was set back before its wave opened. NVIDIA's controller would leave it in
-// upgrade-required, and evict its work for nothing once the label goes.
+// upgrade-required, and evict its work without need once the label goes.
 bool needs_no_upgrade(const RolloutNode& node, const fleet::Keys& keys) {
   return node.state == fleet::State::required && node.in_sync && node.reason.empty() &&
          !fleet::is_requested(*node.node, keys) && !fleet::waits_for_safe_load(*node.node, keys);

@@ -106,7 +106,7 @@ TEST(Conduct, AWaveOpensByTakingTheLabelOff) {
   EXPECT_TRUE(conducted.due().empty());
 }
 
-// NVIDIA's controller looks at the label before it begins, and nowhere else.
+// NVIDIA's controller reads the label before it begins a node, and nowhere else.
 TEST(Conduct, ANodeGetsItsLabelBackAsSoonAsItHasBegun) {
   Conducted conducted;
   conducted.do_all();

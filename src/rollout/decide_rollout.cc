@@ -110,7 +110,7 @@ void Look::take_counts() {
 // Stays in its phase; only what is counted and said may change.
 namespace {
 
-// That a gate has begun or ended is told at once.
+// The begin or end of a gate is written at once.
 bool has_same_outcomes(const RolloutStatus& one, const RolloutStatus& other) {
   return std::equal(one.waves.begin(), one.waves.end(), other.waves.begin(), other.waves.end(),
                     [](const WaveStatus& a, const WaveStatus& b) {

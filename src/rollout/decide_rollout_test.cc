@@ -108,7 +108,7 @@ TEST(DecideRollout, TheCanaryGoesBackFirst) {
   EXPECT_EQ(rollout.settle(), "RolledBack");
 }
 
-// Its wave was never open, and it got the version all the same.
+// Its wave was never open, but it got the version.
 TEST(DecideRollout, RolledBackOnlyWhenNoNodeOfThePoolRunsTheRejectedVersion) {
   for (bool fails : {false, true}) {
     TestRollout rollout(6, three_waves);

@@ -16,7 +16,7 @@ namespace lockstep::rollout {
 
 namespace {
 
-// A decision never needs as many writes at one moment; should it, the run ends all the same.
+// A decision never needs as many writes at one moment; if it does, the run ends anyway.
 constexpr int most_writes = 40;
 
 std::optional<Time> earlier(std::optional<Time> one, std::optional<Time> other) {
@@ -164,7 +164,7 @@ void ForwardRolloutRun::carry_out(const ForwardFleet& fleet, const RolloutDecisi
   } else if (const auto* commit = decision.as<GitCommit>()) {
     answer(*commit);
   } else {
-    // A rollback, or a retry that a user asked for: it is not looked beyond.
+    // A rollback, or a retry that a user asked for: the plan ends there.
     has_ended_ = true;
   }
 }
@@ -230,7 +230,7 @@ void ForwardRolloutRun::on_phase(const ForwardFleet& fleet, Phase before, Time n
       if (before != status.phase) {
         note(now, fmt::format("rolls back: {}: {}", status.reason.view(), status.message));
       }
-      // Until the version is restored it is not looked beyond.
+      // Until the version is restored, the plan ends there.
       has_ended_ = !view.target.same_as(status.from);
       break;
   }

@@ -25,7 +25,7 @@ struct ForwardExposure {
   std::map<std::string, int64_t> busy_control;
 };
 
-// The nodes, as rollouts look at them.
+// The nodes, as rollouts read them.
 class ForwardFleet {
  public:
   virtual void fill(RolloutView& view) const = 0;

@@ -24,7 +24,7 @@ using fleet::State;
 constexpr Duration horizon = hours(24 * 365);
 // Windows that open and close while nothing else happens.
 constexpr Duration longest_idle = hours(24 * 15);
-// A node never needs as many steps at one moment; should it, the run ends all the same.
+// A node never needs as many steps at one moment; if it does, the run ends anyway.
 constexpr int most_steps = 30;
 
 class ForwardRun final : public ForwardFleet {

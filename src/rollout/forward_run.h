@@ -138,7 +138,7 @@ struct Plan {
   std::vector<PlannedEvent> events;
   int64_t most_at_once = 0;
   Duration duration{0};  // until the last node and the last rollout come to their end
-  bool is_cut = false;   // it goes on for longer than is looked ahead
+  bool is_cut = false;   // it goes on beyond the horizon of the plan
 };
 
 // Whatever refuses a start as a whole (a switch, another controller, no rollback) is named, and the

@@ -18,8 +18,8 @@ inline constexpr Duration incident_length = minutes(10);
 
 class Incidents {
  public:
-  // What happened between two looks. True: it begins an incident; false: it may belong to the
-  // node's last one.
+  // What happened between two observations. True: it begins an incident; false: it may belong to
+  // the node's last one.
   bool add(const std::string& node, const EventCounts& events, Duration from, Duration to);
 
   // On this node.

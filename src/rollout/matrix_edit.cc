@@ -21,7 +21,7 @@ using yaml::Tree;
 
 constexpr std::string_view status_key = "status";
 
-// Where lines can be put in, and how they must look there.
+// Where lines can be inserted, and their form there.
 struct Gap {
   size_t offset = 0;  // behind a line, before its line break
   size_t indentation = 0;

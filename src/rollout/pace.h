@@ -17,8 +17,8 @@
 
 namespace lockstep::rollout {
 
-// `ages`: how long ago each node came to its end. Nothing where there are too few to tell, or where
-// none has come to its end for much longer than it took before: nothing moves.
+// `ages`: how long ago each node finished. Nothing if there are too few, or if no node has finished
+// for much longer than it took before: nothing moves.
 std::optional<Duration> time_by_pace(std::vector<Duration> ages, int64_t left);
 
 // The same for all nodes of a pool. Nothing where the waiting ones wait for something else than

@@ -1,11 +1,11 @@
 // Whether incidents are more frequent on upgraded nodes than on those of the same kind that are
-// not: a test that may be looked at all the time without more false alarms for it.
+// not: a test that may be evaluated all the time without more false alarms.
 //
 // Of every incident it is asked only on which side it happened. With exposures c (upgraded) and k
-// (control) and a ratio r of the two rates, that is the upgraded side with probability
-// r c / (r c + k), whatever the rate itself is and however it changes over the day. The product of
-// likelihood ratios against r = tolerated, averaged over many r, is a martingale when the ratio is
-// the tolerated one and falls when it is smaller: it reaches 1/alpha with a probability of at most
+// (control) and a ratio r of the two rates, that is the upgraded side with probability r c / (r c +
+// k), whatever the rate itself is and however it changes over the day. The product of likelihood
+// ratios against r = tolerated, averaged over many r, is a martingale when the ratio is the
+// tolerated one and falls when it is smaller: it reaches 1/alpha with a probability of at most
 // alpha, over all times together (Ville's inequality).
 //
 // Some nodes break more often than others, whatever their driver. That does no harm as long as a

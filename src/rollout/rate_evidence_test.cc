@@ -71,7 +71,7 @@ RC_GTEST_PROP(RateEvidence, IsExpectedToStayWhenTheRatesAreEqual, ()) {
   RC_ASSERT(std::abs(mean - rates.evidence()) < 1e-9 * rates.evidence());
 }
 
-// The promise, tried: the same rate on both sides, looked at after every event.
+// The promise, tested: the same rate on both sides, evaluated after every event.
 TEST(RateEvidence, FalseAlarmsStayBelowAlpha) {
   std::mt19937_64 random(20261115);
   std::bernoulli_distribution on_upgraded(64.0 / 264);

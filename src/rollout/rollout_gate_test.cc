@@ -174,7 +174,7 @@ TEST(RolloutGate, ARollbackReachesNodesThatGotTheRejectedVersionOutsideTheWaves)
   EXPECT_FALSE(hold_of(gate, "gpu-99", rejected));
   NodeDriver same_version{set, "old", "older-hash", "driver:570.1", {}};
   EXPECT_TRUE(hold_of(gate, "gpu-2", same_version)) << "what it runs does not have to go";
-  // An image without a version in its tag: what the object said tells.
+  // An image without a version in its tag: the object's version counts.
   gate.status.from.fields = DriverFields{JsonObject{{"version", "sha256:aa"}}};
   same_version.image = "driver@sha256:aa";
   EXPECT_TRUE(hold_of(gate, "gpu-2", same_version));

@@ -127,7 +127,7 @@ Json rollout_with(JsonObject annotations) {
   return JsonObject{{"metadata", JsonObject{{"annotations", std::move(annotations)}}}};
 }
 
-// What a user writes of themselves in the command counts for nothing beside what was verified.
+// The user's own statement in the command does not count beside the verified name.
 TEST(Command, IsByTheUserWhomAdmissionHasVerified) {
   const std::string forged = R"({"verb":"promote","by":"the boss"})";
   auto read = Command::of(rollout_with({{command_annotation, forged},

@@ -100,7 +100,7 @@ std::map<ReasonName, int64_t> read_reasons(const Json* json) {
   return counts;
 }
 
-// Of a status that says none: the rollout has not been looked at.
+// Of a status without a reason: the rollout has not been reconciled.
 std::string reason_of(const RolloutStatus& status) {
   return (status.reason.empty() ? ReasonName(Reason::pending) : status.reason).str();
 }

@@ -1,4 +1,4 @@
-// Everything that a decision about a rollout looks at, as one value.
+// Everything that a decision about a rollout reads, as one value.
 #pragma once
 
 #include <map>
@@ -56,7 +56,7 @@ struct Command {
   std::string wave;  // of promote: which one is meant; empty: the current one
   std::string by;
   Time at;
-  std::string text;    // as it was written, or its digest: what tells one command from the next
+  std::string text;    // as it was written, or its digest: distinguishes one command from the next
   bool force = false;  // of promote: ends a bake
   // Of the user: those that approve a wave of the rollout.
   std::vector<std::string> groups = {};
@@ -118,7 +118,7 @@ struct RolloutView {
   // known.
   std::optional<DriverFields> object;
   std::optional<RestoreOutcome> restore;
-  // Before the newest, as far as the cluster's revisions tell.
+  // Before the newest, as far as the cluster's revisions show.
   DriverRevision previous;
   int64_t max_failures = 1;
   // Of the current wave, by gate; one that is missing has not been started.

@@ -50,7 +50,7 @@ struct Policy {
   std::string asks_if;
   // The ClusterPolicy is for virtual machines, which no driver on the host serves.
   bool serves_machines = false;
-  // NVIDIA's own controller is told to upgrade; differs from ours only outside its key domain.
+  // NVIDIA's own controller is set to upgrade; differs from ours only outside its key domain.
   bool nvidia_auto_upgrade = false;
   std::optional<std::string> paused;  // why a user paused it
   int64_t max_parallel = 1;           // zero: no limit

@@ -201,7 +201,7 @@ std::vector<RerollWait> look_at_sets(const std::vector<DriverSet>& sets, const s
   for (const DriverSet& entry : sets) {
     const DaemonSet& set = *entry.set;
     fleet::DriverView driver{entry.set, Text(), nullptr};
-    // The operator has not got round to it: all else still looks as finished as before.
+    // The operator has not reconciled yet: all else still seems as finished as before.
     if (std::string has = driver.newest_version();
         !wanted.empty() && !has.empty() && has != wanted) {
       waits.push_back(
@@ -239,7 +239,7 @@ class Waits {
   bool has_left(const std::string& node) const { return left_.contains(node); }
   // Whether the node's plugin may be restarted at once. What holds for its DaemonSet or for all is
   // not over on any of its nodes. Of nodes that are not waited for: those that have the newest
-  // driver all the same, because a user replaced it.
+  // driver anyway, because a user replaced it.
   bool is_done(const GpuNode& node, const GenericObject* policy, const fleet::Keys& keys) const {
     if (has_left(node.name()) && !why_not_migrated(node, keys, false).empty()) return false;
     if (policy != nullptr && migrating_.contains(name_policy(*policy))) return false;

@@ -358,7 +358,7 @@ Decision decide_failed(const Situation& situation) {
                            view.node->meta.annotations.get(fleet::failed_revision_annotation),
                            view.driver.newest_revision.view()),
                ""});
-    // Or that of which it is told is newer than what we know.
+    // Or what it reports on is newer than what we know.
     decision.freshness = Freshness::revisions;
     return decision;
   }

@@ -204,7 +204,7 @@ Decision begin(const Situation& situation) {
   return decision;
 }
 
-// We have not ended what we began, and the label does not tell: it was lost, or set by hand.
+// We have not ended what we began, and the label does not show it: it was lost, or set by hand.
 bool is_broken_off(const fleet::NodeView& view) {
   const Node& node = *view.node;
   if (fleet::is_unvalidated(node) || fleet::is_cordoned_by_us(node)) return true;

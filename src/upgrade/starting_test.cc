@@ -339,7 +339,7 @@ TEST(WaitForJobs, AClockThatWasSetForwardDoesNotEndTheWait) {
   // The time that the clock did not gain has passed, whether or not a controller was running.
   scene.clock_gained = hours(2) - seconds(50);
   EXPECT_EQ(entered(scene.decide()), State::pod_deletion);
-  // One that was set back has not made the wait any longer than it looks.
+  // A clock that was set back has not made the wait any longer than it seems.
   scene.clock_gained = -hours(2);
   EXPECT_EQ(entered(scene.decide()), State::pod_deletion);
 }

@@ -130,7 +130,7 @@ Decision enter(const Situation& situation, State to, Reason reason) {
     annotate(decision, situation, std::string(fleet::retried_with_annotation), {});
   }
   annotate(decision, situation, std::string(fleet::waiting_since_annotation), {});
-  // While it waits for another try, it tells that it is one.
+  // While it waits for another try, its annotation says that it is one.
   if (to != State::failed && to != State::required) {
     annotate(decision, situation, std::string(fleet::failure_annotation), {});
   }

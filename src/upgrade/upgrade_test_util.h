@@ -1,5 +1,5 @@
-// One node with its driver and its pods, in memory: what tests of the state machine look at and
-// write to.
+// One node with its driver and its pods, in memory: what tests of the state machine read and
+// write.
 #pragma once
 
 #include <memory>

@@ -20,7 +20,7 @@ class Walk {
   Names pods_removed;  // in order
   Names warnings;
   int writes = 0;
-  // What the driver pod's successor looks like.
+  // Makes the driver pod's successor.
   std::function<Pod(Pod)> next_driver = [](Pod pod) { return pod; };
   bool gives_slots = true;
 

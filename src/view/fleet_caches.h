@@ -1,4 +1,4 @@
-// Watches of everything that an upgrade looks at, and how far they are.
+// Watches of everything that an upgrade reads, and their progress.
 #pragma once
 
 #include <memory>

@@ -63,7 +63,7 @@ TEST(FleetCaches, LastHeardIsTheTimeOfTheKindThatIsFurthestBehind) {
   scene.loop.run_for(seconds(30));
   scene.add_node("gpu-2");
   scene.settle();
-  // Of pods nothing was heard since.
+  // No pod event arrived since.
   EXPECT_EQ(scene.watch->caches().last_heard(), listed);
 }
 

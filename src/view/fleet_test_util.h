@@ -155,7 +155,7 @@ class TestFleet {
     }
     return true;
   }
-  // Looks once a second: after every event would cost more than the events.
+  // Checks once a second: after every event would cost more than the events.
   bool run_until(const std::function<bool()>& done, Duration limit) {
     Duration end = loop.uptime() + limit;
     while (!done()) {

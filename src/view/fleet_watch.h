@@ -41,7 +41,7 @@ struct FleetWatchOptions {
   bool reads_notes = true;
 };
 
-// A node's driver, as a rollout looks at it.
+// A node's driver, as a rollout reads it.
 struct DriverFacts {
   std::string set;  // "namespace/name"
   bool in_sync = false;
@@ -120,11 +120,11 @@ class FleetWatch {
   // Names of the nodes that have a driver or should, in natural order.
   std::vector<std::string> nodes() const;
 
-  // Of each node that is counted, while rollouts are looked at.
+  // Of each node that is counted, while rollouts are on.
   const std::map<std::string, DriverFacts>& driver_facts() const { return driver_facts_; }
   // A pod that uses the node's GPUs runs there.
   bool runs_gpu_pods(const std::string& node) const;
-  // Which driver versions the node's DRA plugins tell the scheduler.
+  // Which driver versions the node's DRA plugins publish.
   std::vector<std::string> published_versions(const std::string& node) const;
   // Nothing: it is not known at this moment.
   std::optional<SetRevisions> revisions_of(const std::string& set) const {

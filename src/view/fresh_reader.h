@@ -82,7 +82,7 @@ class FreshReader {
 // the newest is not known. `view`: what is known of the node that was read.
 bool is_behind_on_driver(const FreshNode& fresh, const fleet::NodeView& view);
 
-// What was read and the caches do not show yet: until they do, asking again tells nothing new.
+// What was read and the caches do not show yet: until they do, reading again gives nothing new.
 class Backlog {
  public:
   Backlog() = default;

@@ -13,7 +13,7 @@ namespace lockstep::view {
 struct Lookalike {
   std::string kind;  // "DaemonSet", "Pod" or "Deployment"
   ObjectKey key;
-  std::string of;  // what it looks like: "the GPU driver"
+  std::string of;  // what it resembles: "the GPU driver"
 
   bool operator==(const Lookalike&) const = default;
 };

@@ -18,7 +18,7 @@ namespace lockstep::view {
 
 class PoolRules {
  public:
-  // `drivers`: where NVIDIA's operator is looked for.
+  // `drivers`: where NVIDIA's operator is searched for.
   PoolRules(const Loop& loop, const std::string& key_domain, fleet::DriverOptions drivers);
 
   // Reads all policies: the ClusterPolicy's, those of NVIDIADrivers, and what rollouts make of

@@ -12,7 +12,7 @@ namespace lockstep::view {
 struct UnknownPlugin {
   std::string dra_driver;
   std::vector<std::string> nodes;    // in natural order
-  std::vector<std::string> perhaps;  // DaemonSets there that look like a plugin
+  std::vector<std::string> perhaps;  // DaemonSets there that resemble a plugin
 };
 
 std::vector<UnknownPlugin> find_unknown_plugins(const FleetWatch& watch);

@@ -150,7 +150,7 @@ struct EventLoop::Impl {
   }
 
   // One round. `end`: wake up then even if nothing happened. It waits first, so that the caller
-  // looks at its condition between what runs and the next wait.
+  // checks its condition between what runs and the next wait.
   void turn(Duration end) {
     wait_for_descriptors(end);
     run_timers();

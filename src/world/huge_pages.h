@@ -4,9 +4,9 @@
 
 namespace lockstep {
 
-// The C library's heap can only be told so when a process begins. So it begins once more, with the
-// same arguments: to be called before anything is done. Returns where that has happened already,
-// and where it cannot.
+// The C library's heap reads this setting only when a process begins. So it begins once more, with
+// the same arguments: to be called before anything is done. Returns where that has happened
+// already, and where it cannot.
 void begin_again_with_huge_pages();
 
 }  // namespace lockstep

@@ -16,7 +16,7 @@
 namespace lockstep {
 
 struct ProcessSpec {
-  std::vector<std::string> command;                // command[0] is looked up in our PATH
+  std::vector<std::string> command;                // command[0] is searched for in our PATH
   std::map<std::string, std::string> environment;  // added to our own
   bool inherits = true;                            // false: it gets `environment` and nothing else
   std::vector<std::string> unset;                  // names of our own that it does not get
@@ -48,7 +48,7 @@ class EventLoop;
 // with it, and inherits no descriptor but its three standard ones.
 class SystemProcesses final : public Processes {
  public:
-  // `patience`: how long a program that is told to end (SIGTERM) may take before it is killed.
+  // `patience`: how long a program may take after SIGTERM before it is killed.
   explicit SystemProcesses(Duration patience = seconds(2));
   // Kills what start() began and is still running; its `done` is never called. Must come before the
   // loops are destroyed, on the thread that runs them.

@@ -16,7 +16,7 @@ std::string mark_style(std::string_view text, std::string_view code);
 // marked styles as escape sequences.
 std::string terminal_text(std::string_view text);
 
-// The same for one value in a line: a line break in it would begin a line that looks like ours.
+// The same for one value in a line: a line break in it would begin a line that resembles ours.
 std::string one_line(std::string_view text);
 
 }  // namespace lockstep

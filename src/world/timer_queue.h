@@ -26,7 +26,7 @@ class TimerQueue {
   void clear();
 
  private:
-  // A timer's number tells its age and, in its last bits, where its task lies.
+  // A timer's number has its age and, in its last bits, the place of its task.
   struct Key {
     Duration due;
     uint64_t tie;

@@ -30,7 +30,7 @@ class ManagedEntry {
   void rename(std::string manager, std::string subresource);
   void set_api_version(const std::string& api_version) { api_version_ = api_version; }
 
-  // What tells managers apart, as Kubernetes writes it; also their order.
+  // What distinguishes managers, as Kubernetes writes it; also their order.
   std::string identity() const;
   // The same manager doing the same thing.
   bool is_same_manager(const ManagedEntry& other) const;

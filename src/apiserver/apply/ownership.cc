@@ -72,7 +72,8 @@ void record_update(ManagedFields& managed, const Json* before, const Json& after
   ManagedEntry* earlier = managed.find(own);
   disown(managed, changes, earlier);
   if (earlier != nullptr) {
-    // What it changed again stays its own: mostly that is all, and its set need not be read.
+    // What it changed again stays its own: mostly that is everything, and its set need not be
+    // read.
     subtract(*earlier, changes.removed);
     subtract(*earlier, unowned);
   }

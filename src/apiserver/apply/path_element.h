@@ -21,7 +21,7 @@ struct PathElement {
   std::string text;
 
   static PathElement field(std::string_view name);
-  // The value that tells an item of a set apart.
+  // The value that identifies an item of a set.
   static PathElement value(const Json& value);
   static PathElement index(size_t index);
 

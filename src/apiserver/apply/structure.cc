@@ -136,7 +136,7 @@ class FieldLister {
       const std::optional<PathElement> element = item_element(schema, item);
       if (!element) continue;
       path_.push_back(*element);
-      // Items that cannot be told apart are owned together, not field by field.
+      // Items that cannot be distinguished are owned together, not field by field.
       if (seen[element->text] == 1) visit(item, item_schema(schema));
       set_.insert(path_);
       path_.pop_back();

@@ -22,8 +22,8 @@ bool is_atomic(const Schema* schema, ValueShape shape);
 bool is_declared_field(const Schema* schema, std::string_view name);
 const Schema* field_schema(const Schema* schema, std::string_view name);
 const Schema* item_schema(const Schema* list);
-// Which item of a list this is. Nothing when it lacks every key field, or has no value that could
-// tell it apart.
+// Which item of a list this is. Nothing if it lacks every key field, or has no value that could
+// distinguish it.
 std::optional<PathElement> item_element(const Schema* list, const Json& item);
 
 // Every leaf of a (partial) object, and every item of its lists and maps.

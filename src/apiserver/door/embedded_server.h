@@ -20,7 +20,7 @@ struct EmbeddedOptions {
   // A client with this token is accepted, besides the holder of the TLS certificate. Empty: one is
   // made. kubectl and client-go send no token over plain HTTP.
   std::string token;
-  // Any process of this machine is let in without one: for tests.
+  // Accepts any process of this machine without one: for tests.
   bool open = false;
   HttpOptions http;  // names, limits and intervals; address, port and tls above win
   Options backend;
@@ -41,11 +41,11 @@ class EmbeddedServer {
   // For kubectl, as its administrator.
   std::string kubeconfig() const;
 
-  // Runs a task on the server's thread and waits for it: to look into the store, or to disturb it.
+  // Runs a task on the server's thread and waits for it: to read the store, or to disturb it.
   void with_backend(const std::function<void(Backend&)>& task);
   void drop_connections();
   void disturb(Disturbance disturbance);
-  // Only this token is let in from now on.
+  // From now on only this token is accepted.
   void replace_token(const std::string& token);
   RequestCounts counts();
 

@@ -62,7 +62,7 @@ class WatchBody final : public http::Stream {
     if (watch_->ready()) {
       piece.text = front_.next_events(*watch_);
     } else if (bookmark_due_) {
-      // Only a watcher that has seen everything may be told its position.
+      // Only a watcher that has seen everything may learn its position.
       bookmark_due_ = false;
       piece.text = front_.bookmark(*watch_);
     }

@@ -26,8 +26,8 @@ struct HttpOptions {
   bool gzip = false;
   size_t body_limit = 3 << 20;  // as the real server
   size_t connection_limit = 10'000;
-  // Bytes on their way to watches, all together: beyond it, the one that has not read for longest
-  // is ended, and new ones are told to come back later.
+  // Bytes on their way to watches, in total. Beyond it, the watch that has not read for longest is
+  // ended, and new ones must come back later.
   size_t watch_memory = 256 << 20;
   Duration request_limit = seconds(30);  // to send a whole request
   Duration idle_limit = minutes(5);      // between two

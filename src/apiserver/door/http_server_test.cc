@@ -15,7 +15,7 @@
 namespace lockstep::apiserver::http_server_test {
 namespace {
 
-// A client that sends exactly the bytes it is told to. Every wait is bounded.
+// A client that sends exactly the given bytes. Every wait is bounded.
 class RawClient {
  public:
   explicit RawClient(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)), port_(port) {

@@ -214,7 +214,7 @@ class Reader {
 
 // ---- walking ----
 
-// How many values may still be looked at.
+// How many more values may be visited.
 class Budget {
  public:
   explicit Budget(size_t left) : left_(left) {}

@@ -23,9 +23,9 @@ class JsonPath {
   JsonPath(const JsonPath&) = delete;
   ~JsonPath();
 
-  // What the path leads to, in order. Empty when there is nothing, when the document is of another
-  // shape than the path expects, or when the way there is too long: each ".." and "[*]" multiplies
-  // what is looked at.
+  // The values at the path, in order. Empty if nothing matches, if the document has another shape
+  // than the path expects, or if the search is too long: each ".." and "[*]" multiplies the visited
+  // values.
   std::vector<const Json*> find_all(const Json& document) const;
 
  private:

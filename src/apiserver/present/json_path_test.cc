@@ -77,7 +77,7 @@ TEST(JsonPath, Finds) {
   for (const Case& one : cases) EXPECT_EQ(found(one.path), one.expected) << one.path;
 }
 
-// Each of these looks at more values than there are seconds, if nothing bounds it.
+// Without a limit, each of these would visit more values than there are seconds.
 TEST(JsonPath, APathThatMultipliesWhatItLooksAtFindsNothing) {
   Json deep = 1;
   for (int i = 0; i < 20; ++i) deep = JsonObject{{"a", deep}, {"b", deep}};

@@ -179,7 +179,7 @@ class PathWriter {
     JsonObject result = operation("patch", "patch", suffix, query(patch_parameters), schema);
     std::vector<std::string> types = {"application/apply-patch+yaml", "application/json-patch+json",
                                       "application/merge-patch+json"};
-    // Its absence tells kubectl apply that a custom resource takes merge patches only.
+    // Its absence means to kubectl apply that a custom resource takes merge patches only.
     if (!info_->custom) types.emplace_back("application/strategic-merge-patch+json");
     set_body(result, JsonObject{{"type", "object"}}, types);
     return result;

@@ -116,7 +116,7 @@ TEST_F(ProtobufTest, RefusesOtherKindsAndBrokenBytes) {
   EXPECT_EQ(read_protobuf(envelope("v1", "Namespace", "\x0a\x7f"), builtin()).error().code, 400);
 }
 
-// Whatever the bytes: an answer, and no access beyond them (the sanitizers would tell).
+// Whatever the bytes: an answer, and no access beyond them (the sanitizers would report it).
 TEST_F(ProtobufTest, SurvivesDamage) {
   for (const Body& body : genuine_bodies) {
     std::string good = bytes(body.base64);

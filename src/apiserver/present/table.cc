@@ -14,7 +14,7 @@ namespace {
 
 using PrinterKey = std::pair<std::string_view, std::string_view>;  // group, kind
 
-// What the kinds look like never changes, so it is built once and then only read.
+// The columns of a kind never change, so they are built once and then only read.
 const Printer* find_printer(const ResourceType& type) {
   static const std::map<PrinterKey, Printer> printers = [] {
     std::map<PrinterKey, Printer> all;

@@ -11,7 +11,7 @@
 
 namespace lockstep::apiserver {
 
-// Every test looks at its objects at this time; "created" is a day earlier.
+// The time of every test; "created" is a day earlier.
 inline const Time table_now = parse_rfc3339("2026-03-02T12:00:00Z").value();
 inline constexpr std::string_view created = "\"creationTimestamp\":\"2026-03-01T12:00:00Z\"";
 

@@ -235,7 +235,7 @@ const Schema* find_sorted(const std::vector<std::pair<std::string, const Schema*
   return found != list.end() && found->first == name ? found->second : nullptr;
 }
 
-// Of names of fields: their length and three letters tell nearly all of one type apart.
+// Of names of fields: their length and three letters distinguish nearly all fields of one type.
 size_t quick_hash(std::string_view name) {
   if (name.empty()) return 0;
   auto letter = [&](size_t at) {

@@ -38,7 +38,7 @@ class Checker {
   }
 
  private:
-  // What was read of a group so far: its size when expanded, and how far its repeats nest.
+  // The part of a group read so far: its size when expanded, and how far its repeats nest.
   struct Group {
     uint64_t size = 0;
     uint64_t repeats = 1;

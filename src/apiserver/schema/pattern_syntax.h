@@ -8,7 +8,7 @@
 
 namespace lockstep::apiserver {
 
-// Repeats of more than 1000 (also by nesting), what Perl knows and Go does not (looking around,
+// Repeats of more than 1000 (also by nesting), what Perl knows and Go does not (lookaround,
 // references to groups, possessive repeats), expressions that nest or expand too far. The compiler
 // of Pattern reports all other errors.
 Result<void> check_go_syntax(std::string_view pattern);

@@ -47,7 +47,7 @@ struct ResourceInfo {
   std::string list_kind;               // "PodList"
   ScalePaths scale;                    // of a custom resource with the scale subresource
   std::vector<std::string> selectable_fields;  // of a custom resource: ".spec.color"
-  std::string deprecation_warning;             // of a deprecated version: told with every answer
+  std::string deprecation_warning;             // of a deprecated version: sent with every answer
   bool has(std::string_view subresource) const;
 };
 

@@ -31,8 +31,8 @@ struct Schema {
   std::string format;  // "int32", "date-time", "byte", "quantity", …
   // Of a built-in kind, as "apps/v1/DaemonSet" ("/v1/Pod").
   std::string kind;
-  // A Go struct of the real server: what is not in it is lost, null is the zero value, and
-  // `required` is only told in OpenAPI (the rules of the kind check it, with their own words).
+  // A Go struct of the real server: what is not in it is lost, null is the zero value, and only
+  // OpenAPI shows `required` (the rules of the kind check it, with their own messages).
   bool typed = false;
 
   std::vector<std::pair<std::string, const Schema*>> fields;  // sorted by name
@@ -121,8 +121,9 @@ tl::expected<const Schema*, std::vector<StatusCause>> schema_from_crd(const Json
                                                                       const Schema* object_meta,
                                                                       std::string_view place);
 
-// The fields of an object that a write may have changed. The others are as they were stored, where
-// they passed every check: most writes name one field of many, and need no second look at the rest.
+// The fields of an object that a write may have changed. The others passed every check when
+// they were stored: most writes name one field of many, and need no second check of the
+// rest.
 class TouchedFields {
  public:
   // All of them.

@@ -65,7 +65,7 @@ TEST_F(SchemaTest, WhatAWriteDidNotTouchIsNotDecodedAgain) {
             std::string::npos);
 }
 
-// A list may have been merged with others: all of it is looked at.
+// A list may have been merged with others: all of it is checked.
 TEST_F(SchemaTest, ATouchedListIsDecodedWhole) {
   Json object = json("{'status':{'conditions':[{'type':'A'},{'type':1}]}}");
   JsonObject patch = json("{'status':{'conditions':[{'type':'A'}]}}").as_object();

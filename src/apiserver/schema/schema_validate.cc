@@ -12,7 +12,7 @@ namespace lockstep::apiserver {
 
 namespace {
 
-// What a list of hundreds of mistakes would tell, the first ones tell as well.
+// The first of hundreds of mistakes in a list say enough.
 constexpr size_t most_causes = 200;
 
 std::string_view type_word(Schema::Type type) {

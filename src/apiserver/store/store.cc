@@ -81,7 +81,7 @@ std::optional<std::map<ObjectKey, StoredPtr>> Shelf::changed_since(uint64_t vers
   for (uint64_t at_position = *position; at_position < end_position(); ++at_position) {
     const Change& change = at(at_position);
     then.emplace(change.object->key(),
-                 change.before);  // only the first change tells the state then
+                 change.before);  // only the first change has the state of that time
   }
   return then;
 }

@@ -219,8 +219,8 @@ Outcome<Answer> list_objects(Backend& backend, const ResourceInfo& info,
     if (!selection->matches(*stored)) return true;
     if (*limit > 0 && result.items.size() == static_cast<size_t>(*limit)) {
       more = true;
-      // Only a list without selectors tells how many are left. They are counted on the first page
-      // at most: a list in many pages would else walk through everything for each.
+      // Only a list without selectors says how many are left. They are counted on the first page at
+      // most: otherwise a list in many pages would walk through everything for each.
       ++result.remaining;
       return selection->everything() && total < 0;
     }

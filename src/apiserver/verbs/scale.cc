@@ -74,7 +74,7 @@ Json scale_of(const ResourceInfo& info, const Json& object) {
                     {"status", std::move(status)}};
 }
 
-// How a Scale looks as a table.
+// The table of a Scale.
 const ResourceInfo& scale_info() {
   static const ResourceInfo info = [] {
     ResourceInfo made;

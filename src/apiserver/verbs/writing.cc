@@ -190,7 +190,7 @@ Outcome<Json> patched(Write& write, const Json& live) {
   return object;
 }
 
-// A custom resource is looked at whole: its schema may have changed since it was stored.
+// A custom resource is checked as a whole: its schema may have changed since it was stored.
 TouchedFields touched_by(const ResourceInfo& info, const kube::Request& request, const Json& live) {
   bool names_fields = request.patch_type == kube::PatchType::merge ||
                       request.patch_type == kube::PatchType::strategic;

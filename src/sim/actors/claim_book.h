@@ -21,7 +21,7 @@
 
 namespace lockstep::sim {
 
-// From a try that failed to the next: the kubelet comes when it looks at its pods anyway.
+// From a failed attempt to the next: the kubelet retries when it syncs its pods anyway.
 inline constexpr Duration prepare_retry_least = seconds(60);
 inline constexpr Duration prepare_retry_most = seconds(90);
 

@@ -77,7 +77,7 @@ bool Cluster::start(Duration limit) {
     }
     return true;
   };
-  // Looking at every node after every event would cost more than the events.
+  // Checking every node after every event would cost more than the events.
   Duration end = loop.uptime() + limit;
   while (!done()) {
     if (loop.uptime() >= end) return false;

@@ -61,7 +61,7 @@ class Cluster {
   std::vector<Document> pods_of(std::string_view daemon_set, std::string_view node);
 
   Kubelets& kubelets() { return fleet.kubelets(); }
-  // The fleet's own troubles with the API; calm comes by setting the weights to {}.
+  // The fleet's own API faults; set the weights to {} for calm.
   kube::RandomFaults& fleet_faults() { return faults_; }
   kube::FaultApi& fleet_api() { return fault_api_; }
   // Every object of the store, whatever its version: equal for equal runs.

@@ -17,7 +17,7 @@
 namespace lockstep::sim {
 
 struct DaemonSetOptions {
-  // How long changes are gathered before a DaemonSet is looked at.
+  // How long changes are gathered before a DaemonSet is reconciled.
   Duration reaction = milliseconds(200);
 };
 
@@ -28,11 +28,11 @@ class DaemonSetController {
   DaemonSetController& operator=(const DaemonSetController&) = delete;
 
  private:
-  // What is known of one DaemonSet between two looks.
+  // What is known of one DaemonSet between two reconciliations.
   struct State {
     std::string uid;
     std::set<std::string> eligible;  // nodes on which it wants a pod
-    std::set<std::string> dirty;     // nodes to look at
+    std::set<std::string> dirty;     // nodes to reconcile
     bool all_dirty = true;
     std::map<std::string, ObjectKey> made;  // node -> a pod that the cache does not show yet
     // Live pods by the hash of their template, kept up with every change: a status of a thousand

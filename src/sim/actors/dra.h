@@ -1,5 +1,5 @@
 // The DRA half of a simulated node: what the kubelet plugin publishes, how a claim is prepared, and
-// the record of every attempt, which is the truth that invariants look at.
+// the record of every attempt, which is the truth for invariants.
 #pragma once
 
 #include <map>

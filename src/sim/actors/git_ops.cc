@@ -104,7 +104,7 @@ void GitOps::take(Result<GitRevision> revision) {
     trouble_ = revision.error();
     return;
   }
-  // What could not be applied is tried again with every look.
+  // What could not be applied is retried at every poll.
   if (revision->id == seen_ && !trouble_) return;
   seen_ = revision->id;
   auto rendered = render(*revision);

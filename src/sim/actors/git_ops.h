@@ -45,7 +45,7 @@ class GitOps {
   const std::string& synced_revision() const { return synced_; }
   // Why the newest revision is not there; nothing when it is.
   const std::optional<Error>& trouble() const { return trouble_; }
-  // How often something was put back.
+  // How often a change was reverted.
   int healed() const { return healed_; }
 
  private:

@@ -81,8 +81,8 @@ Duration Kubelets::start_driver(NodeState& node, const Run& run, Step& next) {
   return load;
 }
 
-// GPU feature discovery looks at the driver now and then: until it does, its label says what was
-// there before.
+// GPU feature discovery reads the driver now and then: until it does, its label says what was there
+// before.
 void Kubelets::label_driver(NodeState& node) {
   const std::string name = node.machine.name();
   auto write = [this, name] {

@@ -1,8 +1,8 @@
 // The kubelets of the simulated GPU machines. They speak to any Kubernetes API: they register their
 // nodes, take up the pods that are bound to them, and bring each through its life as a real kubelet
-// would, with as few writes. What a pod does is told by its labels: a driver pod reloads the
-// machine's kernel module, the DRA plugin publishes a ResourceSlice and prepares claims with the
-// NVML handle that it opened at its start, a validator waits for the driver.
+// would, with as few writes. A pod's labels decide what it does: a driver pod reloads the machine's
+// kernel module, the DRA plugin publishes a ResourceSlice and prepares claims with the NVML handle
+// that it opened at its start, a validator waits for the driver.
 //
 // Pods are steered by annotations: sim.lockstep.dev/run-seconds (ends Succeeded after that long),
 // sim.lockstep.dev/stop-seconds (how long it takes to stop; killed at the end of its grace period),
@@ -84,7 +84,7 @@ class Kubelets {
   bool has_hung_driver(const std::string& node) const;
   // The driver's containers end with an error, and are restarted as any other.
   void crash_driver(const std::string& node);
-  // The kubelet does nothing until it is told to go on; its node stays Ready.
+  // The kubelet does nothing until it is released; its node stays Ready.
   void set_hung(const std::string& node, bool hung);
   // The machine is off (kubelet_power.cc): NotReady, nothing runs, the module is gone. Once it is
   // on again its pods are restarted, and those that are not to be restarted have failed.
@@ -111,7 +111,7 @@ class Kubelets {
     std::set<Text> images;               // that are on its disk
     std::map<std::string, int> crashes;  // of driver containers, by version
     int64_t slice_generation = 0;
-    int broken = 0;  // how often its GPUs broke, to tell the last time
+    int broken = 0;  // how often its GPUs broke, to identify the last time
     ClaimBook claims;
     // The driver pod that has loaded the module, or is about to. A second one on the same machine
     // waits until it is gone: they would take the module away from each other.

@@ -53,9 +53,9 @@ struct NodeBehaviour {
   std::string driver_never_ready;  // version that loads indefinitely
   std::string loads_instead;       // the version that really gets loaded, whatever the image says
   std::string validation_fails;    // version with which the validator never becomes ready
-  std::string prepare_fails;  // version with which preparing a claim fails although all is well
-  std::string gate_fails;     // version with which the gates of a rollout fail
-  int gate_exit_code = 1;     // … in this way
+  std::string prepare_fails;       // version with which preparing a claim fails without a fault
+  std::string gate_fails;          // version with which the gates of a rollout fail
+  int gate_exit_code = 1;          // … in this way
   // How fast the gate "inference" finds the GPUs, by driver version ("*": any other); none: gates
   // say nothing but their exit code.
   std::map<std::string, double> gate_speeds;
@@ -77,7 +77,7 @@ bool applies_to(std::string_view faulty_version, std::string_view version);
 struct NvmlHandle {
   uint64_t generation = 0;
   bool opened_in_migration = false;  // between the unload of one module and the load of the next
-  std::string version;               // what it saw, and tells others
+  std::string version;               // what it saw, and reports
 };
 
 class Machine {

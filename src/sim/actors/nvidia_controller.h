@@ -1,5 +1,5 @@
 // NVIDIA's own upgrade controller, as the GPU Operator runs it, by its rules and not by ours: it
-// goes over all nodes state by state, counts slots from states, looks at the skip label only in
+// goes over all nodes state by state, counts slots from states, reads the skip label only in
 // upgrade-required, knows nothing of waves, restarts no driver clients, and takes its labels off
 // when autoUpgrade is false.
 #pragma once

@@ -7,7 +7,7 @@
 namespace lockstep::sim::pod_collector_test {
 namespace {
 
-// A cluster in which gpu-2 is gone, and a pod came to it all the same.
+// A cluster in which gpu-2 is gone, but a pod was bound to it.
 class PodCollectorTest : public ::testing::Test {
  protected:
   PodCollectorTest() : cluster(fleet_of(2)) {

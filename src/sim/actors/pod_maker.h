@@ -33,7 +33,7 @@ class PodMaker {
     int64_t present() const { return live + unseen; }
   };
   Counts count(const std::string& owner_uid) const;
-  // In the order of their names; looks at every pod of the owner.
+  // In the order of their names; reads every pod of the owner.
   std::vector<Object> live_pods(const std::string& owner_uid) const;
   // The uids of pods that have succeeded since the last call, and are still shown.
   std::set<std::string> take_succeeded(const std::string& owner_uid);

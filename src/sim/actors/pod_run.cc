@@ -133,7 +133,7 @@ PodRun::PodRun(ObjectKey key_in, Pod pod_in, const Json& document)
                                                   ? "ContainerCreating"
                                                   : "PodInitializing")),
       node_(pod.node_name.str()) {
-  // A gate looks at the GPUs for a while and ends.
+  // A gate checks the GPUs for a while and ends.
   constexpr Duration gate_time = seconds(20);
   if (pod.meta.labels.contains(gate_label) && run_time < Duration(0)) run_time = gate_time;
 }

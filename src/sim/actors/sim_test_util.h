@@ -1,4 +1,4 @@
-// A small fleet for tests, and short ways to look at it.
+// A small fleet for tests, and short ways to read its state.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline ClusterOptions fleet_of(int nodes, uint64_t seed = 1) {
   return options;
 }
 
-// Looks once a second of virtual time: after every event would cost more than the events.
+// Checks once a second of virtual time: after every event would cost more than the events.
 inline bool run_until(Cluster& cluster, const std::function<bool()>& done, Duration limit) {
   Duration end = cluster.loop.uptime() + limit;
   while (!done()) {

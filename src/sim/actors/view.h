@@ -64,7 +64,7 @@ std::vector<std::string> claims_named_by(const Json& pod);
 // How many there will be once all that it asks for have been made.
 size_t claims_wanted_by(const Json& pod_spec);
 
-// metadata.labels has all of the selector's pairs; a selector that is missing asks for nothing.
+// metadata.labels has all of the selector's pairs; a missing selector selects everything.
 bool matches_node_selector(const StringMap& labels, const Json* selector);
 // {"apiVersion", "kind", "name", "uid", "controller": true, …} for a dependent of `owner`.
 JsonArray owned_by(const ResourceType& type, const GenericObject& owner);

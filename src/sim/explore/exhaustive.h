@@ -43,7 +43,7 @@ struct ExhaustiveReport {
 std::vector<Disturbances> every_disturbance(const RunSummary& calm,
                                             const ExhaustiveOptions& options);
 
-// What a run that was disturbed must not show; empty: all is well.
+// What a disturbed run must not show; empty: no difference.
 std::vector<std::string> compare_with_calm(const RunSummary& run, const RunSummary& calm);
 
 // Stops after `most_findings` findings.

@@ -71,7 +71,7 @@ class RolloutDrawer {
     return waves;
   }
 
-  // A user takes waves out of the spec, or renames one, and puts them back later.
+  // A user removes waves from the spec, or renames one, and restores them later.
   void draw_spec_changes() {
     const Json* waves = find(scenario_.rollout, "waves");
     if (waves == nullptr || !chance(0.15)) return;
@@ -99,7 +99,7 @@ class RolloutDrawer {
     auto below = [&](uint64_t most) { return images_random_.below(most); };
     const bool is_renamed = below(2) == 0;
     auto naming = static_cast<ImageNaming>(1 + below(3));
-    // Where the image does not say the version, no controller can tell that a node's ResourceSlice
+    // Where the image does not have the version, no controller can know that a node's ResourceSlice
     // is old: fleets of such images have no DRA driver here.
     if (naming != ImageNaming::suffix && scenario_.fleet.workloads.claim_pods > 0) {
       naming = ImageNaming::suffix;

@@ -20,7 +20,7 @@ Scenario random_scenario(uint64_t seed, RandomKind kind = RandomKind::upgrade);
 
 struct RandomResult {
   RunSummary summary;              // of the run with faults
-  std::vector<std::string> wrong;  // the first broken invariant first; empty: all is well
+  std::vector<std::string> wrong;  // the first broken invariant first; empty: no violation
   // Those before what is wrong: of the run, or of its fault-free run if only that one failed.
   std::vector<std::string> last_events;
 };

@@ -36,7 +36,7 @@ Case with_nodes(const Case& of, int nodes) {
   return smaller;
 }
 
-// Without the end of its troubles no run reaches its goal: it would fail for another reason.
+// Without the end of its faults no run reaches its goal: it would fail for another reason.
 bool is_needed(const Interference& step) {
   return step.action == "calm" || step.action == "heal" || step.action == "giveWay" || step.rest;
 }

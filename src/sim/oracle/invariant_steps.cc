@@ -183,7 +183,7 @@ void OneUpgradePerCause::on_node(const NodeStep& step) {
 }
 
 void NoRepeatedState::on_change(const std::string& storage, const apiserver::Change&, bool ours) {
-  // What is decided about a node looks at these besides the node, its pods and its driver.
+  // Decisions about a node read these besides the node, its pods and its driver.
   static const std::set<std::string> looked_at = {
       cluster_policies.full_name(),          nvidia_drivers.full_name(),
       fleet::driver_rollouts.full_name(),    resource::controller_revisions.full_name(),

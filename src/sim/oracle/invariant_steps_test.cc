@@ -102,7 +102,7 @@ TEST_F(StepsTest, ALabelThatPeopleTookAwayIsACauseUntilTheUpgradeIsOver) {
   expect_violation("gpu-1 went from upgrade-done to upgrade-required for nothing");
 }
 
-// It failed, waits for its next try, and loses its label: we have to return it all the same.
+// It failed, waits for its next try, and loses its label: we have to return it anyway.
 TEST_F(StepsTest, ACordonOfOursIsACause) {
   for (bool is_ours : {true, false}) {
     start();

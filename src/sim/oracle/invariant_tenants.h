@@ -6,8 +6,8 @@
 
 namespace lockstep::sim {
 
-// A look-alike is removed as ordinary work is, by an eviction in its turn, or stays where it is;
-// and it keeps no node from being looked at: a node without a driver of its own is never upgraded.
+// A look-alike is removed as ordinary work is, by an eviction in its turn, or stays where it is. It
+// keeps no node from being reconciled: a node without a driver of its own is never upgraded.
 class OnlyTheDriverCounts final : public Invariant {
  public:
   using Invariant::Invariant;

@@ -39,10 +39,10 @@ class NamedByUid final : public Invariant {
   void on_request(const kube::Request& request) override;
 };
 
-// A controller that has been told what its write made of a node does not write to that node again
-// on what it had seen before: it waits until its watch has come so far. The API server would turn
-// the second one away; where a write has no such lock, the node would be taken to a place where it
-// was already.
+// A controller that knows what its write made of a node does not write to that node again on an
+// older view: it waits until its watch has caught up. The API server would refuse the second
+// write. Where a write has no such lock, the node would be taken to a state where it was
+// already.
 class OwnWritesFirst final : public Invariant {
  public:
   using Invariant::Invariant;

@@ -23,7 +23,7 @@ Objection find_objection(const ReasonName& reason) {
   return nullptr;
 }
 
-// What a failed node shows is what it failed with; that this was true was looked at then.
+// A failed node shows its reason for the failure, whose truth was checked when it failed.
 std::string objection_to_failed(const ReasonName& reason, const Said& said) {
   const auto failure = failure_of(*said.node.object);
   const ReasonName name = failure ? failure->name : Reason::failed;

@@ -38,7 +38,7 @@ struct Said {
   bool fails = false;
 };
 
-// Why it is not true; empty: it is, or that cannot be told.
+// Why it is not true; empty: it is, or that is unknown.
 using Objection = std::string (*)(const Said& said);
 using Objections = std::map<fleet::ReasonName, Objection>;
 

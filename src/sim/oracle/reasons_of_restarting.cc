@@ -96,7 +96,7 @@ std::string is_revision_unknown(const Said& said) {
   const KnownPod known(said);
   const DriverTruth* driver = driver_for(said);
   if (!known.is_known || driver == nullptr || said.truth.may_be_unknown(driver->changed)) return {};
-  // Two objects that do not speak of the same driver, or a pod of which no revision tells.
+  // Two objects of different drivers, or a pod of an unknown revision.
   if (driver->newest.empty() || driver->newest_digest != driver->digest) return {};
   if (known.pod != nullptr && !said.truth.is_of_known_revision(*known.pod)) return {};
   return fmt::format("the newest is {}", driver->newest);

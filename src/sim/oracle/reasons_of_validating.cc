@@ -71,7 +71,7 @@ std::string has_stale_client(const Said& said) {
   return found ? objection_to_deadline(said) : "its clients began after its driver was ready";
 }
 
-// What the driver pod's image brings; a machine may have loaded another all the same.
+// The version of the driver pod's image; a machine may have loaded another one.
 std::string version_of_pod(const Said& said) {
   const PodTruth* pod = said.truth.driver_pod(said.name);
   const Json* containers = pod == nullptr ? nullptr : find(*pod->object, "spec", "containers");

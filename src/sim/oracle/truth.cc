@@ -21,7 +21,7 @@ bool same(const Json* a, const Json* b) {
   return json_equal(*a, *b);
 }
 
-// Rounded up; not by the code that is being looked at.
+// Rounded up; not by the code under test.
 int64_t share_of(const IntOrPercent& share, int64_t total) {
   return share.percent ? (total * share.value + 99) / 100 : share.value;
 }

@@ -38,8 +38,8 @@ struct NodeTruth {
   Duration changed = Duration::min();  // in any way
   // When a client other than the controller last changed labels, annotations or the cordon.
   Duration meddled = Duration::min();
-  // Others cordoned it while the upgrade held it, or its failure: nothing on the node tells that
-  // cordon from ours.
+  // Others cordoned it while the upgrade held it, or its failure: nothing on the node distinguishes
+  // that cordon from ours.
   bool cordoned_in_flight = false;
   // The controller gave it a slot, and its upgrade has not ended.
   bool begun = false;
@@ -196,7 +196,7 @@ class Truth {
     apiserver::StoredPtr rollout;
     rollout::RolloutStatus status;
   };
-  // Those that were last asked for: a change is looked at as it was and as it is.
+  // The last ones read: a change is compared as it was and as it is.
   mutable std::array<ReadStatus, 8> statuses_;
   mutable size_t next_status_ = 0;
   IndexedMap<std::string, NodeTruth> nodes_;

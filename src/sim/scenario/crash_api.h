@@ -1,6 +1,6 @@
-// An Api whose client dies: right after its k-th write the client hears nothing any more, and
-// nothing that it asks for is done. The write itself happened; its reply is never seen. The owner
-// of the client is told, destroys it and starts another with an empty memory.
+// An Api whose client dies: right after its k-th write the client gets no more answers, and its
+// requests are not done. The write itself happened; its reply is never seen. The owner of the
+// client gets a callback, destroys it and starts another with an empty memory.
 //
 // Where nothing is planned it passes everything on at once, and a run is the same as without it.
 #pragma once
@@ -23,7 +23,7 @@ struct Crash {
 
 class CrashApi final : public kube::Api {
  public:
-  // Told once the write has been answered, or has failed.
+  // Called once the write has been answered, or has failed.
   using OnCrash = std::function<void(const Crash&)>;
 
   CrashApi(kube::Api& inner, std::vector<Crash> crashes, OnCrash on_crash);

@@ -95,7 +95,7 @@ Expectations read_expectations(StrictReader& expectations) {
     auto texts = [&](std::string_view key, std::optional<std::vector<std::string>>& into) {
       reader.any(key, [&](StrictReader& list) { list.texts(into.emplace()); });
     };
-    // "false" would ask for nothing, and read as if it asked for the opposite.
+    // "false" would check nothing, and read as if it checked the opposite.
     auto yes = [&](std::string_view key, std::optional<bool>& into) {
       reader.flag(key, into);
       if (into && !*into) reader.refuse(key, "must be true; remove it to expect nothing");

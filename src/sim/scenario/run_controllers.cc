@@ -35,7 +35,7 @@ view::FleetWatchOptions RunControllers::fleet_options() const {
   return options;
 }
 
-// Those that look at others' watches go first.
+// Those that use others' watches go first.
 void RunControllers::clear() {
   failures_.clear();
   rollouts_.clear();
@@ -44,7 +44,7 @@ void RunControllers::clear() {
   own_apis_.clear();
 }
 
-// What one controller and its parts call, so that it can be told from another.
+// The API of one controller and its parts, which identifies its calls.
 kube::Api& RunControllers::own_api(kube::Api& api, Witness& witness) {
   int life = ++lives_;
   own_apis_.push_back(std::make_unique<ObservedApi>(

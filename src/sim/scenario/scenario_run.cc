@@ -141,7 +141,7 @@ class Run {
     uint64_t writes_at_rest = crash_.writes();
     run_for(scenario_.aftermath);
     witness_->look_at_machines();
-    // Where the troubles have ended, nothing has been hidden for a while.
+    // Once the faults have ended, nothing has been hidden for a while.
     if (stands_still_for(is_disturbed() ? longest_blindness_ : calm_blindness)) {
       compared_.clear();
       check_reasons();
@@ -169,7 +169,7 @@ class Run {
     }
     if (scenario_.controller_weights) faults_.weights = *scenario_.controller_weights;
     if (scenario_.fleet_weights) cluster_.fleet_faults().weights = *scenario_.fleet_weights;
-    // Not before: the fleet came up without trouble.
+    // Not before: the fleet came up without faults.
     for (const auto& [choice, behaviour] : scenario_.machines) {
       for (const auto& name : choice.names(nodes_)) {
         cluster_.kubelets().set_behaviour(name, behaviour);
@@ -198,7 +198,7 @@ class Run {
       if (!taken_[i]) return;
       last = std::max(last, ends_[i]);
     }
-    // Several troubles one after another hide a change for longer than each of them would.
+    // Several faults one after another hide a change for longer than each of them would.
     if (cluster_.loop.uptime() < last + 2 * long_blindness) return;
     is_calm_ = true;
     witness_->set_blindness(calm_blindness);
@@ -380,14 +380,14 @@ class Run {
     if (cluster_.backend.store.version() < next_look_) return;
     if (is_disturbed() || !stands_still_for(longest_blindness_)) return;
     check_reasons();
-    // Not again before something has changed; and a look at a large fleet costs as much as many
+    // Not again before something has changed; and checking a large fleet costs as much as many
     // changes.
     const int changes = nodes_ > 100 ? 10 * nodes_ : 1;
     next_look_ = cluster_.backend.store.version() + static_cast<uint64_t>(changes);
   }
 
-  // Something is between the controller and its API: several troubles one after another hide a
-  // change for longer than each of them would.
+  // Something is between the controller and its API: several faults one after another hide a change
+  // for longer than each of them would.
   bool is_disturbed() const { return !calmed_ && longest_blindness_ >= long_blindness; }
 
   bool stands_still_for(Duration length) const {
@@ -560,7 +560,7 @@ class Run {
   Duration controllers_began_{0};  // those that live
   bool is_calm_ = false;           // for good
   Duration busy_{0};
-  std::optional<Duration> calmed_;  // when the troubles ended
+  std::optional<Duration> calmed_;  // when the faults ended
   uint64_t next_look_ = 0;          // at what is shown: from this version of the store on
   Answers compared_;                // with an observer, the last time
   int64_t restarts_before_ = 0;

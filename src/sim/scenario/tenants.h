@@ -1,4 +1,4 @@
-// What a tenant may write into a namespace of its own to look like a part of the driver: labels,
+// What a tenant may write into a namespace of its own to imitate a part of the driver: labels,
 // names, and templates that change. None of it may start, stop or steer an upgrade.
 #pragma once
 

@@ -154,7 +154,7 @@ Result<void> WorldFaults::clock_step(const Interference& step) {
   return {};
 }
 
-// All of its pods go with it, at once, and the operator's next look is at one of the same name.
+// All of its pods go with it, at once, and the operator next sees one of the same name.
 Result<void> WorldFaults::recreate_daemon_set(const Interference&) {
   ObjectKey key{std::string(operator_namespace), std::string(driver_daemon_set_name)};
   Document daemon_set = cluster_.get(resource::daemon_sets, key);

@@ -32,10 +32,10 @@ class WorldFaults {
   // Takes a step of a fleet that began with `nodes` nodes. Nothing: the step is not a fault.
   std::optional<Result<void>> take(const Interference& step, int nodes);
 
-  // Everything is well again, at once: no fault at the API, no outage, every machine that still
-  // exists is up, sound and Ready, users have reverted their pauses, skips and cordons. What was
-  // done to versions and policies stays. A machine that has loaded another driver than its pod says
-  // is rebooted, which takes a minute; clients of a driver that a step crashed are restarted.
+  // Everything recovers at once: no fault at the API, no outage, every machine that still exists is
+  // up, sound and Ready, users have reverted their pauses, skips and cordons. What was done to
+  // versions and policies stays. A machine that has loaded another driver than its pod says is
+  // rebooted, which takes a minute; clients of a driver that a step crashed are restarted.
   void calm();
 
   // How often each action was taken, by its name.
