@@ -106,7 +106,7 @@ TEST(DriverPodReplacedByOthers, ALostLabelDoesNotHideIt) {
 }
 
 // Others replaced the pod of a failed node. A user retried the node, and then the version was set
-// back to that of the pod: nobody has validated it.
+// back to that of the pod, which was never validated.
 TEST(DriverPodReplacedByOthers, IsValidatedAlsoWhenARetryBeganWithIt) {
   Scene scene = before(State::pod_deletion);
   scene.fail_with("BlockedByDisruptionBudget: a pod may not be disrupted");
