@@ -12,7 +12,7 @@ namespace lockstep::bench {
 
 struct NodeShape {
   int images = 30;             // status.images; the kubelet's limit is 50
-  bool managed_fields = true;  // who wrote which field
+  bool managed_fields = true;  // the owner of each field
 };
 
 // One node with 8 GPUs and about 100 labels.

@@ -1,5 +1,5 @@
-// make_merge_patch(a, b) turns a into b, but for nulls that no merge patch can set; a merge patch
-// applied twice is the same as once; deep_merge agrees with it where there are no nulls.
+// make_merge_patch(a, b) turns a into b, except for nulls that no merge patch can set; a merge
+// patch applied twice is the same as once; deep_merge agrees with it where there are no nulls.
 #include "data/patch.h"
 #include "document_from_bytes.h"
 

@@ -1,8 +1,8 @@
-// What a stranger on the network sends to our servers (API, dashboard, metrics, health): a request,
-// however it is cut, and the body of an action. Whatever the bytes are: no crash, limits hold, a
-// request that is let in has a method and a path, another site's page changes nothing, and an
-// action that is let in has a known verb, a reason in one line, and names that cannot leave their
-// path.
+// What a stranger on the network sends to our servers (API, dashboard, metrics, health): a
+// request, however it is cut, and the body of an action. Whatever the bytes are: no crash,
+// limits hold, an accepted request has a method and a path, another site's page changes nothing,
+// and an accepted action has a known verb, a reason in one line, and names that cannot leave
+// their path.
 #include <cstdint>
 #include <string>
 #include <string_view>

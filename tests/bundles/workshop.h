@@ -20,7 +20,7 @@ struct Query {
   std::string name;
   std::vector<std::string> flags;
 };
-// One for each kind of cluster that the catalogue tells apart.
+// One for each kind of cluster that the catalogue distinguishes.
 const std::vector<Query>& queries();
 // The first of them: the one with the most components.
 const Query& flagship();

@@ -1,5 +1,6 @@
-// A cluster for a test: a temporary directory, the programs that make the cluster up, and short
-// ways to look at it and to run commands against it. What does not come up throws: the test fails.
+// A cluster for a test: a temporary directory, the cluster's programs, and short ways to
+// read its state and to run commands against it. What does not come up throws: the test
+// fails.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
-// What every command has in common: exit codes, messages for what is wrong, and a controller that
-// says how it is and ends when it is told to.
+// What every command has in common: exit codes, error messages, and a controller that reports its
+// health and ends on a signal.
 #include <csignal>
 
 #include <fmt/format.h>

@@ -103,7 +103,7 @@ std::vector<std::string> Faces::differences() {
     if (is_waiting(said.state) || is_counted(said.state)) {
       ++metrics[metric_line(said.state, said.reason)];
     }
-    // What blocks a node, or failed it, is told as a Warning.
+    // What blocks a node, or failed it, is a Warning event.
     if (said.reason == "BlockedByDisruptionBudget") {
       bool told_so = false;
       for (const Json& event : cluster_.list(resource::events)) {

@@ -1,5 +1,5 @@
-// `lockstep matrix` as a process, on real git repositories: what it commits, what it refuses,
-// and that nothing is left behind, also when it is told to end in the middle.
+// `lockstep matrix` as a process, on real git repositories: what it commits, what it refuses, and
+// that nothing is left behind, also when a signal ends it in the middle.
 #include <csignal>
 #include <filesystem>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// `lockstep controller --notify-url`: a webhook on this machine is told of an upgrade, also when it
-// refuses at first; and the address is in no message.
+// `lockstep controller --notify-url`: a webhook on this machine is notified of an upgrade, also
+// when it refuses at first; and the address is in no message.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

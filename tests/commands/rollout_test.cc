@@ -157,7 +157,7 @@ TEST_F(Rollouts, PlanSaysThatFirmwareLeadsOnlyForward) {
       cluster.wait([&] { return look().output.find("WHAT HAPPENS") != std::string::npos; }));
   ProcessOutput plan = look();
   EXPECT_TRUE(says(plan, "rollback: the commit in file://"));
-  // An object of the cluster does not say whom git calls from a user's machine.
+  // An object of the cluster does not decide which server git contacts from a user's machine.
   EXPECT_TRUE(says(flat(lockstep("plan --assume-change")),
                    "not on the list of allowed repositories (--git-repository)"));
   EXPECT_TRUE(

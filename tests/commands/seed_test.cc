@@ -215,7 +215,7 @@ TEST_F(SeedOnAFleet, AutoUpgradeOffFreezesEverythingAndOnGoesOn) {
   for (const auto& [name, state] : frozen) seen.insert(state);
   EXPECT_TRUE(seen.contains("upgrade-required")) << "nothing is left to freeze";
   EXPECT_GE(seen.size(), 2u);
-  // Whatever it is told, it writes nothing.
+  // Whatever the command, it writes nothing.
   EXPECT_EQ(cluster.sh("kubectl annotate node gpu-1 gpu-5 example.com/note=look").exit_code, 0);
   auto versions = versions_of_nodes();
   std::string written = writes(controller);

@@ -215,7 +215,7 @@ TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
   ASSERT_TRUE(cluster.wait(
       [&] { return trim(following.output()).ends_with("fleet: 5/5 run 580.126.20"); }));
   EXPECT_EQ(following.output().find('\x1b'), std::string::npos) << "not a terminal";
-  // It does not go on showing what may be old without a word.
+  // It does not silently go on showing what may be old.
   cluster.child("apiserver").signal(SIGKILL);
   EXPECT_TRUE(cluster.wait(
       [&] { return following.output().find("no contact since") != std::string::npos; }));

@@ -1,5 +1,5 @@
-// The dashboard's own server and model over a fleet that does not exist: as many nodes as asked
-// for, moved by lines on standard input. What the page's tests and its benchmark look at.
+// The dashboard's own server and model over a fleet that does not exist: any number of nodes, moved
+// by lines on standard input. The page's tests and its benchmark use it.
 //
 //   page_fixture NODES [PORT]
 //

@@ -166,7 +166,7 @@ TEST_F(Image, ReachesAnApiServerOverTlsAsAPodDoes) {
   ProcessOutput installed = in_image("install --image registry.example.com/lockstep", environment);
   EXPECT_EQ(installed.exit_code, 0) << installed.error;
   EXPECT_NE(installed.output.find("created Deployment"), std::string::npos) << installed.output;
-  // Who is not trusted is not talked to.
+  // A server without a trusted certificate is refused.
   write(account / "ca.crt", read(root / "etc/ssl/certs/ca-certificates.crt"));
   ProcessOutput refused = in_image("install --image registry.example.com/lockstep", environment);
   EXPECT_EQ(refused.exit_code, 6) << refused.output << refused.error;

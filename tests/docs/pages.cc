@@ -19,7 +19,7 @@ void each_line_of(std::string_view text, Visit visit) {
   }
 }
 
-// Lines that are no code: neither fenced nor indented by four spaces below a blank line.
+// Lines that are not code: neither fenced nor indented by four spaces below a blank line.
 template <typename Visit>
 void each_text_line(std::string_view page, Visit visit) {
   bool is_fenced = false;

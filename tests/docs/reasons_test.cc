@@ -1,4 +1,4 @@
-// The table of reasons (src/fleet/reasons.inc) against the code that gives them, docs/REASONS.md,
+// The table of reasons (src/fleet/reasons.inc) against the code that returns them, docs/REASONS.md,
 // which is made of it, and docs/TROUBLESHOOTING.md, which explains each.
 #include <filesystem>
 #include <fstream>

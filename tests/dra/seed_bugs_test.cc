@@ -51,7 +51,7 @@ TEST_F(SeedBugs, TimingRaceThePluginStartsBetweenTwoModules) {
   start();
   node.unload_driver();
   EXPECT_EQ(node.end_plugin(), 0);
-  // It serves all the same: unprepare needs no driver.
+  // It serves anyway: unprepare needs no driver.
   node.start_plugin("plugin");
   ASSERT_TRUE(node.wait([&] {
     return !node.kubelet().endpoints().empty() &&

@@ -63,8 +63,8 @@ class TestKubelet {
   TestKubelet(const TestKubelet&) = delete;
   TestKubelet& operator=(const TestKubelet&) = delete;
 
-  // Looks at the registry directory once: registers what is new, forgets what is gone. Says what
-  // was wrong with a plugin that it refused.
+  // Reads the registry directory once: registers what is new, forgets what is gone. Returns what
+  // was wrong with each plugin that it refused.
   std::vector<std::string> look();
   // Endpoints in the order in which they registered; calls go to the last.
   std::vector<std::string> endpoints() const;
@@ -75,8 +75,8 @@ class TestKubelet {
   // The bare calls, which it does not remember. By uid. An error: the call itself failed.
   Result<std::map<std::string, ClaimAnswer>> prepare(const std::vector<KubeletClaim>& claims);
   Result<std::map<std::string, std::string>> unprepare(const std::vector<KubeletClaim>& claims);
-  // One try to start a pod: those of its claims prepared that are not yet, then its container's
-  // edits by CDI. A pod is told from others by its first claim.
+  // One attempt to start a pod: prepares its claims that are not prepared yet, then applies its
+  // container's edits by CDI. The first claim identifies a pod.
   PodRun start_pod(const std::vector<KubeletClaim>& claims);
   // Its end, as often as it takes until there is no error.
   Result<void> end_pod(const std::vector<KubeletClaim>& claims);

@@ -23,7 +23,7 @@ struct Trouble : ::testing::Test {
     node.start_plugin();
     node.wait_ready();
   }
-  // With trouble. False: it was killed before it served.
+  // With a planted fault. False: it was killed before it served.
   bool start_to_be_killed(int step) {
     node.environment = trouble;
     if (step > 0) node.environment["LOCKSTEP_KILL_AT"] = std::to_string(step);

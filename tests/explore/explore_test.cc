@@ -1,6 +1,6 @@
-// The modes that look for what breaks, as far as a build can wait for them: every place of the
-// small scenarios, every sequence, and a fixed number of random seeds. `make soak SEEDS=n` goes
-// further. EXPLORE_SEEDS=n tries so many random seeds instead.
+// The modes that search for failures, as far as a build can wait for them: every place of the small
+// scenarios, every sequence, and a fixed number of random seeds. `make soak SEEDS=n` goes further.
+// EXPLORE_SEEDS=n tries n random seeds instead.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>

@@ -68,7 +68,7 @@ class InformerTest {
     remove("b");
     ok = ok && expect_truth("after a cut connection");
 
-    // Everything at once on the server's thread: no client can look in between.
+    // Everything at once on the server's thread: no client can read in between.
     const int lists = told().events["list"];
     server_.drop_connections();
     server_.with_backend([&](Backend& backend) {

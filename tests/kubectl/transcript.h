@@ -77,7 +77,7 @@ bool output_matches(const std::vector<std::string>& expected, const std::string&
 std::vector<std::string> tidy_lines(std::string_view text);
 
 // Standard error without kubectl's log of itself ("E1115 06:45:32.249523 13643 reflector.go:227]
-// …"): whether it gets to say that depends on who is faster.
+// …"): whether it writes that depends on timing.
 std::string without_log_lines(std::string_view text);
 
 // "-" lines were expected, "+" lines came instead. Empty when they match.

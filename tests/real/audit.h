@@ -1,5 +1,5 @@
-// What the real API server's audit log says: it saw every request, so it can be asked whether a
-// limit was ever passed, and who asked for how much, without taking our own word for it.
+// What the real API server's audit log says: it has every request, so it shows whether a limit was
+// ever passed, and which user sent how many requests, independently of our own counts.
 #pragma once
 
 #include <cstddef>

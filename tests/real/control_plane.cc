@@ -116,7 +116,7 @@ ControlPlane::ControlPlane(std::string directory, ControlPlaneOptions options)
 
 ControlPlane::~ControlPlane() {
   if (::testing::Test::HasFailure()) show();
-  // Those who would complain go first.
+  // Children that would complain go first.
   while (!children_.empty()) children_.erase(std::prev(children_.end()));
 }
 
@@ -210,8 +210,8 @@ users: [{{name: "{0}", user: {{token: "{3}"}}}}]
                                       user, url(), file("ca.crt"), token));
 }
 
-// Who did what to which object; of nodes also what became of them, and of pods where they were
-// sent, for audit.h.
+// Records which user did what to which object; of nodes also their new state, and of pods where
+// they were sent, for audit.h.
 void ControlPlane::write_audit_policy() const {
   write(file("audit.yaml"), R"(apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -266,7 +266,7 @@ std::vector<std::string> ControlPlane::command(Part part) const {
            "--root-ca-file=" + file("ca.crt"),
            "--service-account-private-key-file=" + file("accounts.key"), "--profiling=false",
            // As in clusters of some size: with its default of 20 calls a second each controller
-           // would be the one that everybody waits for.
+           // would slow every test down.
            "--kube-api-qps=200", "--kube-api-burst=400"});
       if (options_.like_embedded) {
         add(

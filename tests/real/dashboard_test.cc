@@ -12,7 +12,7 @@ namespace {
 
 using commands::has;
 
-// As whom the dashboard itself looks: it may change nothing.
+// The dashboard's own user: it may change nothing.
 const std::string viewer = "viewer";
 const std::string person = "system:serviceaccount:default:";
 

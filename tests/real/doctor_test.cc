@@ -1,4 +1,4 @@
-// The doctor's look at rights, where rights are real: a real RBAC authorizer answers.
+// The doctor's check of rights, where rights are real: a real RBAC authorizer answers.
 #include <gtest/gtest.h>
 
 #include "folder.h"

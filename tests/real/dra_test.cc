@@ -17,7 +17,7 @@ namespace {
 
 const std::string image = "lockstep.test/gpu-user:1";
 
-// Says which GPU it got; stays when it is told to.
+// Prints which GPU it got; stays if its arguments say so.
 constexpr std::string_view user_source = R"(
 #include <signal.h>
 #include <stdio.h>

@@ -200,7 +200,7 @@ TEST_F(RealDriverManager, EveryStepGoesThroughAndEveryFailurePutsTheNodeBack) {
   expect_failure("/proc is empty");
   host.look_error.reset();
 
-  // A process that has the driver open; told to stop, the node is put back.
+  // A process that has the driver open; when the manager is stopped, the node is restored.
   host.view = node::loaded_driver();
   node::use(host.view);
   begin();

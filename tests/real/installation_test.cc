@@ -46,7 +46,7 @@ struct RealInstallation : ::testing::Test {
   std::optional<RealCluster> cluster;
 };
 
-// Lines of the audit log in which the account was turned away.
+// Lines of the audit log in which the account was refused.
 std::set<std::string> refusals(const std::string& log) {
   std::set<std::string> found;
   std::istringstream lines(log);

@@ -129,7 +129,7 @@ exec kubelet --config kubelet.yaml --kubeconfig "{2}" --root-dir "{1}/kubelet" -
   });
 }
 
-// There is no network but the machine's own: pods use that. A node is ready once it has some
+// The machine's own network is the only one: pods use that. A node is ready once it has some
 // configuration.
 void KubeletNode::write_network_config() const {
   std::filesystem::create_directories(file("cni"));

@@ -17,7 +17,7 @@ using Facts = std::map<std::string, std::string>;
 // "Pod gpu-operator/DaemonSet nvidia-driver-daemonset on gpu-1" -> its fields
 using ObjectFacts = std::map<std::string, Facts>;
 
-// All objects of one cluster. Entries of a list are told apart by their name, type or key where
+// All objects of one cluster. Entries of a list are identified by their name, type or key where
 // they have one, so that their order does not count.
 ObjectFacts facts_of(const std::vector<Json>& objects);
 

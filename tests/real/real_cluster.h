@@ -1,4 +1,4 @@
-// A real control plane with simulated nodes, and the same short ways to look at it as at the
+// A real control plane with simulated nodes, and the same short ways to read its state as for the
 // embedded one (tests/commands/cluster.h).
 #pragma once
 

@@ -162,7 +162,7 @@ TEST_F(RealRepositories, OnlyTheChartsListIsConnectedToAndEachGetsItsOwnCredenti
   }
   ProcessOutput shown = cluster->lockstep({"rollout", "status", "driver"});
   EXPECT_TRUE(has(shown.output, "RepositoryNotAllowed")) << shown.output;
-  // Nor from the machine of a user who asks what would happen.
+  // Nor from the machine of a user who previews a change.
   name("https://" + evil + "/team/matrix.git");
   cluster->lockstep({"plan"});
   EXPECT_EQ(

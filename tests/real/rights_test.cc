@@ -1,5 +1,5 @@
-// Who may do what, by the chart's admission policies on a real API server: users who steer a
-// rollout, users who edit it, the controller's account, and the accounts of programs on nodes.
+// Access by the chart's admission policies on a real API server: users who steer a rollout, users
+// who edit it, the controller's account, and the accounts of programs on nodes.
 #include <fstream>
 
 #include <fmt/format.h>
@@ -129,7 +129,7 @@ TEST_F(RealRights, AJobGateNeedsTheRightToCreateJobsWhereGatesRun) {
   const std::string gates = fmt::format(R"(,"gates":["driver",{}])", job_gate);
   ASSERT_TRUE(is_done(create(cluster->plane.kubeconfig("gatekeeper"), rollout(gates))));
   wait_for_policies();
-  // What is there already does not hold up who changes something else.
+  // An existing value does not block a user who changes another field.
   EXPECT_TRUE(is_done(patch("editor", R"({"spec":{"onFailure":"Hold"}})")));
   const std::string changed = R"({"spec":{"waves":[{"name":"canary","nodes":{"count":1},"gates":[
       {"name":"mine","job":{"template":{"spec":{"containers":[{"name":"c","image":"evil"}]}}}}]},
@@ -171,7 +171,7 @@ TEST_F(RealRights, ACommandIsByTheUserWhoGivesIt) {
   EXPECT_TRUE(is_done(patch("steerer", annotations(command +
                                                    R"(,"lockstep.dev/command-by":"steerer",
                                                       "lockstep.dev/command-groups":"sre")"))));
-  // Nor may an editor say something in the name of who was there before.
+  // Nor may an editor use the name of the previous author.
   EXPECT_TRUE(is_refused(
       patch("editor", annotations(R"("lockstep.dev/command":"{\"verb\":\"rollback\"}")")),
       "lockstep.dev/command-by: editor"));
@@ -396,7 +396,7 @@ TEST_F(RealRights, TheDriverManagerWritesItsOwnNodeAlone) {
   cluster->require("the admission policies", [&] {
     return kubectl(fmt::format("label --overwrite node gpu-2 probe=a{}", ++tries)).exit_code != 0;
   });
-  // `kubectl cordon` tells of the refusal and exits with 0.
+  // `kubectl cordon` reports the refusal and exits with 0.
   EXPECT_NE(kubectl("cordon gpu-2").error.find("may not write nodes of gpu-2"), std::string::npos);
   EXPECT_TRUE(
       is_refused(kubectl("label --overwrite node gpu-2 probe=b"), "may not write nodes of gpu-2"));

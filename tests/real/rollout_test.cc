@@ -304,13 +304,13 @@ TEST_F(RealRollout, WavesThatHaveOpenedStayInTheSpec) {
       EXPECT_NE(changed.error.find("waves that have opened may not be removed"), std::string::npos)
           << name << changed.error;
     }
-    // The spec as it was: also out of a spec that the rule would not have let in.
+    // The spec as it was: also out of a spec that the rule would have refused.
     set_status("Pending", before, 0);
     EXPECT_EQ(set_waves(before).exit_code, 0) << name;
   }
 
-  // Where such an object is there all the same, other changes and the controller's status are
-  // accepted, and so is a step towards a spec that fits.
+  // If such an object exists anyway, other changes and the controller's status are accepted, and so
+  // is a step towards a spec that fits.
   EXPECT_EQ(set_waves({"rest"}).exit_code, 0);
   set_status("Held", before, 2);
   EXPECT_EQ(patch(JsonObject{{"spec", JsonObject{{"paused", true}}}}).exit_code, 0);

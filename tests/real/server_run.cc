@@ -55,7 +55,7 @@ bool is_ours(const Json& object) {
   std::string_view name = text_at(object, "metadata", "name");
   if (kind == "Namespace") return our_namespaces.contains(name);
   if (kind == "ConfigMap" && name == "kube-root-ca.crt") return false;
-  // Ours alone; and of those not the warnings, which tell of waits that are longer or shorter.
+  // Ours alone; and of those not the warnings, which report waits that are longer or shorter.
   if (kind == "Event") {
     return text_at(object, "source", "component").starts_with("lockstep") &&
            text_at(object, "type") == "Normal";

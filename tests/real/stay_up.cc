@@ -1,10 +1,10 @@
-// A real control plane to look at by hand, or for a benchmark: stays up until it is told to end.
+// A real control plane to inspect by hand, or for a benchmark: stays up until a signal ends it.
 //
 //   LOCKSTEP_REAL_CLUSTER=$(scripts/real-cluster path) build/tests/real/real_control_plane
 //   DIRECTORY [--like-embedded] [USER…]
 //
 // DIRECTORY is empty. In it are then admin.kubeconfig, that of every USER (members of
-// system:masters, so that the audit log tells them apart), audit.log, and what each part says.
+// system:masters, so that the audit log distinguishes them), audit.log, and each part's output.
 #include <csignal>
 #include <cstdio>
 #include <string_view>

@@ -1,5 +1,5 @@
-// docs/SCENARIOS.md: its examples run unchanged, and it has the words that are no literals of the
-// code that reads scenarios. Those are held by tests/docs.
+// docs/SCENARIOS.md: its examples run unchanged, and it has the words that are not literals of the
+// code that reads scenarios. tests/docs checks those.
 #include <fstream>
 #include <sstream>
 
@@ -59,7 +59,7 @@ TEST(ScenarioPage, HasEveryWeightOfTheWorldInItsTable) {
   }
 }
 
-// Held here and not on trust: whatever may befall a fleet is in the scenario that tries them all.
+// A test, not a habit: the scenario that tries all kinds of faults has each of them.
 TEST(ScenarioPage, TheWeightedWorldHasEveryKind) {
   std::ifstream file(std::string(LOCKSTEP_SCENARIO_DIR) + "/weighted-world.yaml");
   std::stringstream text;

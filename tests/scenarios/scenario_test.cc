@@ -83,7 +83,7 @@ TEST(Scenarios, AreAllThere) {
 }
 
 // The controller is killed after each of its writes, its Jobs and the ConfigMap of the baseline
-// among them: a slow driver is found all the same, and never passes for want of a baseline.
+// among them: a slow driver is found anyway, and never passes for want of a baseline.
 TEST(Scenarios, ABaselineSurvivesACrashAfterAnyWrite) {
   auto scenario = read_scenario(R"(
 name: test
