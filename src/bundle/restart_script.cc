@@ -56,7 +56,7 @@ constexpr std::string_view examination = R"BASH(
 examine() {
   awk -F'|' '
     function why_left(node) {
-      if (skip[node] && keeper[node] != "") return "held by rollout " keeper[node]
+      if (skip[node] && holder[node] != "") return "held by rollout " holder[node]
       if (skip[node]) return "skipped by its label"
       if (rollout[node] != "" && state[node] == "upgrade-required")
         return "held by rollout " rollout[node]
@@ -87,7 +87,7 @@ examine() {
     $1 == "node" {
       cordoned[$2] = ($3 == "true"); state[$2] = ($4 != "" ? $4 : $7)
       skip[$2] = ($5 == "true" || $8 == "true"); initially[$2] = ($6 != "" || $9 != "")
-      rollout[$2] = $10; keeper[$2] = $11; cordon[$2] = $12; failure[$2] = $13
+      rollout[$2] = $10; holder[$2] = $11; cordon[$2] = $12; failure[$2] = $13
       if (state[$2] != "") labels = 1
     }
     # Of two on one node the one that stays.

@@ -92,7 +92,7 @@ std::string bash_script(const CommandText& program) {
   });
   std::string text(bash_head);
   text += paths;
-  text += R"(    'a command that is none') path="$path ${COMP_WORDS[i]}" ;;
+  text += R"(    'unknown command') path="$path ${COMP_WORDS[i]}" ;;
     esac
   done
   case "$path $previous" in
@@ -165,7 +165,7 @@ _lockstep() {
   for ((i = 2; i < CURRENT; i++)); do
     case "$where $words[i]" in
 )" + paths +
-         R"(      'a command that is none') where="$where $words[i]" ;;
+         R"(      'unknown command') where="$where $words[i]" ;;
     esac
   done
   case "$where $words[CURRENT-1]" in

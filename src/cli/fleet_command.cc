@@ -44,7 +44,7 @@ int run_fleet(const FleetFlags& flags) {
       options.kubelets.behaviours[sim::node_name(index)].gate_fails = flags.gate_fails;
     }
   }
-  if (flags.genuine_control_plane) options.actors = sim::Actors::beside_controllers();
+  if (flags.real_control_plane) options.actors = sim::Actors::beside_controllers();
   if (flags.nodes_only) options.actors = sim::Actors::nodes_only();
   sim::SimulatedFleet fleet({*parts.api, parts.loop, parts.random, *parts.log}, options);
   fleet.start();

@@ -98,7 +98,7 @@ void add_fleet(CLI::App& app, FleetFlags& flags, int& result) {
       ->capture_default_str();
   command->add_option("--gate-fails", flags.gate_fails,
                       "A driver version with which the gates of rollouts fail on every node");
-  command->add_flag("--genuine-control-plane", flags.genuine_control_plane,
+  command->add_flag("--real-control-plane", flags.real_control_plane,
                     "The cluster has its own controllers and scheduler: DaemonSets, Deployments, "
                     "Jobs and claims are left to them");
   command->add_flag("--nodes-only", flags.nodes_only,

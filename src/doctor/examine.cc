@@ -15,7 +15,8 @@ std::vector<Check> examine(const ClusterView& view) {
   };
   const std::vector<Look> looks = {
       {"Controller", check_controller},
-      {"ConflictingController", check_conflicting_controllers},
+      {fleet::ReasonName(fleet::Reason::conflicting_controller).str(),
+       check_conflicting_controllers},
       {"Policies", check_policies},
       {"DriverDaemonSets", check_driver_sets},
       {"DriverManager", check_driver_manager},

@@ -33,7 +33,7 @@ std::string removal_of(const Pod& pod) {
 }  // namespace
 
 Check check_conflicting_controllers(const ClusterView& view) {
-  const std::string name = "ConflictingController";
+  const std::string name = fleet::ReasonName(fleet::Reason::conflicting_controller).str();
   if (view.conflicting_controller) {
     return {name,
             Verdict::wrong,

@@ -14,13 +14,13 @@ namespace {
 // network: whatever is fetched is a chart of ours.
 void go_offline(Workshop& workshop) {
   Path program = workshop.directory() / "bin/helm";
-  Path genuine = workshop.directory() / "bin/genuine-helm";
-  std::filesystem::rename(program, genuine);
+  Path real_helm = workshop.directory() / "bin/real-helm";
+  std::filesystem::rename(program, real_helm);
   write(program,
         fmt::format("#!/usr/bin/env bash\n"
                     "if [[ $1 != pull ]]; then exec '{}' \"$@\"; fi\n"
                     "mkdir -p \"$4\" && cp -r '{}/print-values' \"$4/${{2##*/}}\"\n",
-                    genuine.string(), LOCKSTEP_TEST_CHARTS),
+                    real_helm.string(), LOCKSTEP_TEST_CHARTS),
         true);
 }
 

@@ -12,8 +12,8 @@ constexpr const char* new_driver = "580.105.08";
 class FakeMachine {
  public:
   enum class Devices {
-    links,    // to /dev/null: the test need not be root
-    genuine,  // nodes of their own, as a container runtime wants them
+    links,  // to /dev/null: the test need not be root
+    real,   // nodes of their own, as a container runtime wants them
   };
   // Makes the folder.
   FakeMachine(std::string folder, int gpus, Devices devices = Devices::links);

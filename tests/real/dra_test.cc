@@ -49,7 +49,7 @@ class RealDra : public ::testing::Test {
     node = std::make_unique<KubeletNode>(cluster->plane, cluster->directory() + "/node");
     std::filesystem::create_directories(node->directory() + "/cdi");
     machine = std::make_unique<dra::FakeMachine>(cluster->directory() + "/machine", 2,
-                                                 dra::FakeMachine::Devices::genuine);
+                                                 dra::FakeMachine::Devices::real);
     node->start();
     node->add_image(image, {"/gpu-user", node->compile("gpu-user", std::string(user_source))});
     plugin_kubeconfig = log_in_as_plugin(*cluster, KubeletNode::name());

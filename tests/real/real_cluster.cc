@@ -33,7 +33,7 @@ RealCluster::RealCluster(ControlPlaneOptions options)
 }
 
 void RealCluster::add_real_fleet(int nodes, int speed, const std::vector<std::string>& flags) {
-  std::vector<std::string> all{"--genuine-control-plane", "--kubeconfig",
+  std::vector<std::string> all{"--real-control-plane", "--kubeconfig",
                                plane.kubeconfig(fleet_user)};
   all.insert(all.end(), flags.begin(), flags.end());
   add_fleet(nodes, speed, all);

@@ -19,7 +19,7 @@ constexpr double speed = 40;
 // What docs/API-SERVER.md says of both ("Differences at the end of an
 // upgrade").
 constexpr std::string_view admission = "admission plugins that the embedded server does not have";
-constexpr std::string_view controllers = "what a genuine cluster's other controllers write";
+constexpr std::string_view controllers = "what a real cluster's other controllers write";
 constexpr std::string_view emptiness =
     "what Go writes though it is empty, or leaves out when it is";
 constexpr std::string_view chance = "differs between any two runs";
@@ -110,16 +110,16 @@ TEST_P(RealSameEnd, OnBothServers) {
   const sim::Scenario scenario = scenario_of(GetParam());
   commands::Cluster embedded;
   embedded.serve();
-  RealCluster genuine;
+  RealCluster real;
   ServerRun here(scenario, embedded, Server::embedded, speed);
-  ServerRun there(scenario, genuine, Server::genuine, speed,
-                  {"--kubeconfig", genuine.plane.kubeconfig(controller_user)});
-  const Duration limit = genuine.loop().uptime() + minutes(5);
+  ServerRun there(scenario, real, Server::real, speed,
+                  {"--kubeconfig", real.plane.kubeconfig(controller_user)});
+  const Duration limit = real.loop().uptime() + minutes(5);
   // Each has a loop of its own: by turns.
   while (!here.finished() || !there.finished()) {
-    ASSERT_LT(genuine.loop().uptime(), limit)
-        << "the embedded one " << here.doing() << ", the genuine one " << there.doing();
-    for (EventLoop* loop : {&embedded.loop(), &genuine.loop()}) {
+    ASSERT_LT(real.loop().uptime(), limit)
+        << "the embedded one " << here.doing() << ", the real one " << there.doing();
+    for (EventLoop* loop : {&embedded.loop(), &real.loop()}) {
       loop->run_until([] { return false; }, milliseconds(20));
     }
     here.tick();

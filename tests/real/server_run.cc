@@ -114,7 +114,7 @@ ServerRun::ServerRun(const sim::Scenario& scenario, commands::Cluster& cluster, 
   simulated.kubelets.latencies = scenario.latencies;
   simulated.kubelets.latencies.speed = speed;
   simulated.kubelets.lease_interval = seconds(10);
-  if (server == Server::genuine) simulated.actors = sim::Actors::beside_controllers();
+  if (server == Server::real) simulated.actors = sim::Actors::beside_controllers();
   fleet_ = std::make_unique<sim::SimulatedFleet>(sim::Parts{*connection_.api, loop_, random_, log_},
                                                  simulated);
   fleet_->start();

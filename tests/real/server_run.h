@@ -2,7 +2,7 @@
 // the fleet's own controllers, or a real one with its own. `lockstep controller` is a process,
 // as in a cluster.
 //
-//   ServerRun run(scenario, loop, cluster, Server::genuine, speed);
+//   ServerRun run(scenario, loop, cluster, Server::real, speed);
 //   while (!run.finished()) { loop…; run.tick(); }
 //   run.objects();
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace lockstep::real {
 
-enum class Server { embedded, genuine };
+enum class Server { embedded, real };
 
 // This runner does not know the scenario's steps; empty: it can be run.
 std::string why_not_here(const sim::Scenario& scenario);

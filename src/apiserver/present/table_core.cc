@@ -144,7 +144,7 @@ std::vector<Column> event_columns() {
           text_column("Object", "The object that it is about."),
           text_column("Subobject", "The part of that object.", 1),
           text_column("Source", "Who reports it, and from where.", 1),
-          text_column("Message", "What happened, for people to read."),
+          text_column("Message", "What happened, for users."),
           text_column("First Seen", "How long ago it first happened.", 1),
           text_column("Count", "How often it happened.", 1),
           name};

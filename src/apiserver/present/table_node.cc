@@ -126,7 +126,7 @@ std::vector<Printer> node_printers() {
       {"coordination.k8s.io", "Lease",
        name_and_age({text_column("Holder", "Who holds the lease.")}), lease_cells},
       {"node.k8s.io", "RuntimeClass",
-       name_and_age({text_column("Handler", "The runtime's configuration that it stands for.")}),
+       name_and_age({text_column("Handler", "The handler of the container runtime.")}),
        runtime_class_cells},
       {"resource.k8s.io", "DeviceClass", name_and_age(), name_and_age_cells},
       {"resource.k8s.io", "ResourceClaim",

@@ -244,7 +244,7 @@ class Drawer {
       case 0:
         return set("setVersion", Json(one_of(versions)));
       case 1:
-        return set("pause", "by somebody");
+        return set("pause", "by a user");
       case 2:
         return set("resume", true);
       case 3:

@@ -128,7 +128,7 @@ std::vector<std::string> missing_to_goal(Cluster& cluster,
     if (state == State::failed) {
       if (!failure_of(*node)) missing.push_back(name + " failed, and does not say why");
     } else if (!may_rest(state, reason)) {
-      missing.push_back(fmt::format("{} is in {} ({}), and nobody works on it", name,
+      missing.push_back(fmt::format("{} is in {} ({}), and no controller works on it", name,
                                     fleet::display_name(state),
                                     reason.empty() ? "no reason shown" : reason.view()));
     }

@@ -32,8 +32,9 @@ TEST_F(EndStateTest, TheGoalIsThatEveryNodeIsDoneOrSaysWhyNot) {
   const std::vector<std::string> nothing;
   set("gpu-1", "upgrade-done");
   set("gpu-2", "validation-required");
-  EXPECT_EQ(missing({fleet::Reason::validator_not_ready, "", ""}),
-            one("gpu-2 is in validation-required (ValidatorNotReady), and nobody works on it"));
+  EXPECT_EQ(
+      missing({fleet::Reason::validator_not_ready, "", ""}),
+      one("gpu-2 is in validation-required (ValidatorNotReady), and no controller works on it"));
   set("gpu-2", "upgrade-failed");
   EXPECT_EQ(missing({fleet::Reason::no_validator_pod, "", ""}),
             one("gpu-2 failed, and does not say why"));
@@ -42,14 +43,14 @@ TEST_F(EndStateTest, TheGoalIsThatEveryNodeIsDoneOrSaysWhyNot) {
   // Done with a driver that is not the one that it should have.
   set("gpu-2", "upgrade-done");
   EXPECT_EQ(missing({fleet::Reason::out_of_sync, "", ""}),
-            one("gpu-2 is in upgrade-done (OutOfSync), and nobody works on it"));
+            one("gpu-2 is in upgrade-done (OutOfSync), and no controller works on it"));
   EXPECT_EQ(missing(in_sync), nothing);
   // Its turn would come by itself; the turn of a node that users skip would not.
   set("gpu-2", "upgrade-required");
   EXPECT_EQ(missing({fleet::Reason::next_in_line, "", ""}).size(), 1U);
   EXPECT_EQ(missing({fleet::Reason::skipped, "", ""}), nothing);
   EXPECT_EQ(missing_to_goal(cluster, {{"gpu-1", in_sync}}),
-            one("gpu-2 is in upgrade-required (no reason shown), and nobody works on it"));
+            one("gpu-2 is in upgrade-required (no reason shown), and no controller works on it"));
 }
 
 TEST_F(EndStateTest, TheSameFleetWithOtherTimesAndNamesIsEqual) {

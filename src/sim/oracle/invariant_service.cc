@@ -23,7 +23,7 @@ void AdminCordon::on_node(const NodeStep& step) {
   bool ends = step.changes_state() && step.to() == State::done;
   if (!is_theirs && !(ends && step.before->cordoned_before)) return;
   if (step.after->unschedulable) return;
-  accuse(fmt::format("{} was uncordoned in {}, and somebody else had cordoned it", step.name,
+  accuse(fmt::format("{} was uncordoned in {}, and another actor had cordoned it", step.name,
                      fleet::display_name(step.to())));
 }
 

@@ -34,7 +34,7 @@ TEST_F(ServiceTest, SeesTheUncordonOfANodeThatSomebodyElseHadCordoned) {
   change_driver();
   cordon(*cluster, "gpu-1");
   go("gpu-1", {State::required, State::uncordon, State::done});
-  expect_violation("gpu-1 was uncordoned in upgrade-done, and somebody else had cordoned it");
+  expect_violation("gpu-1 was uncordoned in upgrade-done, and another actor had cordoned it");
 }
 
 TEST_F(ServiceTest, SeesTheCordonOfAnAdministratorThatIsLostBecauseOthersUncordoned) {
@@ -45,7 +45,7 @@ TEST_F(ServiceTest, SeesTheCordonOfAnAdministratorThatIsLostBecauseOthersUncordo
   cordon(*cluster, "gpu-1", false);
   invariants = {"AdminCordon"};
   go("gpu-1", {State::uncordon, State::done});
-  expect_violation("gpu-1 was uncordoned in upgrade-done, and somebody else had cordoned it");
+  expect_violation("gpu-1 was uncordoned in upgrade-done, and another actor had cordoned it");
 }
 
 TEST_F(ServiceTest, SeesANodeThatReturnsWithADriverPodThatOthersHaveReplaced) {

@@ -169,7 +169,7 @@ void OneUpgradePerCause::on_node(const NodeStep& step) {
   if (step.to() == State::required && !has_cause(step)) {
     accuse(
         fmt::format("{} went from {} to {} for nothing: its driver pod is of the newest "
-                    "revision, or failed with it, and nobody asked for more",
+                    "revision, or failed with it, and no user requested more",
                     step.name, fleet::display_name(step.from()), fleet::display_name(step.to())));
   }
   if (step.from() == State::failed && step.to() == State::validation) {

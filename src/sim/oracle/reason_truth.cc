@@ -70,7 +70,7 @@ std::string objection_to(const ReasonName& reason, const Said& said) {
   bool is_failed = !said.fails && said.node.state == State::failed;
   if (is_failed && is_failure) return objection_to_failed(reason, said);
   Objection objection = find_objection(reason);
-  return objection == nullptr ? "nobody knows what that is" : objection(said);
+  return objection == nullptr ? "it is not in the table of reasons" : objection(said);
 }
 
 const DriverTruth* driver_for(const Said& said) {

@@ -56,7 +56,7 @@ std::string is_invalid(const Said& said) {
 std::string is_paused(const Said& said) {
   bool is_so =
       by_some_policy(said, [](const upgrade::Policy& policy) { return policy.paused.has_value(); });
-  return is_so ? "" : "nobody has paused the policy";
+  return is_so ? "" : "no user has paused the policy";
 }
 
 // A user repaired it and has it tried again.

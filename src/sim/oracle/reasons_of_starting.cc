@@ -29,7 +29,7 @@ std::string is_without_driver(const Said& said) {
 
 std::string is_requested(const Said& said) {
   bool is_so = annotation_of(*said.node.object, said.truth.keys().requested) == "true";
-  return is_so ? "" : "nobody has asked for it";
+  return is_so ? "" : "no user has requested it";
 }
 
 std::string waits_for_safe_load(const Said& said) {

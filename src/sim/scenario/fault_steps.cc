@@ -129,7 +129,7 @@ Interference FaultSteps::draw(std::string_view name) {
       step.value = Json(format_duration(between(kind.least, kind.most)));
       break;
     case Draws::pause:
-      step.value = Json("somebody, for a while");
+      step.value = Json("by a user, for a while");
       break;
     case Draws::relabel:
       step.value = relabel_value(*this);

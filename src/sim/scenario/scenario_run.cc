@@ -291,7 +291,7 @@ class Run {
     for (size_t i = 0; i < scenario_.steps.size(); ++i) {
       if (taken_[i] || !is_due(i)) continue;
       note_taken(i);
-      events_.note("people", "step", scenario_.steps[i].action,
+      events_.note("users", "step", scenario_.steps[i].action,
                    print_json(scenario_.steps[i].value));
       if (scenario_.steps[i].action == "check") {
         look();
