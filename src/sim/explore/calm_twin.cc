@@ -31,7 +31,7 @@ EndFacts comparable(const Scenario& scenario, const EndFacts& end, const EndFact
     // A job that was evicted once more than in the other run is over later.
     if (thing.starts_with("pod ") || thing.starts_with("Job ")) return true;
     // Pods that have ended go with their node, if it goes.
-    auto running = entry.second.find("running pods");
+    auto running = entry.second.find(std::string(fact_of_work));
     if (running != entry.second.end() && running->second == "0") return true;
     bool is_node = thing.starts_with("node ");
     return is_node && !all_done && !(is_done(end, thing) && is_done(other, thing));

@@ -7,6 +7,7 @@
 
 #include "fleet/state.h"
 #include "sim/actors/pod_run.h"
+#include "sim/oracle/free_room.h"
 #include "sim/oracle/truth.h"
 
 namespace lockstep::sim {
@@ -80,9 +81,17 @@ std::set<std::string> newcomers(Cluster& cluster) {
   return found;
 }
 
+// Nodes that failed or are cordoned may leave less than all work needs. Whose pods get what is left
+// is the scheduler's choice, and a question of who came first.
+bool finds_no_room(const FreeRoom& room, const Json& pod) {
+  bool waits = text_at(pod, "spec", "nodeName").empty() && !is_terminating(pod) && !has_ended(pod);
+  return waits && !room.has_place_for(pod);
+}
+
 void add_pods(Cluster& cluster, EndFacts& end) {
   const std::set<std::string> registered_later = newcomers(cluster);
-  std::map<std::string, int> running;
+  const FreeRoom room(cluster);
+  std::map<std::string, int> working;
   for (const Document& pod : cluster.list(resource::pods)) {
     // A gate's Job has a name of its own in every run, and goes after a while.
     if (!label_of(*pod, "lockstep.dev/gate").empty()) continue;
@@ -90,7 +99,8 @@ void add_pods(Cluster& cluster, EndFacts& end) {
     if (owner.empty()) owner = "pod " + std::string(text_at(*pod, "metadata", "name"));
     std::string node(text_at(*pod, "spec", "nodeName"));
     if (!owner.starts_with("DaemonSet")) {
-      running[owner] += text_at(*pod, "status", "phase") == "Running" ? 1 : 0;
+      bool runs = text_at(*pod, "status", "phase") == "Running";
+      working[owner] += runs || finds_no_room(room, *pod) ? 1 : 0;
       continue;
     }
     if (node.empty()) continue;
@@ -107,8 +117,8 @@ void add_pods(Cluster& cluster, EndFacts& end) {
     facts["client fits the driver"] =
         in_words(run->nvml.generation == machine.generation() && !run->nvml.opened_in_migration);
   }
-  for (const auto& [owner, count] : running) {
-    end.things[owner]["running pods"] = std::to_string(count);
+  for (const auto& [owner, count] : working) {
+    end.things[owner][std::string(fact_of_work)] = std::to_string(count);
   }
 }
 

@@ -26,8 +26,11 @@ std::vector<std::string> missing_to_goal(Cluster& cluster,
 
 // What must be equal at the end of two runs that differ only in what went wrong on the way: of each
 // node its state, cordon, reason of failure, what it remembers of the upgrade, the driver and
-// version that really are loaded, and whether the clients fit; of each workload how many pods run.
-// Not: times, names of pods, and where work was placed.
+// version that really are loaded, and whether the clients fit; of each workload how many pods run,
+// or wait because no node in service has room for them. A pod that waits beside free room is
+// missing. Not: times, names of pods, where work was placed, and which of the work waits where not
+// all fits.
+inline constexpr std::string_view fact_of_work = "pods that run or find no room";
 struct EndFacts {
   // "node gpu-1" -> "state" -> "upgrade-done"
   std::map<std::string, std::map<std::string, std::string>> things;

@@ -87,6 +87,37 @@ TEST_F(EndStateTest, AStaleClientIsADifference) {
                             old_version)}));
 }
 
+// Eight GPUs are left for ten pods: the two that wait may be of either.
+TEST_F(EndStateTest, WhoseWorkWaitsWhereNotAllFitsIsNoDifference) {
+  cordon(cluster, "gpu-1");
+  auto add = [&](const WorkloadOptions& workloads) {
+    for (const kube::Request& request : workload_requests(workloads)) {
+      ASSERT_TRUE(cluster.call(request)) << request.describe();
+    }
+    cluster.loop.run_for(minutes(2));
+  };
+  WorkloadOptions first;
+  WorkloadOptions second;
+  first.claim_pods = 6;
+  second.extended_pods = 4;
+  add(first);
+  add(second);
+  const EndFacts before = end_facts(cluster);
+  auto pods = [&](std::string_view workload) {
+    for (const auto& [thing, facts] : before.things) {
+      if (thing.find(workload) != std::string::npos) return facts.at(std::string(fact_of_work));
+    }
+    return std::string();
+  };
+  EXPECT_EQ(pods("ml-training/dra-inference"), "6");
+  EXPECT_EQ(pods("ml-training/extended"), "4") << "of which two wait";
+  // Room that nobody has taken yet: they no longer wait for it.
+  cordon(cluster, "gpu-1", false);
+  EXPECT_EQ(differences(end_facts(cluster), before).size(), 2U) << "the cordon, and two pods";
+  cluster.loop.run_for(minutes(2));
+  EXPECT_EQ(differences(end_facts(cluster), before).size(), 1U) << "the cordon";
+}
+
 TEST(Differences, AreCut) {
   EndFacts many;
   for (int i = 0; i < 30; ++i) many.things[fmt::format("node gpu-{}", i)]["state"] = "unknown";
