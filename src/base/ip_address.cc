@@ -125,19 +125,25 @@ bool is_loopback_host(std::string_view host) {
   return address && address->is_loopback();
 }
 
-std::string_view special_purpose(const IpAddress& address) {
-  if (const std::string_view name = name_of(address); !name.empty() || address.is_v4()) return name;
+std::optional<IpAddress> carried_address(const IpAddress& address) {
+  if (address.is_v4()) return std::nullopt;
   std::array<uint8_t, 16> bytes{};
   inet_pton(AF_INET6, address.text().c_str(), bytes.data());
-  // Where each carries an IPv4 address: IPv4-compatible, NAT64, 6to4.
+  // Where each carries it.
   static constexpr std::array<std::pair<std::string_view, size_t>, 4> carriers = {
       {{"::/96", 12}, {"64:ff9b::/96", 12}, {"64:ff9b:1::/48", 12}, {"2002::/16", 2}}};
   for (const auto& [text, at] : carriers) {
     const auto network = IpNetwork::parse(text);
     if (!network || !network->contains(address)) continue;
-    return name_of(IpAddress::v4({bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]}));
+    return IpAddress::v4({bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]});
   }
-  return {};
+  return std::nullopt;
+}
+
+std::string_view special_purpose(const IpAddress& address) {
+  if (const std::string_view name = name_of(address); !name.empty()) return name;
+  const auto carried = carried_address(address);
+  return carried ? name_of(*carried) : std::string_view();
 }
 
 }  // namespace lockstep

@@ -47,6 +47,10 @@ class IpNetwork {
 // without.
 bool is_loopback_host(std::string_view host);
 
+// The IPv4 address that an IPv6 one carries (IPv4-compatible, NAT64, 6to4): a connection may end
+// there.
+std::optional<IpAddress> carried_address(const IpAddress& address);
+
 // What makes an address one that is not a service of the network: "loopback", "link-local",
 // "unspecified", "multicast", "cloud metadata"; empty for all others. Addresses that carry an IPv4
 // address (NAT64, 6to4) are what that one is.

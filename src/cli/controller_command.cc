@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "cli/dashboard_host.h"
 #include "cli/exit_codes.h"
+#include "cli/gate_guard.h"
 #include "cli/signals.h"
 #include "controller/failure_controller.h"
 #include "controller/git_matrix.h"
@@ -252,8 +253,8 @@ int run_controller(const ControllerFlags& flags) {
   auto allowed = git::AllowedRepositories::read(
       flags.git_repositories, flags.allow_local_git ? git::Local::accepted : git::Local::refused);
   if (!allowed) return report(allowed.error().at("--git-repository"));
-  auto guard = http::AddressGuard::read(flags.allow_gate_addresses);
-  if (!guard) return report(guard.error().at("--allow-gate-addresses"));
+  auto guard = gate_guard(flags, system_environment());
+  if (!guard) return report(guard.error());
   block_signals();
   auto opened = ClusterSession::open(flags.cluster, LogLevel::info);
   if (!opened) return report(opened.error());

@@ -34,12 +34,9 @@ std::string_view annotation_of(const Json& lease, std::string_view key) {
   return annotations == nullptr ? std::string_view() : text_at(*annotations, key);
 }
 
-std::string domain_of(const Json& lease) {
-  return std::string(annotation_of(lease, fleet::key_domain_annotation));
-}
-
 Published published_on(const Json& lease) {
-  Published published{domain_of(lease), {}};
+  Published published;
+  published.domain = annotation_of(lease, fleet::key_domain_annotation);
   std::string_view namespaces = annotation_of(lease, fleet::driver_namespaces_annotation);
   if (namespaces.empty()) return published;
   for (std::string_view ns : split(namespaces, ',')) {
@@ -48,34 +45,13 @@ Published published_on(const Json& lease) {
   return published;
 }
 
-// Of those in other namespaces that lead, if they agree.
-Result<std::string> domain_elsewhere(kube::SyncApi& api) {
-  kube::Request request = kube::list(resource::leases);
-  request.with("fieldSelector", fmt::format("metadata.name={}", lease_name));
-  auto leases = api.list(std::move(request));
-  if (!leases) {
-    if (is_refusal(leases.error())) return std::string();
-    return fail(leases.error());
-  }
-  std::string found;
-  for (const Document& lease : leases->items) {
-    if (text_at(*lease, "spec", "holderIdentity").empty()) continue;
-    std::string domain = domain_of(*lease);
-    if (!found.empty() && domain != found) return std::string();
-    found = domain;
-  }
-  return found;
-}
-
 // Of the controller in its usual namespace. Any tenant can make a Lease of that name elsewhere:
-// where the driver is, is read from none of those.
+// nothing is read from one of those.
 Result<Published> read_published(kube::SyncApi& api) {
   auto usual = api.get(resource::leases, {std::string(usual_namespace), std::string(lease_name)});
   if (usual) return published_on(**usual);
-  if (is_refusal(usual.error())) return Published{};
-  if (usual.error().kind != ErrorKind::not_found) return fail(usual.error());
-  LOCKSTEP_TRY(std::string domain, domain_elsewhere(api));
-  return Published{std::move(domain), {}};
+  const bool is_missing = usual.error().kind == ErrorKind::not_found || is_refusal(usual.error());
+  return is_missing ? Result<Published>(Published{}) : fail(usual.error());
 }
 
 Result<bool> has_labels_of(kube::SyncApi& api, std::string_view domain) {

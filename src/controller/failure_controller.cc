@@ -105,13 +105,28 @@ void FailureController::work(const std::string& key) {
   }
 }
 
+bool FailureController::has_gpu_claim(const Pod& pod) const {
+  const auto& drivers = watch_.options().gpu_pods.dra_drivers;
+  auto is_of_gpu = [&](const ResourceClaim::Device& device) {
+    return std::find(drivers.begin(), drivers.end(), device.driver.view()) != drivers.end();
+  };
+  const PodClaims used = claims_of(pod);
+  return std::any_of(used.names.begin(), used.names.end(), [&](const Text& name) {
+    const auto claim = watch_.caches().claims().find(kube::KeyView(pod.meta.ns, name));
+    return claim != nullptr && claim->is_reserved_for(pod.meta.uid) &&
+           std::any_of(claim->devices.begin(), claim->devices.end(), is_of_gpu);
+  });
+}
+
 std::optional<HeldPod> FailureController::newest_event(const fleet::PodPtr& pod) const {
   std::optional<HeldPod> newest;
   events_watch_.cache.for_each("pod", pod->meta.key().text(), [&](const auto& event) {
-    if (event->about.uid != pod->meta.uid) return;
+    // The API server asks both namespaces to be the same; so does this.
+    if (event->about.uid != pod->meta.uid || event->meta.ns != pod->meta.ns) return;
     Time at = time_of(*event);
     if (!newest || at > newest->last) newest = HeldPod{pod, event->message.str(), at};
   });
+  if (newest) newest->has_gpu_claim = has_gpu_claim(*pod);
   return newest;
 }
 

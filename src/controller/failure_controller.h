@@ -59,6 +59,8 @@ class FailureController {
   void look_at(const ObjectKey& pod);
   void look_at_all();
   std::vector<upgrade::HeldPod> held_on(const std::string& node) const;
+  // A claim of it is allocated with a GPU, and reserved for it.
+  bool has_gpu_claim(const Pod& pod) const;
   // The newest event about the pod, if it is about this very one.
   std::optional<upgrade::HeldPod> newest_event(const fleet::PodPtr& pod) const;
   void write_note(const std::string& key, const fleet::NodeView& view,

@@ -14,16 +14,41 @@ constexpr std::string_view wrong_request =
 // A fleet with a DRA plugin on gpu-1, and a pod there that waits for its claim.
 class FailureTest : public ::testing::Test {
  protected:
-  void start(upgrade::OnBadConfig on_bad_config = upgrade::OnBadConfig::leave) {
+  void start(upgrade::OnBadConfig on_bad_config = upgrade::OnBadConfig::leave,
+             bool has_claim = true) {
     Json set = fleet.must(kube::create(resource::daemon_sets, std::string(plugin_ns),
                                        daemon_set_json(plugin_ns, plugin_set)));
     set_uid_ = text_at(set, "metadata", "uid");
     add_plugin("plugin-1");
-    fleet.must(kube::create(resource::pods, "default", gpu_pod_json("train", "gpu-1")));
-    Json object = pod();
-    pod_uid_ = text_at(object, "metadata", "uid");
+    add_pod();
+    if (has_claim) add_claim();
     make(on_bad_config);
     fleet.loop.run_for(minutes(2));
+  }
+  // It holds the claim "gpu", which the scheduler has allocated, and waits for it.
+  void add_pod() {
+    Json train = gpu_pod_json("train", "gpu-1");
+    train.as_object()["spec"].as_object()["resourceClaims"] =
+        json_of(R"([{"name":"gpu","resourceClaimName":"gpu"}])");
+    fleet.must(kube::create(resource::pods, "default", std::move(train)));
+    Json object = pod();
+    pod_uid_ = text_at(object, "metadata", "uid");
+  }
+  void add_claim(std::string_view driver = "gpu.nvidia.com") {
+    fleet.must(kube::create(
+        resource::resource_claims, "default",
+        json_of(
+            R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"gpu"},
+                    "spec":{"devices":{"requests":[{"name":"r","exactly":
+                      {"deviceClassName":"gpu.nvidia.com"}}]}}})")));
+    kube::Request status = kube::patch(
+        resource::resource_claims, {"default", "gpu"}, kube::PatchType::merge,
+        json_of(fmt::format(R"({{"status":{{"allocation":{{"devices":{{"results":[{{"request":"r",
+                "driver":"{}","pool":"gpu-1","device":"gpu-0"}}]}}}},
+                "reservedFor":[{{"resource":"pods","name":"train","uid":"{}"}}]}}}})",
+                            driver, pod_uid_)));
+    status.subresource = "status";
+    fleet.must(status);
   }
   void make(upgrade::OnBadConfig on_bad_config = upgrade::OnBadConfig::leave) {
     failures.reset();
@@ -198,6 +223,48 @@ TEST_F(FailureTest, IsNotMisledByAnotherPodOfThatName) {
   fleet.must(kube::create(resource::pods, "default", gpu_pod_json("train", "gpu-1")));
   fleet.loop.run_for(minutes(5));
   EXPECT_EQ(condition(), "");
+}
+
+// Any user who may create Events can say that of a pod of their own.
+TEST_F(FailureTest, AForgedEventRestartsNoPluginWithoutAPodThatWaitsForItsGpu) {
+  start(upgrade::OnBadConfig::leave, false);
+  fail_prepare(mismatch);
+  fleet.loop.run_for(minutes(5));
+  EXPECT_TRUE(has_plugin("plugin-1")) << "the pod's claim does not exist";
+  add_claim("dra.net");
+  fleet.loop.run_for(seconds(2));
+  fail_prepare(mismatch);
+  fleet.loop.run_for(minutes(5));
+  EXPECT_TRUE(has_plugin("plugin-1")) << "its claim is of no GPU";
+  EXPECT_EQ(failures->counts().plugins_restarted, 0U);
+}
+
+TEST_F(FailureTest, AForgedEventRestartsNoPluginThatStartedAfterTheDriver) {
+  start();
+  fleet.must(kube::remove(resource::pods, {std::string(plugin_ns), "plugin-1"},
+                          JsonObject{{"gracePeriodSeconds", 0}}));
+  add_plugin("plugin-2");
+  fleet.loop.run_for(minutes(1));
+  for (int i = 0; i < 10; ++i) {
+    fail_prepare(mismatch);
+    fleet.loop.run_for(minutes(1));
+  }
+  EXPECT_TRUE(has_plugin("plugin-2"));
+  EXPECT_EQ(failures->counts().plugins_restarted, 0U);
+  EXPECT_EQ(failures->reasons().at("gpu-1").name, "PluginStaysStale");
+  EXPECT_EQ(events_with("PluginStaysStale"), 1) << "ten Events of a tenant are one of ours";
+}
+
+// What a forged Event can do: what the next upgrade would do anyway, once for a driver.
+TEST_F(FailureTest, ForgedEventsRestartAPluginThatIsOlderThanTheDriverOnce) {
+  start();
+  for (int i = 0; i < 10; ++i) {
+    fail_prepare(mismatch);
+    fleet.loop.run_for(minutes(1));
+    if (!has_plugin("plugin-1") && !has_plugin("plugin-2")) add_plugin("plugin-2");
+  }
+  EXPECT_TRUE(has_plugin("plugin-2"));
+  EXPECT_EQ(failures->counts().plugins_restarted, 1U);
 }
 
 }  // namespace

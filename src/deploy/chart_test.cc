@@ -137,6 +137,29 @@ TEST(Chart, OursIsInsideTheProgramWithAllItsObjects) {
   EXPECT_EQ(kinds, all) << "a kind that the chart never makes needs no place in the table";
 }
 
+// What gates must not connect to.
+TEST(Chart, TellsTheControllerItsAddressesAndItsService) {
+  auto chart = Chart::read(embedded_chart());
+  ASSERT_TRUE(chart) << chart.error().text();
+  auto manifests = chart->render(
+      {"gpu", "upgrades"}, *chart->values({yaml("{image: {repository: registry.example.com/x}}")}));
+  ASSERT_TRUE(manifests) << manifests.error().text();
+  std::string environment;
+  std::set<std::string> services;
+  for (const Manifest& manifest : *manifests) {
+    const std::string_view kind = text_at(manifest.object, "kind");
+    if (kind == "Service") services.emplace(text_at(manifest.object, "metadata", "name"));
+    if (kind != "Deployment") continue;
+    const Json* containers = find(manifest.object, "spec", "template", "spec", "containers");
+    ASSERT_NE(containers, nullptr);
+    environment = print_json(*find(containers->get_array().front(), "env"));
+  }
+  EXPECT_EQ(environment,
+            R"([{"name":"POD_IPS","valueFrom":{"fieldRef":{"fieldPath":"status.podIPs"}}},)"
+            R"({"name":"POD_SERVICE","value":"gpu-controller.upgrades"}])");
+  EXPECT_TRUE(services.contains("gpu-controller"));
+}
+
 TEST(Chart, OursAsksForAnImageInsteadOfNamingOneThatNobodyPublishes) {
   auto chart = Chart::read(embedded_chart());
   ASSERT_TRUE(chart) << chart.error().text();

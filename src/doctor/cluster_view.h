@@ -61,7 +61,10 @@ struct ClusterView {
     std::string of;  // "the GPU driver"
   };
   std::vector<Lookalike> lookalikes;
-  std::vector<Lease> leases;  // of controllers, in any namespace
+  // Of controllers, in any namespace. Any user may make one in a namespace of their own.
+  std::vector<Lease> leases;
+  // Other namespaces in which a controller has the rights of one: it is no user's imitation.
+  std::set<std::string, std::less<>> installed_in;
   std::vector<std::shared_ptr<const ResourceClaim>> claims;
   std::set<std::string> pod_uids;
   std::vector<Webhook> webhooks;

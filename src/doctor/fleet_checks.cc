@@ -43,29 +43,38 @@ Check check_conflicting_controllers(const ClusterView& view) {
             "'{\"spec\":{\"driver\":{\"upgradePolicy\":{\"autoUpgrade\":false}}}}'; "
             "lockstep install --set controller.keyDomain=lockstep.dev"};
   }
-  std::vector<const Lease*> living = living_leases(view);
-  if (living.size() > 1) {
-    Check check{
-        name, Verdict::wrong,
-        fmt::format("{} of Lockstep are leaders at the same time, each in its own namespace",
-                    counted(living.size(), "controller"))};
-    for (const Lease* lease : living) {
-      check.evidence.push_back(
-          fmt::format("{}: {}", lease->meta.key().text(), lease->holder.view()));
-      if (lease->meta.ns != view.ns && check.fix.empty()) {
-        check.fix = fmt::format("lockstep uninstall -n {}", lease->meta.ns.view());
-      }
-    }
-    return check;
+  const std::vector<const Lease*> living = living_leases(view);
+  std::vector<std::string> others;
+  std::vector<std::string> imitations;
+  std::string other;
+  for (const Lease* lease : living) {
+    if (lease->meta.ns == view.ns) continue;
+    const bool is_installed = view.installed_in.contains(lease->meta.ns.view());
+    (is_installed ? others : imitations)
+        .push_back(fmt::format("{}: {}", lease->meta.key().text(), lease->holder.view()));
+    if (is_installed && other.empty()) other = lease->meta.ns.str();
+  }
+  if (!others.empty()) {
+    return {name, Verdict::wrong,
+            fmt::format("{} of Lockstep in other namespaces would upgrade the same nodes",
+                        counted(others.size(), "controller")),
+            std::move(others), fmt::format("lockstep uninstall -n {}", other)};
+  }
+  if (!imitations.empty()) {
+    return {name, Verdict::warning,
+            fmt::format("{} of a controller in other namespaces, where no account has a "
+                        "controller's rights; commands ignore them",
+                        counted(imitations.size(), "Lease")),
+            std::move(imitations),
+            "kubectl get leases -A --field-selector metadata.name=lockstep-controller"};
   }
   return fine(name, "no other controller upgrades these nodes");
 }
 
 Check check_controller(const ClusterView& view) {
   const std::string name = "Controller";
-  std::vector<const Lease*> living = living_leases(view);
-  if (!living.empty()) {
-    return fine(name, fmt::format("{} leads", living.front()->holder.view()));
+  for (const Lease* lease : living_leases(view)) {
+    if (lease->meta.ns == view.ns) return fine(name, fmt::format("{} leads", lease->holder.view()));
   }
   auto waits = [&](const fleet::NodeView& node) {
     State state = fleet::state_of(*node.node, view.keys);

@@ -9,13 +9,27 @@ TEST(Rivals, NvidiasControllerAndASecondOfOurs) {
   ClusterView view = healthy();
   expect_fine(check_conflicting_controllers(view));
   view.leases.push_back(make_lease("other", test_time - seconds(1)));
-  expect_wrong(check_conflicting_controllers(view), "2 controllers", "lockstep uninstall -n other");
+  view.installed_in = {"other"};
+  expect_wrong(check_conflicting_controllers(view), "1 controller of Lockstep in other",
+               "lockstep uninstall -n other");
   view.leases.back().renewed = test_time - minutes(5);
   expect_fine(check_conflicting_controllers(view));
   view.conflicting_controller =
       fleet::Reason{fleet::Reason::conflicting_controller, "NVIDIA's GPU Operator runs",
                     "set autoUpgrade to false"};
   expect_wrong(check_conflicting_controllers(view), "NVIDIA's GPU Operator", "autoUpgrade");
+}
+
+// Any user may make a Lease in a namespace of their own.
+TEST(Rivals, ALeaseWithoutAControllersRightsIsNoController) {
+  ClusterView view = healthy();
+  view.leases.push_back(make_lease("team-a", test_time - seconds(1)));
+  const Check check = check_conflicting_controllers(view);
+  EXPECT_EQ(check.verdict, Verdict::warning);
+  EXPECT_NE(evidence_of(check).find("team-a/lockstep-controller"), std::string::npos);
+  EXPECT_EQ(check.fix.find("uninstall"), std::string::npos) << check.fix;
+  view.leases.erase(view.leases.begin());
+  EXPECT_EQ(check_controller(view).verdict, Verdict::warning) << "no controller leads";
 }
 
 TEST(Controller, IsMissedWhereNodesWaitForIt) {

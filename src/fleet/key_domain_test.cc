@@ -22,9 +22,21 @@ TEST(KeyDomain, AskedForGoesBeforePublishedAndIsAConflictWhereTheyDiffer) {
   EXPECT_NE(chosen.remedy.find("LOCKSTEP_KEY_DOMAIN"), std::string::npos);
 }
 
+// A controller in another namespace, beside NVIDIA's: one of the two reads what a command writes.
+TEST(KeyDomain, LabelsOfTwoAreAConflictUntilTheUserNamesOne) {
+  const KeyDomainFacts both{"", "", {"nvidia.com", "lockstep.dev"}};
+  const KeyDomain chosen = choose_key_domain(both);
+  EXPECT_NE(chosen.conflict.find("nvidia.com and lockstep.dev"), std::string::npos);
+  EXPECT_NE(chosen.remedy.find("--key-domain"), std::string::npos);
+  for (const char* asked : {"nvidia.com", "lockstep.dev"}) {
+    const KeyDomain named = choose_key_domain({asked, "", both.labelled});
+    EXPECT_EQ(named.domain, asked);
+    EXPECT_EQ(named.conflict, "");
+  }
+}
+
 TEST(KeyDomain, LabelsOfAnotherOneAreAConflictWhereNothingIsPublished) {
   EXPECT_EQ(choose_key_domain({"", "", {"nvidia.com"}}).conflict, "");
-  EXPECT_EQ(choose_key_domain({"", "", {"lockstep.dev", "nvidia.com"}}).conflict, "");
   KeyDomain chosen = choose_key_domain({"", "", {"lockstep.dev"}});
   EXPECT_EQ(chosen.domain, "nvidia.com");
   EXPECT_NE(chosen.conflict.find("labels of the key domain lockstep.dev"), std::string::npos);

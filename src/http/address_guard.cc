@@ -48,9 +48,40 @@ Result<AddressGuard> AddressGuard::read(const std::vector<std::string>& entries)
   return guard;
 }
 
+void AddressGuard::refuse_own(const std::vector<IpAddress>& addresses) {
+  own_.insert(own_.end(), addresses.begin(), addresses.end());
+}
+
+void AddressGuard::refuse_own_service(std::string_view service) {
+  own_services_.push_back(canonical(service));
+}
+
+std::string_view AddressGuard::purpose_of(const IpAddress& address) const {
+  auto is_own = [&](const IpAddress& each) {
+    return std::find(own_.begin(), own_.end(), each) != own_.end();
+  };
+  const auto carried = carried_address(address);
+  if (is_own(address) || (carried && is_own(*carried))) return "the controller itself";
+  return special_purpose(address);
+}
+
+// "name", "name.namespace", with ".svc" and the cluster's domain behind it, and a pod's name before
+// it.
+bool AddressGuard::is_own_service(std::string_view host) const {
+  const std::string name = canonical(host);
+  return std::any_of(own_services_.begin(), own_services_.end(), [&](const std::string& service) {
+    if (name == service.substr(0, service.find('.'))) return true;
+    const std::string labels = "." + name + ".";
+    return labels.ends_with("." + service + ".") ||
+           labels.find("." + service + ".svc.") != std::string::npos;
+  });
+}
+
 std::string AddressGuard::refusal(std::string_view host, const IpAddress& address) const {
-  const std::string_view purpose = special_purpose(address);
-  if (purpose.empty() || hosts_.contains(canonical(host))) return {};
+  if (hosts_.contains(canonical(host))) return {};
+  if (is_own_service(host)) return refusal(host);
+  const std::string_view purpose = purpose_of(address);
+  if (purpose.empty()) return {};
   const bool is_allowed = std::any_of(networks_.begin(), networks_.end(),
                                       [&](const auto& each) { return each.contains(address); });
   if (is_allowed) return {};
@@ -61,8 +92,12 @@ std::string AddressGuard::refusal(std::string_view host, const IpAddress& addres
 std::string AddressGuard::refusal(std::string_view host) const {
   const auto address = IpAddress::parse(host);
   if (address) return refusal(host, *address);
-  if (!is_loopback_host(host)) return {};
-  return refusal(host, IpAddress::v4({127, 0, 0, 1}));
+  if (is_loopback_host(host)) return refusal(host, IpAddress::v4({127, 0, 0, 1}));
+  if (!is_own_service(host) || hosts_.contains(canonical(host))) return {};
+  return fmt::format(
+      "the host {} (the controller's own Service) is refused; "
+      "--allow-gate-addresses allows it",
+      host);
 }
 
 }  // namespace lockstep::http

@@ -22,12 +22,23 @@ class AddressGuard {
   // is.
   static Result<AddressGuard> read(const std::vector<std::string>& entries);
 
+  // Refuses this process's own addresses too: its pages answer every client that reaches them.
+  void refuse_own(const std::vector<IpAddress>& addresses);
+  // The same for the names of its Kubernetes Service ("name.namespace"), which may mean another
+  // replica.
+  void refuse_own_service(std::string_view service);
+
   // Why `address` may not be connected to for `host`; empty: it may.
   std::string refusal(std::string_view host, const IpAddress& address) const;
-  // The same for a host that is an address itself, without resolving anything; empty for names.
+  // The same for a host without resolving it: addresses, and names of our own; empty for others.
   std::string refusal(std::string_view host) const;
 
  private:
+  std::string_view purpose_of(const IpAddress& address) const;
+  bool is_own_service(std::string_view host) const;
+
+  std::vector<IpAddress> own_;
+  std::vector<std::string> own_services_;  // "name.namespace", in lower case
   std::vector<IpNetwork> networks_;
   std::set<std::string> hosts_;  // in lower case
 };

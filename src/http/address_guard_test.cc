@@ -40,6 +40,35 @@ TEST(AddressGuard, AllowsNetworksAndHostsByName) {
   EXPECT_NE(guard.refusal("metrics.local.example.com", address("169.254.1.1")), "");
 }
 
+// Its metrics, and a dashboard, answer whoever reaches them.
+TEST(AddressGuard, RefusesTheControllerItself) {
+  AddressGuard guard = AddressGuard::read({"10.9.0.0/16", "me.example.com"}).value();
+  guard.refuse_own({address("10.1.2.3"), address("fd00::3"), address("10.9.0.1")});
+  guard.refuse_own_service("lockstep-controller.lockstep-system");
+  for (const char* own : {"10.1.2.3", "fd00::3", "::ffff:10.1.2.3", "64:ff9b::a01:203"}) {
+    const std::string why = guard.refusal("prometheus.example.com", address(own));
+    EXPECT_NE(why.find("the controller itself"), std::string::npos) << own << why;
+    EXPECT_NE(guard.refusal(own), "") << own;
+  }
+  EXPECT_EQ(guard.refusal("x", address("10.1.2.4")), "");
+  EXPECT_EQ(guard.refusal("x", address("10.9.0.1")), "") << "allowed by its network";
+  EXPECT_EQ(guard.refusal("me.example.com", address("10.1.2.3")), "") << "allowed by its name";
+  // Its Service may mean another replica, at an address that is not known here.
+  for (const char* own : {"lockstep-controller", "lockstep-controller.lockstep-system",
+                          "Lockstep-Controller.lockstep-system.svc.",
+                          "lockstep-controller.lockstep-system.svc.cluster.local",
+                          "10-1-2-3.lockstep-controller.lockstep-system.svc.cluster.local"}) {
+    EXPECT_NE(guard.refusal(own, address("10.1.2.4")), "") << own;
+    EXPECT_NE(guard.refusal(own), "") << own;
+  }
+  for (const char* other : {"lockstep-controller.team-a", "prometheus.lockstep-system.svc",
+                            "my-lockstep-controller.lockstep-system.svc",
+                            "lockstep-controller.lockstep-system.example.com"}) {
+    EXPECT_EQ(guard.refusal(other, address("10.1.2.4")), "") << other;
+    EXPECT_EQ(guard.refusal(other), "") << other;
+  }
+}
+
 TEST(AddressGuard, AddressesAreKnownWithoutLookingAnythingUp) {
   const AddressGuard guard;
   for (const char* bad : {"127.0.0.1", "[::1]", "::1", "localhost", "169.254.169.254"}) {

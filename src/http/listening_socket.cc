@@ -1,10 +1,13 @@
 #include "http/listening_socket.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <ifaddrs.h>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <optional>
 #include <string_view>
 #include <sys/socket.h>
 #include <utility>
@@ -51,7 +54,10 @@ struct FreeAddresses {
   void operator()(addrinfo* list) const { freeaddrinfo(list); }
 };
 
-Result<Descriptor> listen_on(const std::string& address) {
+using Places = std::unique_ptr<addrinfo, FreeAddresses>;
+
+// What an address as a person writes it stands for.
+Result<Places> places_of(const std::string& address) {
   size_t colon = address.rfind(':');
   if (colon == std::string::npos) return fail(malformed(address, "it has no port"));
   std::string host = address.substr(0, colon);
@@ -71,8 +77,13 @@ Result<Descriptor> listen_on(const std::string& address) {
   // All addresses means IPv6's, which take IPv4's in too.
   if (host.empty()) host = "::";
   int code = getaddrinfo(host.c_str(), port.c_str(), &hints, &raw);
-  std::unique_ptr<addrinfo, FreeAddresses> places(raw);
+  Places places(raw);
   if (code != 0) return fail(malformed(address, gai_strerror(code)));
+  return places;
+}
+
+Result<Descriptor> listen_on(const std::string& address) {
+  LOCKSTEP_TRY(const Places places, places_of(address));
   int error = 0;
   for (const addrinfo* place = places.get(); place != nullptr; place = place->ai_next) {
     Descriptor socket = bound_socket(*place, error);
@@ -81,7 +92,43 @@ Result<Descriptor> listen_on(const std::string& address) {
   return fail(cannot_listen(address, std::strerror(error)));
 }
 
+std::optional<IpAddress> address_in(const sockaddr* place) {
+  if (place == nullptr) return std::nullopt;
+  if (place->sa_family == AF_INET) {
+    std::array<uint8_t, 4> bytes{};
+    std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in*>(place)->sin_addr, bytes.size());
+    return IpAddress::v4(bytes);
+  }
+  if (place->sa_family != AF_INET6) return std::nullopt;
+  std::array<uint8_t, 16> bytes{};
+  std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6*>(place)->sin6_addr, bytes.size());
+  return IpAddress::v6(bytes);
+}
+
+std::vector<IpAddress> addresses_of_this_machine() {
+  std::vector<IpAddress> addresses;
+  ifaddrs* raw = nullptr;
+  if (getifaddrs(&raw) != 0) return addresses;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(raw, &freeifaddrs);
+  for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
+    if (auto address = address_in(each->ifa_addr)) addresses.push_back(*address);
+  }
+  return addresses;
+}
+
 }  // namespace
+
+Result<std::vector<IpAddress>> addresses_of_listener(const std::string& address) {
+  LOCKSTEP_TRY(const Places places, places_of(address));
+  std::vector<IpAddress> addresses;
+  for (const addrinfo* place = places.get(); place != nullptr; place = place->ai_next) {
+    const auto found = address_in(place->ai_addr);
+    if (!found) continue;
+    if (special_purpose(*found) == "unspecified") return addresses_of_this_machine();
+    addresses.push_back(*found);
+  }
+  return addresses;
+}
 
 Result<Descriptor> listen_at(const std::string& address) {
   auto socket = listen_on(address);

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "base/ip_address.h"
 #include "base/result.h"
 #include "world/descriptor.h"
 #include "world/event_loop.h"
@@ -14,6 +16,8 @@ namespace lockstep::http {
 
 // "127.0.0.1:8080", "[::1]:8080", ":8080" for all addresses; port 0 takes a free one.
 Result<Descriptor> listen_at(const std::string& address);
+// Where a socket that listens there is reached: ":8080" at every address of this machine.
+Result<std::vector<IpAddress>> addresses_of_listener(const std::string& address);
 uint16_t port_of(const Descriptor& socket);
 // Only this machine reaches it.
 bool is_loopback(const Descriptor& socket);

@@ -1,5 +1,7 @@
 #include "http/listening_socket.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace lockstep::http::listening_socket_test {
@@ -25,6 +27,18 @@ TEST(ListeningSocket, SaysWhatIsWrongWithAnAddress) {
     EXPECT_EQ(socket.error().kind, ErrorKind::invalid);
     EXPECT_NE(socket.error().message.find(address), std::string::npos);
   }
+}
+
+TEST(ListeningSocket, IsReachedAtItsAddressOrAtAllOfThisMachine) {
+  const IpAddress here = IpAddress::v4({127, 0, 0, 1});
+  EXPECT_EQ(addresses_of_listener("127.0.0.1:8080").value(), std::vector{here});
+  EXPECT_EQ(addresses_of_listener("[fd00::7]:1").value(),
+            std::vector{*IpAddress::parse("fd00::7")});
+  for (const char* everywhere : {":8080", "0.0.0.0:8080", "[::]:8080"}) {
+    const auto all = addresses_of_listener(everywhere).value();
+    EXPECT_NE(std::find(all.begin(), all.end(), here), all.end()) << everywhere;
+  }
+  EXPECT_FALSE(addresses_of_listener("8080"));
 }
 
 TEST(ListeningSocket, APortThatIsTakenIsAnError) {

@@ -68,6 +68,22 @@ Healing wait_for(Reason reason, std::optional<Duration> again = {}) {
   return {Healing::Step::wait, std::move(reason), again, {}};
 }
 
+// A kubelet prepares claims before it pulls an image or starts a container.
+bool has_not_begun(const std::vector<ContainerStatus>& containers) {
+  return std::all_of(containers.begin(), containers.end(), [](const ContainerStatus& status) {
+    const std::string_view waits = status.waiting_reason.view();
+    return !status.running() &&
+           (waits.empty() || waits == "ContainerCreating" || waits == "PodInitializing");
+  });
+}
+
+// As where an upgrade looks at its clients: it may have an earlier driver open.
+bool may_be_stale(const fleet::NodeView& view, const Pod& plugin, const Pod& driver) {
+  const auto& renewed = view.known.renewed;
+  const bool is_new = std::find(renewed.begin(), renewed.end(), plugin.meta.uid) != renewed.end();
+  return fleet::is_older_than_driver(plugin, driver.ready_since, is_new);
+}
+
 const Condition* condition_of(const Pod& pod) {
   for (const Condition& condition : pod.conditions) {
     if (condition.type == bad_config_condition) return &condition;
@@ -101,7 +117,10 @@ PrepareFailure classify_prepare_failure(std::string_view message,
 }
 
 bool is_held(const Pod& pod) {
-  return pod.phase == PodPhase::pending && !pod.node_name.empty() && !pod.meta.is_deleting();
+  if (pod.phase != PodPhase::pending || pod.node_name.empty() || pod.meta.is_deleting()) {
+    return false;
+  }
+  return has_not_begun(pod.init_container_statuses) && has_not_begun(pod.container_statuses);
 }
 
 Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plugin,
@@ -111,7 +130,7 @@ Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plu
   for (const HeldPod& one : held) {
     // What was said of a plugin before this one is over. Both times are this node's own.
     bool is_of_this_plugin = plugin.pod->started.is_set() && one.last > plugin.pod->started;
-    if (is_of_this_plugin && is_held(*one.pod) &&
+    if (is_of_this_plugin && one.has_gpu_claim && is_held(*one.pod) &&
         classify_prepare_failure(one.message) == PrepareFailure::stale_plugin) {
       stale.push_back(&one);
     }
@@ -150,6 +169,16 @@ Healing decide_healing(const fleet::NodeView& view, const fleet::ClientView& plu
     reason.name = Reason::plugin_stays_stale;
     return nothing(std::move(reason));
   }
+  if (!may_be_stale(view, *plugin.pod, *driver)) {
+    reason.name = Reason::plugin_stays_stale;
+    reason.text = fmt::format(
+        "Events about {} say that {} has an earlier driver open, but it started after the driver; "
+        "the controller does not restart it",
+        names_of(stale), who);
+    reason.remedy = fmt::format("look at its log: kubectl -n {} logs {}",
+                                plugin.pod->meta.ns.view(), plugin.pod->meta.name.view());
+    return nothing(std::move(reason));
+  }
   return {Healing::Step::note, std::move(reason), {}, std::move(wanted)};
 }
 
@@ -165,7 +194,9 @@ std::optional<PodVerdict> judge_bad_config(const HeldPod& held, OnBadConfig poli
         JsonObject{{"conditions", condition_patch("False", reason.name.view(), reason.text, now)}};
     return PodVerdict{std::move(status), std::move(reason), false, true};
   }
-  bool wrong = is_held(pod) && classify_prepare_failure(held.message, bad_config_words) == bad_kind;
+  const bool has_claims = !claims_of(pod).names.empty();
+  bool wrong = has_claims && is_held(pod) &&
+               classify_prepare_failure(held.message, bad_config_words) == bad_kind;
   if (!wrong) return std::nullopt;
   bool fails = policy == OnBadConfig::fail;
   if (said && condition->message == held.message && !fails) return std::nullopt;

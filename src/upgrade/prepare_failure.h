@@ -3,7 +3,8 @@
 // so this works with any DRA driver and any kubelet of today:
 //
 //   * A stale plugin still has the previous driver open. Its pod is restarted once for each start
-//     of the driver, and never while the node is upgraded.
+//     of the driver, and never while the node is upgraded. Any user can create such an event about
+//     their own pod, so only a plugin that is older than the driver is restarted.
 //   * An invalid request stays invalid. The pod says so, and fails if the policy says so.
 //   * Everything else passes by itself, or is a broken device, which Kubernetes evicts by its
 //     taint.
@@ -49,9 +50,12 @@ struct HeldPod {
   fleet::PodPtr pod;
   std::string message;
   Time last;  // by the clock of its node's kubelet
+  // It has an allocated claim of a GPU, which only the scheduler writes.
+  bool has_gpu_claim = false;
 };
 
-// The pod has a node, has not started, and is not being deleted.
+// The pod has a node, has not started, and is not being deleted. Its containers wait for nothing
+// that comes after its claims.
 bool is_held(const Pod& pod);
 
 struct Healing {

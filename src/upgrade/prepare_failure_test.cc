@@ -64,6 +64,7 @@ TEST(BadConfigPhrases, OfOtherDriversCanBeAdded) {
 Pod pending_pod(std::string_view name = "train") {
   Pod pod = waiting_in(make_pod(name), "ContainerCreating");
   pod.node_name = "gpu-1";
+  pod.spec.resource_claims = {{"gpu", "claim-1", ""}};
   return pod;
 }
 
@@ -78,7 +79,7 @@ struct HealingScene : Scene {
     pod.meta.ns = "nvidia-dra-driver";
     pod.started = test_time - hours(2);
     plugin.pod = share(pod);
-    held = {{share(pending_pod()), std::string(mismatch), test_time - minutes(1)}};
+    held = {{share(pending_pod()), std::string(mismatch), test_time - minutes(1), true}};
   }
   Healing decide() { return decide_healing(view(), plugin, held, rules.keys, now); }
   void note(std::string_view text) {
@@ -149,6 +150,41 @@ TEST(Healing, WaitsForTheDriver) {
   Healing healing = young.decide();
   EXPECT_EQ(healing.step, Healing::Step::wait);
   EXPECT_EQ(healing.again, seconds(20));
+}
+
+// Any user may create Events about their own pods, with any words.
+TEST(Healing, IsNotDoneForAPluginThatStartedAfterTheDriverWhateverEventsSay) {
+  HealingScene scene;
+  scene.change_plugin([&](Pod& pod) {
+    pod.started = scene.driver->ready_since + minutes(1);
+    for (ContainerStatus& status : pod.container_statuses) status.started = pod.started;
+  });
+  const Healing healing = scene.decide();
+  EXPECT_EQ(healing.step, Healing::Step::none);
+  EXPECT_EQ(healing.reason.name, "PluginStaysStale");
+  EXPECT_NE(healing.reason.text.find("started after the driver"), std::string::npos);
+  // In the same second it is not known, but to the controller that has seen it start.
+  scene.change_plugin(
+      [&](Pod& pod) { pod.container_statuses[0].started = scene.driver->ready_since; });
+  EXPECT_EQ(scene.decide().step, Healing::Step::note);
+  fleet::NodeView view = scene.view();
+  view.known.renewed = {scene.plugin.pod->meta.uid};
+  EXPECT_EQ(decide_healing(view, scene.plugin, scene.held, scene.rules.keys, scene.now).step,
+            Healing::Step::none);
+}
+
+TEST(Healing, NeedsAPodThatReallyWaitsForAGpuClaim) {
+  HealingScene without_claim;
+  without_claim.held[0].has_gpu_claim = false;
+  EXPECT_EQ(without_claim.decide().step, Healing::Step::none);
+  EXPECT_EQ(without_claim.decide().reason.name, "");
+  // Its claims are prepared: a kubelet pulls images after that.
+  for (const char* later : {"ImagePullBackOff", "ErrImagePull", "CreateContainerError"}) {
+    HealingScene scene;
+    Pod pod = waiting_in(pending_pod(), later);
+    scene.held[0].pod = share(std::move(pod));
+    EXPECT_EQ(scene.decide().step, Healing::Step::none) << later;
+  }
 }
 
 TEST(Healing, ForgetsWhatWasSaidOfAnEarlierPlugin) {
@@ -229,6 +265,11 @@ TEST(BadConfig, IsTakenBackWhenThePodStarts) {
 }
 
 TEST(BadConfig, IsNothingElse) {
+  HeldPod none = wrongly_asked();
+  Pod without_claim = pending_pod();
+  without_claim.spec.resource_claims.clear();
+  none.pod = share(std::move(without_claim));
+  EXPECT_FALSE(judge_bad_config(none, OnBadConfig::fail, test_time)) << "it has no claim";
   HeldPod held = wrongly_asked();
   held.message = mismatch;
   EXPECT_FALSE(judge_bad_config(held, OnBadConfig::fail, test_time));

@@ -103,5 +103,39 @@ TEST_F(KeyDomain, IsSeenByTheLabelsWhereNoControllerSaysIt) {
   EXPECT_EQ(label("gpu-1", own_skip), "true");
 }
 
+// A tenant may make any Lease in a namespace of its own.
+TEST_F(KeyDomain, IsNotReadFromATenantsLease) {
+  EXPECT_EQ(cluster.sh("kubectl create namespace team-a").exit_code, 0);
+  auto make_lease = [&](const std::string& domain) {
+    ProcessOutput made = cluster.sh(
+        "echo '{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{"
+        "\"name\":\"lockstep-controller\",\"namespace\":\"team-a\",\"annotations\":{"
+        "\"lockstep.dev/key-domain\":\"" +
+        domain +
+        "\"}},\"spec\":{\"holderIdentity\":\"tenant\",\"leaseDurationSeconds\":100000000,"
+        "\"renewTime\":\"2026-01-01T00:00:00.000000Z\"}}' | kubectl apply -f -");
+    ASSERT_EQ(made.exit_code, 0) << made.error;
+  };
+  Child& controller = cluster.child("controller");
+  controller.signal(SIGTERM);
+  ASSERT_TRUE(cluster.wait([&] { return controller.exit_code().has_value(); }));
+  EXPECT_EQ(cluster.sh("kubectl -n lockstep-system delete lease lockstep-controller").exit_code, 0);
+  for (const std::string domain : {"evil.example", "nvidia.com", "lockstep.dev"}) {
+    make_lease(domain);
+    ProcessOutput status = lockstep("status");
+    EXPECT_TRUE(begins(status.output,
+                       "key domain: nodes have upgrade labels of the key domain "
+                       "lockstep.dev"))
+        << status.output;
+    EXPECT_EQ(status.output.find("evil.example"), std::string::npos) << status.output;
+    ProcessOutput skip = lockstep("skip gpu-1");
+    EXPECT_EQ(skip.exit_code, 2) << skip.output;
+    EXPECT_NE(skip.error.find("add --key-domain lockstep.dev"), std::string::npos) << skip.error;
+  }
+  EXPECT_EQ(label("gpu-1", nvidias_skip), "");
+  EXPECT_NE(lockstep("doctor --key-domain lockstep.dev").output.find("no controller leads"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace lockstep::commands::key_domain_test

@@ -373,9 +373,9 @@ TEST_F(OurChart, HasGuardsThatRefuseWhateverTheActionForMistakes) {
   auto objects = by_name(by_us({"warn", "lockstep", "lockstep-system",
                                 "--set admissionPolicy.action=Warn --set draPlugin.enabled=true "
                                 "--set driverManager.enabled=true"}));
-  for (const char* name :
-       {"lockstep-rollout-steering", "lockstep-gate-jobs", "lockstep-dra-plugin-slices",
-        "lockstep-dra-plugin-claims", "lockstep-driver-manager-node"}) {
+  for (const char* name : {"lockstep-rollout-steering", "lockstep-gate-jobs",
+                           "lockstep-driver-objects", "lockstep-dra-plugin-slices",
+                           "lockstep-dra-plugin-claims", "lockstep-driver-manager-node"}) {
     const Json& policy = objects[std::string("ValidatingAdmissionPolicy ") + name];
     const Json& binding = objects[std::string("ValidatingAdmissionPolicyBinding ") + name];
     EXPECT_EQ(text_at(policy, "spec", "failurePolicy"), "Fail") << name;
@@ -400,9 +400,12 @@ TEST_F(OurChart, BindsTheAccountsOnNodesToTheirNodes) {
     EXPECT_NE(print_json(policy).find("authentication.kubernetes.io/node-name"), std::string::npos)
         << name;
   }
-  EXPECT_NE(print_json(objects["ValidatingAdmissionPolicy gpu-gate-jobs"])
-                .find("system:serviceaccount:lockstep-system:the-controller"),
-            std::string::npos);
+  for (const char* name : {"gpu-gate-jobs", "gpu-driver-objects"}) {
+    EXPECT_NE(print_json(objects[std::string("ValidatingAdmissionPolicy ") + name])
+                  .find("system:serviceaccount:lockstep-system:the-controller"),
+              std::string::npos)
+        << name;
+  }
 }
 
 // The very arguments of the Deployment, and the probes that the kubelet would make.

@@ -311,6 +311,52 @@ TEST_F(RealRights, TheControllersAccountMakesOnlyGates) {
   }
 }
 
+// NVIDIA's operator makes a privileged DaemonSet of these objects.
+TEST_F(RealRights, TheControllersAccountChangesOnlyTheDriversImage) {
+  cluster->add_real_fleet(1, 20);
+  install();
+  // Rights that RBAC does not give it: the policy must hold without it.
+  must(fmt::format("kubectl create clusterrolebinding much --clusterrole=cluster-admin --user={}",
+                   controller));
+  auto patch_policy = [&](const std::string& user, const std::string& change,
+                          const std::string& more = "") {
+    return as(user, fmt::format("patch clusterpolicy cluster-policy --type=merge -p '{}' {}",
+                                change, more));
+  };
+  int tries = 0;
+  cluster->require("the admission policy", [&] {
+    return patch_policy(controller, annotations(fmt::format(R"("probe":"{}")", ++tries)))
+               .exit_code != 0;
+  });
+  // What a rollback writes.
+  EXPECT_TRUE(is_done(patch_policy(
+      controller,
+      R"({"spec":{"driver":{"version":"570.1","image":"driver","repository":"nvcr.io/nvidia",
+                      "usePrecompiled":false}}})")));
+  EXPECT_TRUE(is_done(patch_policy(
+      controller,
+      R"({"spec":{"driver":{"image":null,"repository":null,"usePrecompiled":null}}})")));
+  for (
+      const auto& [change, field] : std::vector<std::pair<std::string, std::string>>{
+          {R"({"spec":{"driver":{"version":"570.2","env":[{"name":"A","value":"b"}]}}})",
+           "spec.driver.env"},
+          {R"({"spec":{"driver":{"enabled":false}}})", "spec.driver.enabled"},
+          {R"({"spec":{"driver":{"upgradePolicy":{"autoUpgrade":false,"maxParallelUpgrades":9}}}})",
+           "spec.driver.upgradePolicy"},
+          {R"({"spec":{"driver":null}})", "spec.driver."},
+          {R"({"spec":{"toolkit":{"enabled":true,"env":[{"name":"A","value":"b"}]}}})",
+           "spec.toolkit"},
+          {annotations(R"("lockstep.dev/paused":"true")"), "metadata.annotations"},
+          {R"({"metadata":{"labels":{"a":"b"}}})", "metadata.labels"},
+          {R"({"metadata":{"finalizers":["a.b/c"]}})", "metadata.finalizers"}}) {
+    EXPECT_TRUE(is_refused(patch_policy(controller, change), field)) << change;
+  }
+  EXPECT_TRUE(is_refused(as(controller, "delete clusterpolicy cluster-policy"),
+                         "may not create or delete the driver"));
+  // It is the controller's account that is limited.
+  EXPECT_TRUE(is_done(patch_policy("admin", R"({"metadata":{"labels":{"a":"b"}}})")));
+}
+
 // A pod of the plugin that was taken over reaches its own node, and no other.
 TEST_F(RealRights, TheDraPluginWritesOfItsOwnNodeAlone) {
   cluster->add_real_fleet(2, 20);
@@ -419,7 +465,7 @@ TEST_F(RealRights, NoPolicyHasAnExpressionThatTheServerWarnsOf) {
   install(
       "--set draPlugin.enabled=true --set driverManager.enabled=true --set "
       "controller.gates.jobs.enabled=true");
-  for (const char* policy : {"rollout-steering", "gate-jobs", "dra-plugin-slices",
+  for (const char* policy : {"rollout-steering", "gate-jobs", "driver-objects", "dra-plugin-slices",
                              "dra-plugin-claims", "driver-manager-node"}) {
     const std::string get = fmt::format(
         "kubectl get validatingadmissionpolicy lockstep-{} -o jsonpath='{{.status}}'", policy);
