@@ -206,7 +206,7 @@ TEST(MatrixCommand, ARevertTakesTheVersionOutOfBothSlotsInOneCommit) {
 
   const ProcessOutput again = folder.matrix({"revert"});
   EXPECT_EQ(again.exit_code, 1);
-  EXPECT_TRUE(has(again.error, "is a revert already")) << again.error;
+  EXPECT_TRUE(has(again.error, "is already a revert")) << again.error;
   // It must never be current again by a revert.
   const ProcessOutput named = folder.matrix({"revert", "--version", "570.172.08"});
   EXPECT_EQ(named.exit_code, 3) << named.output;
@@ -288,7 +288,7 @@ TEST(MatrixCommand, WhatIsWrongIsSaidWithItsPlaceAndAnExitCode) {
            {{"set"}, 2, {"nothing to set"}},
            {{"set", "driver"}, 2, {"KEY=VALUE"}},
            {{"set", "drvier=1"}, 2, {"did you mean \"driver\"?"}},
-           {{"set", "driver=$(x)"}, 2, {"no version"}},
+           {{"set", "driver=$(x)"}, 2, {"not a valid version"}},
            {{"set", "driver=1", "--apply"}, 2, {"one driver version for all nodes"}},
            {{"promote", "--apply", "--apply-to", "pod/x"}, 2, {"clusterpolicy/NAME"}},
            {{"revert", "--commit", "HEAD"}, 2, {"hexadecimal"}},

@@ -87,7 +87,7 @@ TEST_F(Rollouts, FromTheFileToTheLastWaveWithAnApprovalInBetween) {
   EXPECT_TRUE(says(plan, "wave canary (1 node): 1 node"));
   EXPECT_TRUE(says(plan, "an approval is needed; assumed to be immediate"));
   EXPECT_TRUE(says(plan, "wave rest (the rest): 3 nodes"));
-  EXPECT_TRUE(says(plan, "rollback: the version is set back"));
+  EXPECT_TRUE(says(plan, "rollback: the previous version is set"));
   EXPECT_TRUE(says(plan, "ends as Complete"));
   EXPECT_EQ(plan.output.find("not start"), std::string::npos) << "one answer";
   EXPECT_TRUE(says(plan, "at 5m a node (--node-minutes)"));
@@ -100,7 +100,7 @@ TEST_F(Rollouts, FromTheFileToTheLastWaveWithAnApprovalInBetween) {
   EXPECT_TRUE(says(lockstep("rollout pause driver"), "is paused"));
   EXPECT_TRUE(says(lockstep("rollout status driver"), "(paused)"));
   EXPECT_TRUE(says(lockstep("rollout resume driver"), "goes on"));
-  EXPECT_TRUE(says(lockstep("rollout promote driver"), "is asked to go on"));
+  EXPECT_TRUE(says(lockstep("rollout promote driver"), "is asked to continue"));
   ASSERT_TRUE(cluster.wait([&] { return phase() == "Complete"; })) << phase();
   EXPECT_TRUE(cluster.is_everyone("upgrade-done", "580.126.20"));
   EXPECT_EQ(cluster.sh("kubectl wait --for=condition=Complete driverrollout/driver --timeout=60s")
@@ -162,8 +162,7 @@ TEST_F(Rollouts, PlanSaysThatFirmwareLeadsOnlyForward) {
                    "not on the list of allowed repositories (--git-repository)"));
   EXPECT_TRUE(
       says(plan,
-           "WOULD NOT START: RollbackUnavailable: firmware 28.45 comes with driver 580.126.20, "
-           "and nothing leads back from it to 28.43"));
+           "WOULD NOT START: RollbackUnavailable: driver 580.126.20 installs firmware 28.45, which is irreversible: no rollback to 28.43"));
   // It reads only: nothing was committed, and a matrix that is not there refuses nothing.
   EXPECT_TRUE(
       says(cluster.sh("git -C " + cluster.directory() + "/matrix rev-list --count main"), "1"));
