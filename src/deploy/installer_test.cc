@@ -53,8 +53,8 @@ struct Installer : ::testing::Test {
 };
 
 TEST_F(Installer, ASecondInstallOfTheSameChangesNothing) {
-  EXPECT_EQ(summary(install(api, release, manifests())), "created 22");
-  EXPECT_EQ(summary(install(api, release, manifests())), "unchanged 21");
+  EXPECT_EQ(summary(install(api, release, manifests())), "created 24");
+  EXPECT_EQ(summary(install(api, release, manifests())), "unchanged 23");
 }
 
 // Its Deployment's controller writes a status each time, just before the object is applied.
@@ -85,7 +85,7 @@ TEST_F(Installer, WhatTheClusterWritesByItselfIsNoChange) {
   ASSERT_TRUE(install(api, release, manifests()));
   BusyCluster busy(in_process);
   kube::SyncApi through(busy, loop);
-  EXPECT_EQ(summary(install(through, release, manifests())), "unchanged 21");
+  EXPECT_EQ(summary(install(through, release, manifests())), "unchanged 23");
   EXPECT_EQ(busy.writes, 1);
 }
 
@@ -94,7 +94,7 @@ TEST_F(Installer, WhatANewInstallDoesNotWantIsRemoved) {
   auto changes = install(api, release,
                          manifests("{networkPolicy: {enabled: false}, controller: {replicas: 1}}"));
   // The budget goes with the second replica.
-  EXPECT_EQ(summary(changes), "changed 1, removed 3, unchanged 17");
+  EXPECT_EQ(summary(changes), "changed 1, removed 3, unchanged 19");
   EXPECT_FALSE(api.get(resource::pod_disruption_budgets, {release.ns, "lockstep-controller"}));
 }
 
@@ -124,7 +124,7 @@ TEST_F(Installer, UninstallTakesItsOwnAndNothingElse) {
        "{apiVersion: v1, kind: ServiceAccount, metadata: {name: other, namespace: lockstep-system, "
        "labels: "
        "{app.kubernetes.io/managed-by: lockstep}}}");
-  EXPECT_EQ(summary(uninstall(api, release)), "removed 19");
+  EXPECT_EQ(summary(uninstall(api, release)), "removed 21");
   EXPECT_EQ(summary(uninstall(api, release)), "");
   EXPECT_TRUE(
       api.get({"", "v1", "ServiceAccount", "serviceaccounts", true}, {release.ns, "other"}));
@@ -152,7 +152,7 @@ TEST_F(Installer, AnothersObjectIsTakenOverByForceOnly) {
   EXPECT_EQ(summary(install(api, release, manifests())),
             "error ClusterRole lockstep-controller: it exists, and lockstep install did not create "
             "it: --force takes it over");
-  EXPECT_EQ(summary(install(api, release, manifests(), {.force = true})), "changed 1, created 21");
+  EXPECT_EQ(summary(install(api, release, manifests(), {.force = true})), "changed 1, created 23");
 }
 
 // Helm leaves it behind with Helm's marks, but it has no other owner.
@@ -165,7 +165,7 @@ TEST_F(Installer, TakesOverADefinitionThatOutlivedItsRelease) {
       "lockstep.dev, scope: Cluster, names: {kind: DriverRollout, listKind: DriverRolloutList, "
       "plural: driverrollouts, singular: driverrollout}, versions: [{name: v1alpha1, served: true, "
       "storage: true, schema: {openAPIV3Schema: {type: object}}}]}}");
-  EXPECT_EQ(summary(install(api, release, manifests())), "changed 1, created 21");
+  EXPECT_EQ(summary(install(api, release, manifests())), "changed 1, created 23");
 }
 
 TEST_F(Installer, TwoReleasesOfOneNameDoNotShareAnything) {

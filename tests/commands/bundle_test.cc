@@ -161,7 +161,7 @@ TEST(BundleCommand, VerifyAndCheckOfSomethingElseSayWhatIsMissing) {
   folder.write("other/x", "");
   folder.write("file", "");
   folder.write("broken/checksums.txt", "this is no list\n");
-  expect_refused(folder, {{{"verify", "other"}, 3, {"other", "checksums.txt", "no bundle"}},
+  expect_refused(folder, {{{"verify", "other"}, 3, {"other", "checksums.txt", "not a bundle"}},
                           {{"verify", "missing"}, 3, {"missing"}},
                           {{"verify", "file"}, 3, {"file"}},
                           {{"verify", "broken"}, 2, {"broken", "checksums.txt:1"}},

@@ -110,7 +110,7 @@ TEST(RecipeData, AFolderThatIsNotThereAndNoFolderAtAllAreSaid) {
                           {{"recipe", "--data", "empty", "--data-only"}, 2, {"registry.yaml"}},
                           {{"recipe", "--service", "eks", "--data", "empty"},
                            2,
-                           {"--data empty", "no file of a catalogue", "overlays/"}}});
+                           {"--data empty", "no catalogue file", "overlays/"}}});
 }
 
 // The content of overlays/mine.yaml, and what the error must say of it.
@@ -260,7 +260,7 @@ TEST(RecipeDiffCommand, ComparesTwoOfAKindThatAreThere) {
   expect_refused(folder,
                  {{{"recipe", "diff", "a.yaml"}, 2, {"after"}},
                   {{"recipe", "diff", "a.yaml", "b.yaml"}, 3, {"b.yaml"}},
-                  {{"recipe", "diff", "a.yaml", "made"}, 2, {"a.yaml and made", "two of a kind"}},
+                  {{"recipe", "diff", "a.yaml", "made"}, 2, {"a.yaml and made", "two of the same kind"}},
                   {{"recipe", "diff", "made", "empty"}, 3, {"empty", "recipe.yaml"}}});
 }
 
@@ -297,7 +297,7 @@ TEST(QueryCommand, APathThatLeadsNowhereIsNotFoundAndTheNearestIsNamed) {
         {"\"nothing\"", "expected one of", "gpu-operator"}},
        {{"query", "--service", "eks", "deploymentOrder.99"}, 3, {"\"99\"", "deploymentOrder"}},
        {{"query", "--service", "eks", "components..x"}, 2, {"components..x"}},
-       {{"query"}, 2, {"say which value"}}});
+       {{"query"}, 2, {"name a value"}}});
 }
 
 std::string snapshot(const std::string& kubernetes, const std::string& os_version) {
