@@ -40,7 +40,7 @@ TEST(AddressGuard, AllowsNetworksAndHostsByName) {
   EXPECT_NE(guard.refusal("metrics.local.example.com", address("169.254.1.1")), "");
 }
 
-// Its metrics, and a dashboard, answer whoever reaches them.
+// Its metrics, and a dashboard, answer every client that reaches them.
 TEST(AddressGuard, RefusesTheControllerItself) {
   AddressGuard guard = AddressGuard::read({"10.9.0.0/16", "me.example.com"}).value();
   guard.refuse_own({address("10.1.2.3"), address("fd00::3"), address("10.9.0.1")});

@@ -56,7 +56,7 @@ struct FreeAddresses {
 
 using Places = std::unique_ptr<addrinfo, FreeAddresses>;
 
-// What an address as a person writes it stands for.
+// The addresses that a listening address means.
 Result<Places> places_of(const std::string& address) {
   size_t colon = address.rfind(':');
   if (colon == std::string::npos) return fail(malformed(address, "it has no port"));
