@@ -6,22 +6,22 @@
 
 #include <fmt/format.h>
 
-#include "kube/counting_api.h"
 #include "kube/fault_api.h"
 #include "sim/actors/cluster.h"
 #include "sim/oracle/event_log.h"
-#include "sim/oracle/observer.h"
 #include "sim/oracle/witness.h"
 #include "sim/scenario/blindness.h"
+#include "sim/scenario/controller_path.h"
 #include "sim/scenario/expectations.h"
 #include "sim/scenario/fault_reader.h"
-#include "sim/scenario/observed_api.h"
 #include "sim/scenario/people.h"
 #include "sim/scenario/plan_check.h"
 #include "sim/scenario/reroll_hook.h"
 #include "sim/scenario/rollout_part.h"
 #include "sim/scenario/run_controllers.h"
 #include "sim/scenario/shifted_loop.h"
+#include "sim/scenario/shown_reasons.h"
+#include "sim/scenario/step_times.h"
 #include "sim/scenario/world_faults.h"
 #include "sim/scenario/world_weights.h"
 #include "upgrade/slots.h"
@@ -64,14 +64,6 @@ WitnessOptions witness_options(const Scenario& scenario, const Disturbances& dis
   return options;
 }
 
-std::vector<size_t> blinding_steps(const Scenario& scenario) {
-  std::vector<size_t> steps;
-  for (size_t i = 0; i < scenario.steps.size(); ++i) {
-    if (blinds(scenario.steps[i])) steps.push_back(i);
-  }
-  return steps;
-}
-
 // One run: the cluster, the controllers, and the sources of interference.
 class Run {
  public:
@@ -83,31 +75,21 @@ class Run {
         nodes_(options.nodes > 0 ? options.nodes : scenario.fleet.nodes),
         controller_random_(options.seed * 7 + 5),
         observer_api_(cluster_.api("observer")),
-        observer_random_(options.seed * 13 + 7),
-        fault_random_(options.seed * 11 + 3),
-        faults_({}, fault_random_),
-        logged_faults_(faults_, events_, "lockstep"),
-        fault_api_(cluster_.api("lockstep"), cluster_.loop, logged_faults_),
-        stale_(fault_api_, cluster_.loop, options.disturbances.freezes,
-               [this](const Freeze& freeze) { on_freeze(freeze); }),
-        counting_(stale_, cluster_.loop),
-        observed_(counting_,
-                  [this](const kube::Request& request) {
-                    if (witness_) witness_->see_request(request);
-                  }),
-        crash_(observed_, options.disturbances.crashes,
-               [this](const Crash& crash) { on_crash(crash.away); }),
-        wrapped_(options.wrap ? options.wrap(crash_) : nullptr),
+        path_(
+            cluster_, events_, options, [this](const Freeze& freeze) { on_freeze(freeze); },
+            [this](const kube::Request& request) {
+              if (witness_) witness_->see_request(request);
+            },
+            [this](const Crash& crash) { on_crash(crash.away); }),
         clock_(cluster_.loop),
-        world_(cluster_, fault_api_, faults_, clock_),
+        world_(cluster_, path_.fault_api(), path_.faults(), clock_),
         rollout_(cluster_, scenario, options.seed),
         people_(cluster_, scenario, rollout_),
         hook_(scenario, cluster_, options.seed),
         controllers_(scenario, cluster_, clock_, controller_random_, rollout_),
-        taken_(scenario.steps.size()),
-        ends_(scenario.steps.size()),
+        shown_(scenario, cluster_, clock_, controllers_, observer_api_, options.seed * 13 + 7),
+        steps_(scenario),
         takes_digest_(options.takes_digest),
-        blinding_(blinding_steps(scenario)),
         longest_blindness_(blindness_of(scenario, options.disturbances.freezes)) {
     summary_.scenario = scenario.name;
     summary_.seed = options.seed;
@@ -133,23 +115,24 @@ class Run {
       take_steps();
       see_calm();
     }
-    for (size_t i = 0; i < taken_.size(); ++i) {
-      if (!taken_[i]) summary_.disappointments.push_back(step_name(i) + ": its time never came");
+    for (size_t i = 0; i < scenario_.steps.size(); ++i) {
+      if (!steps_.taken(i))
+        summary_.disappointments.push_back(step_name(i) + ": its time never came");
     }
     busy_ = std::max(witness_->last_node_change() - began_, Duration(0));
     summary_.rested = at_rest();
-    uint64_t writes_at_rest = crash_.writes();
+    uint64_t writes_at_rest = path_.crash().writes();
     run_for(scenario_.aftermath);
     witness_->look_at_machines();
     // Once the faults have ended, nothing has been hidden for a while.
     if (stands_still_for(is_disturbed() ? longest_blindness_ : calm_blindness)) {
-      compared_.clear();
+      shown_.forget();
       check_reasons();
     }
     look();
-    summary_.late_writes = crash_.writes() - writes_at_rest;
-    summary_.writes = crash_.writes();
-    summary_.sightings = stale_.events();
+    summary_.late_writes = path_.crash().writes() - writes_at_rest;
+    summary_.writes = path_.crash().writes();
+    summary_.sightings = path_.sightings();
     summary_.end = end_facts(cluster_, fleet::Keys(scenario_.key_domain));
     if (takes_digest_) summary_.digest = cluster_.digest();
     summary_.violations = witness_->violations();
@@ -162,12 +145,12 @@ class Run {
  private:
   void begin() {
     if (scenario_.controller_faults > 0) {
-      faults_.weights = kube::FaultWeights::everything(scenario_.controller_faults);
+      path_.faults().weights = kube::FaultWeights::everything(scenario_.controller_faults);
     }
     if (scenario_.fleet_faults > 0) {
       cluster_.fleet_faults().weights = kube::FaultWeights::everything(scenario_.fleet_faults);
     }
-    if (scenario_.controller_weights) faults_.weights = *scenario_.controller_weights;
+    if (scenario_.controller_weights) path_.faults().weights = *scenario_.controller_weights;
     if (scenario_.fleet_weights) cluster_.fleet_faults().weights = *scenario_.fleet_weights;
     // Not before: the fleet came up without faults.
     for (const auto& [choice, behaviour] : scenario_.machines) {
@@ -175,9 +158,7 @@ class Run {
         cluster_.kubelets().set_behaviour(name, behaviour);
       }
     }
-    counting_.reset();
-    crash_.count_afresh();
-    stale_.count_afresh();
+    path_.count_afresh();
     witness_->count_afresh();
     began_ = cluster_.loop.uptime();
     restarts_before_ = driver_loads();
@@ -192,12 +173,10 @@ class Run {
   // was hidden, every invariant is strict.
   void see_calm() {
     if (is_calm_ || !disturbances_.freezes.empty()) return;
-    if (blindness_of(faults_.weights) > calm_blindness) return;
-    Duration last = calmed_.value_or(Duration(0));
-    for (size_t i : blinding_) {
-      if (!taken_[i]) return;
-      last = std::max(last, ends_[i]);
-    }
+    if (blindness_of(path_.faults().weights) > calm_blindness) return;
+    const std::optional<Duration> end = steps_.end_of_blinding();
+    if (!end) return;
+    const Duration last = std::max(calmed_.value_or(Duration(0)), *end);
     // Several faults one after another hide a change for longer than each of them would.
     if (cluster_.loop.uptime() < last + 2 * long_blindness) return;
     is_calm_ = true;
@@ -216,8 +195,8 @@ class Run {
   void on_freeze(const Freeze& freeze) {
     events_.note("lockstep", "freeze", freeze.resource,
                  fmt::format("nothing new for {}", format_duration(freeze.length)));
-    if (!freeze.crash || crash_.dead()) return;
-    crash_.kill();
+    if (!freeze.crash || path_.crash().dead()) return;
+    path_.crash().kill();
     on_crash(Duration(0));
   }
 
@@ -231,21 +210,18 @@ class Run {
     witness_->see_controllers(true);
     controllers_began_ = cluster_.loop.uptime();
     controllers_.clear();
-    crash_.begin_life();
-    controllers_.start(wrapped_ ? *wrapped_ : crash_, *witness_);
+    path_.crash().begin_life();
+    controllers_.start(path_.api(), *witness_);
   }
 
   // No actor has anything left to do: all steps taken, no upgrade in progress, quiet for a
   // while.
-  bool at_rest() const { return all_steps_taken() && is_quiet() && hook_.is_over(); }
-
-  bool all_steps_taken() const {
-    return std::all_of(taken_.begin(), taken_.end(), [](const auto& when) { return !!when; });
-  }
+  bool at_rest() const { return steps_.all_taken() && is_quiet() && hook_.is_over(); }
 
   bool is_quiet() const {
     if (controllers_.empty() && !stopped_) return false;
-    Duration last = std::max({witness_->last_node_change(), began_, controllers_began_, last_end_});
+    Duration last =
+        std::max({witness_->last_node_change(), began_, controllers_began_, steps_.last_end()});
     // Asked after every second: what costs least comes first.
     if (cluster_.loop.uptime() - last <= minutes(5) || !rollout_.at_rest()) return false;
     const auto counts = witness_->nodes_by_state();
@@ -253,18 +229,10 @@ class Run {
                         [](const auto& count) { return fleet::is_active(count.first); });
   }
 
-  // From now on the step counts as taken, and as in force until its end.
-  void note_taken(size_t i) {
-    const Interference& step = scenario_.steps[i];
-    taken_[i] = cluster_.loop.uptime();
-    ends_[i] = *taken_[i] + (step.action == "clockStep" ? Duration(0) : length_of(step));
-    last_end_ = std::max(last_end_, ends_[i]);
-  }
-
   // Or less, when a step must come at the very event that it waits for.
   void wait_a_second() {
-    for (size_t i = 0; i < taken_.size(); ++i) {
-      if (taken_[i] || !scenario_.steps[i].promptly) continue;
+    for (size_t i = 0; i < scenario_.steps.size(); ++i) {
+      if (steps_.taken(i) || !scenario_.steps[i].promptly) continue;
       cluster_.loop.run_until([&] { return is_due(i); }, seconds(1));
       return;
     }
@@ -281,7 +249,8 @@ class Run {
     const Interference& step = scenario_.steps[i];
     Duration now = cluster_.loop.uptime();
     if (now - began_ < step.at) return false;
-    if (step.after && (!taken_[i - 1] || now - *taken_[i - 1] < *step.after)) return false;
+    if (step.after && (!steps_.taken(i - 1) || now - *steps_.taken(i - 1) < *step.after))
+      return false;
     if (step.rest && !is_quiet()) return false;
     if (!step.phase.empty() && step.phase != to_string(rollout_.status().phase)) return false;
     return !step.state || witness_->reached(*step.state) >= step.reached.of(nodes_, Rounding::up);
@@ -289,8 +258,8 @@ class Run {
 
   void take_steps() {
     for (size_t i = 0; i < scenario_.steps.size(); ++i) {
-      if (taken_[i] || !is_due(i)) continue;
-      note_taken(i);
+      if (steps_.taken(i) || !is_due(i)) continue;
+      steps_.note_taken(i, cluster_.loop.uptime());
       events_.note("users", "step", scenario_.steps[i].action,
                    print_json(scenario_.steps[i].value));
       if (scenario_.steps[i].action == "check") {
@@ -312,7 +281,7 @@ class Run {
       if (step.action == "clockStep") witness_->see_clock_step();
       if (step.action == "heal") {
         calmed_ = cluster_.loop.uptime();
-        crash_.call_off();
+        path_.crash().call_off();
         must(people_.retry_failed());
       }
       return;
@@ -324,7 +293,7 @@ class Run {
       stopped_ = true;
       clear_controllers();
     } else if (action == "crash") {
-      crash_.crash_in(read_again(step.value, read_crash_step));
+      path_.crash().crash_in(read_again(step.value, read_crash_step));
     } else if (action == "calm") {
       calm();
     } else {
@@ -334,9 +303,8 @@ class Run {
 
   void calm() {
     calmed_ = cluster_.loop.uptime();
-    faults_.weights = {};
+    path_.calm();
     cluster_.fleet_faults().weights = {};
-    crash_.call_off();
   }
 
   template <typename T>
@@ -350,28 +318,6 @@ class Run {
       loads += static_cast<int64_t>(cluster_.kubelets().machine(node).generation());
     }
     return loads;
-  }
-
-  void count_calls() {
-    summary_.api_calls.clear();
-    summary_.node_writes = 0;
-    summary_.evictions = 0;
-    for (const auto& [labels, counts] : counting_.counts()) {
-      summary_.api_calls[labels.verb] += counts.calls;
-      bool writes = labels.verb != "get" && labels.verb != "list" && labels.verb != "watch";
-      if (labels.subresource == "eviction") {
-        if (labels.code == 201 || labels.code == 200) summary_.evictions += counts.calls;
-      } else if (writes && labels.resource != "events" &&
-                 labels.resource != resource::leases.full_name()) {
-        summary_.node_writes += counts.calls;
-      }
-    }
-  }
-
-  // As `lockstep why` would say it now; what the controller last decided may be from long ago, for
-  // nodes about which nothing has changed.
-  std::map<std::string, fleet::Reason> reasons() {
-    return controllers_.empty() ? Answers() : answers_of(controllers_.watch(), clock_.now());
   }
 
   // Once nothing has changed for as long as anything may stay hidden from the controller, it has to
@@ -397,58 +343,7 @@ class Run {
   }
 
   void check_reasons() {
-    Answers answers = reasons();
-    witness_->check_reasons(answers);
-    // An observer lists the whole cluster: it is asked once for each answer that the controller
-    // gives.
-    const bool is_new = !same_answers(answers, compared_);
-    compared_ = std::move(answers);
-    if (is_new) compare_answers();
-  }
-
-  static bool same_answers(const Answers& one, const Answers& other) {
-    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                      [](const auto& a, const auto& b) {
-                        return a.first == b.first && a.second.name == b.second.name &&
-                               a.second.remedy == b.second.remedy;
-                      });
-  }
-
-  // Several controllers that believe to lead have different views, and beside NVIDIA's controller
-  // there is nothing to publish.
-  void compare_answers() {
-    if (scenario_.controllers != 1 || scenario_.conduct || controllers_.empty()) return;
-    Answers said = answers_that_differ();
-    if (said.empty()) return;
-    // It publishes in a moment what it has just learnt. Every source must agree on what it says all
-    // that time.
-    run_for(seconds(5));
-    if (controllers_.empty()) return;
-    auto seen = ask_observer();
-    const Answers now = reasons();
-    std::erase_if(said, [&](const auto& answer) {
-      auto at = now.find(answer.first);
-      return at == now.end() || at->second.name != answer.second.name;
-    });
-    if (seen) witness_->compare_answers(said, *seen);
-  }
-
-  std::optional<Answers> ask_observer() {
-    return sim::ask_observer(observer_api_, cluster_.loop, clock_, observer_random_,
-                             controllers_.fleet_options());
-  }
-
-  // Of nodes of which an observer says something else: what the controller says.
-  Answers answers_that_differ() {
-    auto seen = ask_observer();
-    Answers said = reasons();
-    if (!seen) return {};
-    std::erase_if(said, [&](const auto& answer) {
-      auto at = seen->find(answer.first);
-      return at != seen->end() && at->second.name == answer.second.name &&
-             at->second.remedy == answer.second.remedy;
-    });
-    return said;
+    shown_.check(*witness_, [this](Duration length) { run_for(length); });
   }
 
   // The current state.
@@ -463,16 +358,13 @@ class Run {
     summary_.commits = rollout_.commit_messages();
     summary_.virtual_seconds = in_seconds(busy_);
     summary_.ideal_seconds = ideal_seconds();
-    count_calls();
     summary_.faults = world_.taken();
     if (crashes_ > 0) summary_.faults["crash"] = crashes_;
-    for (const auto& [fault, count] : fault_api_.injected()) {
-      summary_.faults[std::string(to_string(fault))] = count;
-    }
+    path_.count(summary_);
   }
 
   void judge(const Expectations& expect, uint64_t writes_since, const std::string& where) {
-    auto reasons_now = reasons();
+    auto reasons_now = shown_.now();
     summary_.reasons.clear();
     for (const auto& [node, reason] : reasons_now) {
       if (reason.name != fleet::Reason::in_sync) ++summary_.reasons[reason.name.str()];
@@ -489,7 +381,7 @@ class Run {
   void judge_ending() {
     auto& missed = summary_.disappointments;
     // A step that never came is said already.
-    if (!summary_.rested && all_steps_taken()) {
+    if (!summary_.rested && steps_.all_taken()) {
       missed.push_back(
           fmt::format("it did not come to rest within {}", format_duration(scenario_.limit)));
     }
@@ -499,12 +391,12 @@ class Run {
     // No controller is there that could work on them, or say why they wait.
     if (controllers_.empty()) return;
     if (plan_) {
-      for (auto& text : plan_->compare(cluster_, *witness_, rollout_, reasons())) {
+      for (auto& text : plan_->compare(cluster_, *witness_, rollout_, shown_.now())) {
         missed.push_back(std::move(text));
       }
     }
     const fleet::Keys keys(scenario_.key_domain);
-    for (auto& text : missing_to_goal(cluster_, reasons(), keys)) {
+    for (auto& text : missing_to_goal(cluster_, shown_.now(), keys)) {
       missed.push_back(std::move(text));
     }
   }
@@ -532,17 +424,8 @@ class Run {
   int nodes_;
   SeededRandom controller_random_;
   kube::Api& observer_api_;
-  SeededRandom observer_random_;
-  SeededRandom fault_random_;
-  kube::RandomFaults faults_;
-  LoggedFaults logged_faults_;
-  kube::FaultApi fault_api_;
-  StaleApi stale_;
-  kube::CountingApi counting_;
-  ObservedApi observed_;
-  CrashApi crash_;
-  std::unique_ptr<kube::Api> wrapped_;  // around crash_, if the run has an observer
-  ShiftedLoop clock_;                   // the controllers' own
+  ControllerPath path_;
+  ShiftedLoop clock_;  // the controllers' own
   WorldFaults world_;
   RolloutPart rollout_;
   People people_;
@@ -550,11 +433,9 @@ class Run {
   std::optional<Witness> witness_;
   std::optional<PlanCheck> plan_;  // made before the version changed
   RunControllers controllers_;
-  std::vector<std::optional<Duration>> taken_;  // when each step was, on the loop's uptime
-  std::vector<Duration> ends_;                  // when each that was taken is over
+  ShownReasons shown_;
+  StepTimes steps_;
   bool takes_digest_;
-  std::vector<size_t> blinding_;  // the steps that hide changes: asked for after every second
-  Duration last_end_{0};          // the last of them
   Duration longest_blindness_;
   Duration began_{0};
   Duration controllers_began_{0};  // those that live
@@ -562,7 +443,6 @@ class Run {
   Duration busy_{0};
   std::optional<Duration> calmed_;  // when the faults ended
   uint64_t next_look_ = 0;          // at what is shown: from this version of the store on
-  Answers compared_;                // with an observer, the last time
   int64_t restarts_before_ = 0;
   uint64_t writes_before_ = 0;  // when the last step was taken
   uint64_t crashes_ = 0;
