@@ -28,6 +28,7 @@ std::optional<RolloutDecision> Look::obey() {
   const Command& command = *view_.command;
   // The same patch ended its pause.
   if (command.verb == "rollback" && phase() == Phase::rolling_back) {
+    reject_as_asked();
     return note(command, Reason::rollback_asked,
                 fmt::format("{} asked for the rollback that is in progress", command.by));
   }

@@ -48,8 +48,12 @@ RolloutDecision Look::go_back(Reason reason, std::string by) {
     next_.from = next_.stable;
     next_.to = view_.target;
   }
-  // Where a user has set the version before, nothing is to be restored and nothing is rejected.
+  // Where a user has set the version before, nothing is to be restored. Nothing is rejected either,
+  // unless a user asked for the rollback.
   const bool is_set_back = is_previous();
+  if (is_set_back && has_driver_before() && !view_.target.same_as(next_.from)) {
+    next_.from = next_.before;
+  }
   std::string obstacle = is_set_back ? "" : obstacle_to_rollback(view_, next_);
   if (!obstacle.empty()) {
     return enter_held({Reason::rollback_unavailable,
@@ -57,6 +61,7 @@ RolloutDecision Look::go_back(Reason reason, std::string by) {
                       std::move(by));
   }
   if (!is_set_back) reject(next_, next_.to, now_, reason.name);
+  if (is_set_back && reason.name == Reason::rollback_asked) reject_as_asked();
   next_.closed = true;
   next_.revert_commit.clear();
   next_.restored = false;
@@ -65,8 +70,15 @@ RolloutDecision Look::go_back(Reason reason, std::string by) {
   return enter(Phase::rolling_back, std::move(reason), std::move(by));
 }
 
+// Whether the command or the change of the version is seen first makes no difference.
+void Look::reject_as_asked() {
+  const bool is_another = !next_.to.is_same_driver(next_.from);
+  if (is_another && rejection_of(next_, next_.to) == nullptr) {
+    reject(next_, next_.to, now_, Reason::rollback_asked);
+  }
+}
+
 RolloutDecision Look::go_back_to_previous() {
-  if (has_driver_before() && !view_.target.same_as(next_.from)) next_.from = next_.before;
   return go_back({Reason::version_taken_back,
                   fmt::format("the previous version {} was set again", view_.target.version), ""});
 }

@@ -320,6 +320,45 @@ TEST(RejectedVersion, IsNotOneThatAUserReplacedByHand) {
   EXPECT_EQ(rollout.settle(), "Upgrading");
 }
 
+// Also where the user set the version before by hand and asked for the rollback, whichever of the
+// two the controller sees first.
+TEST(RejectedVersion, IsOneForWhichAUserAskedForTheRollbackAndSetTheOldVersion) {
+  for (bool command_is_seen_first : {true, false}) {
+    TestRollout rollout(3, two_waves);
+    rollout.begin();
+    if (command_is_seen_first) rollout.command("rollback");
+    rollout.set_version("old", "570");
+    if (!command_is_seen_first) {
+      rollout.step();
+      ASSERT_EQ(rollout.phase(), "RollingBack");
+      ASSERT_TRUE(rollout.view.status.rejected.empty());
+      rollout.command("rollback");
+    }
+    EXPECT_EQ(rollout.settle(), "RolledBack");
+    ASSERT_EQ(rollout.view.status.rejected.size(), 1U) << command_is_seen_first;
+    EXPECT_EQ(rollout.view.status.rejected[0].reason, "RollbackAsked");
+    EXPECT_EQ(rollout.reverts, 0);
+    rollout.set_version("new", "580");
+    EXPECT_EQ(rollout.settle(), "Held");
+    EXPECT_EQ(rollout.view.status.reason, "RejectedVersion");
+    rollout.command("retry");
+    EXPECT_EQ(rollout.settle(), "Upgrading");
+  }
+}
+
+// The version that the fleet runs is not rejected with a change of something else beside it.
+TEST(RejectedVersion, IsNotTheSameDriverWithAnotherAnnotation) {
+  TestRollout rollout(3, two_waves);
+  rollout.settle();
+  rollout.set_version("annotated", "570");
+  ASSERT_EQ(rollout.settle(), "Upgrading");
+  rollout.set_version("old", "570");
+  rollout.command("rollback");
+  for (int i = 1; i <= 3; ++i) rollout.finish(i);
+  EXPECT_EQ(rollout.settle(), "RolledBack");
+  EXPECT_TRUE(rollout.view.status.rejected.empty());
+}
+
 TEST(RejectedVersion, TheListIsBounded) {
   RolloutStatus status;
   for (int i = 0; i < 30; ++i) {

@@ -93,6 +93,7 @@ class Look {
   bool is_held_as_rejected() const;
   RolloutDecision decide_rejected();
   RolloutDecision go_back(Reason reason, std::string by = {});
+  void reject_as_asked();
   RolloutDecision go_back_to_previous();
   RolloutDecision take_back_in_git();
   RolloutDecision note_revert(const GitOutcome& outcome);

@@ -107,6 +107,8 @@ TEST(Random, NoRolloutBreaksAnInvariantOrHangs) {
   try_seed(364, faults, RandomKind::rollout);
   // Two replicas that undid each other's notes in one instant.
   try_seed(2343, faults, RandomKind::rollout);
+  // A rollback that a user asked for, who had set the old version as well.
+  try_seed(3880, faults, RandomKind::rollout);
   EXPECT_FALSE(faults.empty());
 }
 

@@ -143,9 +143,15 @@ void NoRejectedVersion::on_change(const std::string& storage, const apiserver::C
   static const std::set<fleet::ReasonName> rejections = {
       fleet::Reason::nodes_failed, fleet::Reason::gate_failed, fleet::Reason::bake_failed,
       fleet::Reason::rollback_asked};
-  if (before.phase != Phase::rolling_back && after.phase == Phase::rolling_back &&
-      rejections.contains(after.reason)) {
-    if (std::string image = image_of(cluster, after.to); !image.empty()) rejected_.insert(image);
+  // Or one that set it by hand has asked for the rollback as well.
+  const bool was_asked = !after.history.empty() && after.last_command != before.last_command &&
+                         after.history.back().reason == fleet::Reason::rollback_asked;
+  const bool begins = before.phase != Phase::rolling_back && rejections.contains(after.reason);
+  if (after.phase == Phase::rolling_back && (begins || was_asked)) {
+    std::string image = image_of(cluster, after.to);
+    // Of another change than the driver's nothing is rejected.
+    const bool is_another = image != image_of(cluster, after.from);
+    if (is_another && !image.empty()) rejected_.insert(std::move(image));
   }
   const bool opens = after.phase == Phase::upgrading &&
                      (before.phase != Phase::upgrading || after.open_waves > before.open_waves);

@@ -95,6 +95,26 @@ TEST_F(RestoreInvariantTest, SeesAWaveThatOpensForARejectedVersionUntilAUserRetr
   expect_violation("which was rolled back");
 }
 
+TEST_F(RestoreInvariantTest, SeesOneThatAUserSetBackByHandAndAskedToRollBack) {
+  start_rollout();
+  enter(rollout::Phase::rolling_back, fleet::Reason::version_taken_back);
+  status.last_command = "rollback";
+  status.history.push_back(
+      {{}, rollout::Phase::rolling_back, "", fleet::Reason::rollback_asked, "asked", "alice"});
+  enter(rollout::Phase::rolling_back, fleet::Reason::version_taken_back);
+  status.open_for = status.to;
+  enter(rollout::Phase::upgrading, fleet::Reason::wave_open);
+  expect_violation("which was rolled back");
+}
+
+TEST_F(RestoreInvariantTest, OneThatAUserSetBackByHandIsNotRejected) {
+  start_rollout();
+  enter(rollout::Phase::rolling_back, fleet::Reason::version_taken_back);
+  status.open_for = status.to;
+  enter(rollout::Phase::upgrading, fleet::Reason::wave_open);
+  expect_innocent();
+}
+
 TEST_F(RestoreInvariantTest, AWaveThatOpensAfterARetryIsFine) {
   start_rollout();
   enter(rollout::Phase::rolling_back, fleet::Reason::gate_failed);
