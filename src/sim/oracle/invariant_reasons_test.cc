@@ -38,7 +38,7 @@ TEST_F(TrueReasonsTest, AHealthyNodeFailsWithNothing) {
 TEST_F(TrueReasonsTest, AReasonThatNobodyHasLookedAtIsNone) {
   start();
   say("gpu-1", "MoonTooFull");
-  expect_violation("gpu-1 says MoonTooFull, and nobody knows what that is");
+  expect_violation("gpu-1 says MoonTooFull, and it is not in the table of reasons");
 }
 
 TEST_F(TrueReasonsTest, NobodyFailsWithAWait) {
