@@ -76,8 +76,7 @@ void add_demo(CLI::App& app, DemoFlags& flags, int& result) {
   command->add_flag("--keep", flags.keep,
                     "Leave the cluster running until Ctrl-C, and print its kubeconfig");
   command->add_flag("--bad-driver", flags.bad_driver,
-                    "The new driver is a bad one: the canary shows it, and a git revert takes it "
-                    "back");
+                    "The new driver is bad: the canary detects it, and a git revert rolls it back");
   add_dashboard_address(command, flags.dashboard_address);
   command->callback([&] { result = run_demo(flags); });
 }

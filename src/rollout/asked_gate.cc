@@ -19,7 +19,7 @@ constexpr Duration shortest_interval = seconds(1);
 
 std::string excerpt_of(std::string_view text) {
   std::string kept(text.substr(0, most_text));
-  return is_valid_utf8(kept) ? kept : std::string("(not a text)");
+  return is_valid_utf8(kept) ? kept : std::string("(not valid UTF-8)");
 }
 
 std::string number_text(double value) { return fmt::format("{:.6g}", value); }

@@ -162,7 +162,8 @@ TEST_F(Rollouts, PlanSaysThatFirmwareLeadsOnlyForward) {
                    "not on the list of allowed repositories (--git-repository)"));
   EXPECT_TRUE(
       says(plan,
-           "WOULD NOT START: RollbackUnavailable: driver 580.126.20 installs firmware 28.45, which is irreversible: no rollback to 28.43"));
+           "WOULD NOT START: RollbackUnavailable: driver 580.126.20 installs firmware 28.45, which "
+           "is irreversible: no rollback to 28.43"));
   // It reads only: nothing was committed, and a matrix that is not there refuses nothing.
   EXPECT_TRUE(
       says(cluster.sh("git -C " + cluster.directory() + "/matrix rev-list --count main"), "1"));

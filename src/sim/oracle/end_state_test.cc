@@ -111,7 +111,7 @@ TEST_F(EndStateTest, WhoseWorkWaitsWhereNotAllFitsIsNoDifference) {
   };
   EXPECT_EQ(pods("ml-training/dra-inference"), "6");
   EXPECT_EQ(pods("ml-training/extended"), "4") << "of which two wait";
-  // Room that nobody has taken yet: they no longer wait for it.
+  // Room that no pod has taken yet: they no longer wait for it.
   cordon(cluster, "gpu-1", false);
   EXPECT_EQ(differences(end_facts(cluster), before).size(), 2U) << "the cordon, and two pods";
   cluster.loop.run_for(minutes(2));

@@ -40,7 +40,7 @@ TEST_F(FreeRoomTest, IsOnNodesInServiceAlone) {
   load(cluster, workloads);
   cluster.loop.run_for(minutes(2));
   EXPECT_EQ(waiting(cluster), (std::pair{2, 0}));
-  // Nobody has scheduled them yet.
+  // The scheduler has not placed them yet.
   cordon(cluster, "gpu-1", false);
   EXPECT_EQ(waiting(cluster), (std::pair{2, 2}));
   cluster.kubelets().set_ready("gpu-1", false);

@@ -163,10 +163,9 @@ void NoNeedlessEviction::on_pod_end(const PodEnd& end) {
     return;
   const DriverTruth* driver = truth().driver_of(*driver_pod->object);
   if (truth().may_be_unknown(driver->changed) || truth().may_be_unknown(node->meddled)) return;
-  accuse(
-      fmt::format("{} was evicted from {} although the driver there is configured as it should "
-                  "be ({})",
-                  end.key.text(), end.node, driver->digest));
+  accuse(fmt::format(
+      "{} was evicted from {} although the driver there has the wanted configuration ({})",
+      end.key.text(), end.node, driver->digest));
 }
 
 }  // namespace lockstep::sim

@@ -237,7 +237,7 @@ TEST_F(PodsTest, SeesAnEvictionForACosmeticChange) {
   ObjectKey pod = work_on("gpu-1");
   EXPECT_EQ(evict(pod), 201);
   expect_violation(pod.text() +
-                   " was evicted from gpu-1 although the driver there is configured as it should");
+                   " was evicted from gpu-1 although the driver there has the wanted configuration");
 }
 
 TEST_F(PodsTest, ADriverThatDoesNotRunIsNoReasonToStay) {
