@@ -101,6 +101,7 @@ constexpr Renamed renamed[] = {{"BrokenOff", KnownReason::interrupted},
                                {"ControlFailsToo", KnownReason::control_group_failing},
                                {"CordonLifted", KnownReason::uncordoned_by_user},
                                {"Rival", KnownReason::conflicting_controller},
+                               {"VersionTakenBack", KnownReason::version_rolled_back},
                                {"YoungOrphan", KnownReason::orphan_too_young}};
 
 }  // namespace

@@ -79,7 +79,7 @@ void Look::reject_as_asked() {
 }
 
 RolloutDecision Look::go_back_to_previous() {
-  return go_back({Reason::version_taken_back,
+  return go_back({Reason::version_rolled_back,
                   fmt::format("the previous version {} was set again", view_.target.version), ""});
 }
 

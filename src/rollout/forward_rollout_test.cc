@@ -118,7 +118,7 @@ TEST(PlanOfARollback, OfAVersionThatIsSetBackGoesOnToItsEnd) {
   EXPECT_EQ(ForwardFleetTest::names(plan), (std::vector<std::string>{"gpu-1", "gpu-2"}));
   for (const PlannedNode& node : plan.nodes) EXPECT_EQ(node.outcome, PlannedEnd::done);
   EXPECT_EQ(plan.rollouts[0].end_phase, Phase::rolled_back);
-  EXPECT_TRUE(ForwardFleetTest::says(plan, "rolls back: VersionTakenBack"));
+  EXPECT_TRUE(ForwardFleetTest::says(plan, "rolls back: VersionRolledBack"));
 }
 
 TEST(PlanOfARollout, GatesInProgressTakeOnlyWhatIsLeft) {

@@ -271,7 +271,7 @@ TEST(BundleCommand, BadSettingsAreRefusedWithWhatToWriteInstead) {
         {"list.x leads into a list", "--set-json"}},
        {bundle_to("out", {"--set", "gpu-operator:driver.enabled.x=1"}),
         2,
-        {"driver.enabled.x", "no map", "at driver.enabled stands true"}},
+        {"driver.enabled.x", "not a map", "driver.enabled is true"}},
        {bundle_to("out", {"--set-json", "gpu-operator:a={"}), 2, {"--set-json gpu-operator:a={"}},
        {bundle_to("out", {"--set", "gpu-oprator:a=1"}), 2, {"did you mean \"gpu-operator\"?"}},
        {bundle_to("out", {"--set", "nvsentinel:enabled=false", "--set", "nvsentinel:a=1"}),

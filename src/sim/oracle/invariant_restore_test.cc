@@ -97,11 +97,11 @@ TEST_F(RestoreInvariantTest, SeesAWaveThatOpensForARejectedVersionUntilAUserRetr
 
 TEST_F(RestoreInvariantTest, SeesOneThatAUserSetBackByHandAndAskedToRollBack) {
   start_rollout();
-  enter(rollout::Phase::rolling_back, fleet::Reason::version_taken_back);
+  enter(rollout::Phase::rolling_back, fleet::Reason::version_rolled_back);
   status.last_command = "rollback";
   status.history.push_back(
       {{}, rollout::Phase::rolling_back, "", fleet::Reason::rollback_asked, "asked", "alice"});
-  enter(rollout::Phase::rolling_back, fleet::Reason::version_taken_back);
+  enter(rollout::Phase::rolling_back, fleet::Reason::version_rolled_back);
   status.open_for = status.to;
   enter(rollout::Phase::upgrading, fleet::Reason::wave_open);
   expect_violation("which was rolled back");
@@ -109,7 +109,7 @@ TEST_F(RestoreInvariantTest, SeesOneThatAUserSetBackByHandAndAskedToRollBack) {
 
 TEST_F(RestoreInvariantTest, OneThatAUserSetBackByHandIsNotRejected) {
   start_rollout();
-  enter(rollout::Phase::rolling_back, fleet::Reason::version_taken_back);
+  enter(rollout::Phase::rolling_back, fleet::Reason::version_rolled_back);
   status.open_for = status.to;
   enter(rollout::Phase::upgrading, fleet::Reason::wave_open);
   expect_innocent();

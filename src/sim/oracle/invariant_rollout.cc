@@ -378,7 +378,7 @@ void RollbackNeedsEvidence::on_change(const std::string& storage, const apiserve
   if (before.phase == Phase::rolling_back || after.phase != Phase::rolling_back) return;
   if (!after.history.empty() && !after.history.back().by.empty()) return;
   // Users, or a tool of theirs, set the version before themselves.
-  if (after.reason == Reason::version_taken_back || after.reason == Reason::reverted) return;
+  if (after.reason == Reason::version_rolled_back || after.reason == Reason::reverted) return;
   const std::string name = change.object->key().name;
   if (after.reason == Reason::gate_failed || after.reason == Reason::bake_failed) {
     if (has_run(after.to)) return;

@@ -170,7 +170,7 @@ TEST_F(RolloutInvariantTest, SeesARollbackThatLeavesANodeOnTheBadVersion) {
   start_rollout();
   status.waves[0].opened = cluster->loop.now();
   status.from.version = "0.0.1";
-  status.reason = fleet::Reason::version_taken_back;
+  status.reason = fleet::Reason::version_rolled_back;
   status.phase = rollout::Phase::rolling_back;
   write_status();
   expect_innocent();
@@ -188,7 +188,7 @@ TEST_F(RolloutInvariantTest, SeesARollbackThatLeavesANodeOutsideTheWavesOnTheRej
   status.from.version = cluster->kubelets().machine("gpu-1").version();
   ASSERT_TRUE(cluster->call(kube::remove(resource::pods, pod_on(driver_daemon_set_name, "gpu-2"))));
   cluster->loop.run_for(minutes(10));
-  status.reason = fleet::Reason::version_taken_back;
+  status.reason = fleet::Reason::version_rolled_back;
   status.phase = rollout::Phase::rolling_back;
   write_status();
   expect_innocent();
@@ -201,7 +201,7 @@ TEST_F(RolloutInvariantTest, ARollbackThatEndsOnTheVersionBeforeIsFine) {
   start_rollout();
   status.waves[0].opened = cluster->loop.now();
   status.from.version = cluster->kubelets().machine("gpu-1").version();
-  status.reason = fleet::Reason::version_taken_back;
+  status.reason = fleet::Reason::version_rolled_back;
   status.phase = rollout::Phase::rolling_back;
   write_status();
   status.phase = rollout::Phase::rolled_back;
@@ -216,7 +216,7 @@ TEST_F(RolloutInvariantTest, SeesARollbackThatLeavesANodeOutsideTheWavesOnTheBad
   restart_driver("gpu-3");
   ASSERT_TRUE(
       run_until(*cluster, [&] { return has_driver(*cluster, "gpu-3", new_version); }, minutes(10)));
-  status.reason = fleet::Reason::version_taken_back;
+  status.reason = fleet::Reason::version_rolled_back;
   status.phase = rollout::Phase::rolling_back;
   write_status();
   EXPECT_TRUE(cluster->set_driver_version(old_version));
@@ -327,7 +327,7 @@ TEST_F(RollbackEvidenceTest, AUserNeedsNone) {
   roll_back(fleet::Reason::rollback_asked, "alice");
   status.phase = rollout::Phase::upgrading;
   write_status();
-  roll_back(fleet::Reason::version_taken_back);
+  roll_back(fleet::Reason::version_rolled_back);
   expect_innocent();
 }
 
