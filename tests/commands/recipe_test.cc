@@ -257,11 +257,12 @@ TEST(RecipeDiffCommand, ComparesTwoOfAKindThatAreThere) {
   ASSERT_EQ(folder.lockstep(Words{"recipe"} + flagship + Words{"-o", "a.yaml"}).exit_code, 0);
   ASSERT_EQ(folder.lockstep(Words{"bundle"} + flagship + Words{"-o", "made"}).exit_code, 0);
   folder.write("empty/x", "");
-  expect_refused(folder,
-                 {{{"recipe", "diff", "a.yaml"}, 2, {"after"}},
-                  {{"recipe", "diff", "a.yaml", "b.yaml"}, 3, {"b.yaml"}},
-                  {{"recipe", "diff", "a.yaml", "made"}, 2, {"a.yaml and made", "two of the same kind"}},
-                  {{"recipe", "diff", "made", "empty"}, 3, {"empty", "recipe.yaml"}}});
+  expect_refused(
+      folder,
+      {{{"recipe", "diff", "a.yaml"}, 2, {"after"}},
+       {{"recipe", "diff", "a.yaml", "b.yaml"}, 3, {"b.yaml"}},
+       {{"recipe", "diff", "a.yaml", "made"}, 2, {"a.yaml and made", "two of the same kind"}},
+       {{"recipe", "diff", "made", "empty"}, 3, {"empty", "recipe.yaml"}}});
 }
 
 TEST(QueryCommand, AScalarComesBareAndAMapAsADocument) {

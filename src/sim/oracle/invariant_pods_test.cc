@@ -236,8 +236,9 @@ TEST_F(PodsTest, SeesAnEvictionForACosmeticChange) {
   go_to_eviction("gpu-1");
   ObjectKey pod = work_on("gpu-1");
   EXPECT_EQ(evict(pod), 201);
-  expect_violation(pod.text() +
-                   " was evicted from gpu-1 although the driver there has the wanted configuration");
+  expect_violation(
+      pod.text() +
+      " was evicted from gpu-1 although the driver there has the wanted configuration");
 }
 
 TEST_F(PodsTest, ADriverThatDoesNotRunIsNoReasonToStay) {
