@@ -127,7 +127,7 @@ TEST(Commands, TheDemoEndsWhenItIsToldAtAnyMoment) {
   }
   for (Child* demo : demos) {
     ASSERT_TRUE(
-        place.wait([&] { return demo->output().find("It keeps running") != std::string::npos; }));
+        place.wait([&] { return demo->output().find("The cluster keeps running") != std::string::npos; }));
   }
   for (Child* demo : demos) {
     demo->signal(SIGTERM);

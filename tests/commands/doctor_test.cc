@@ -162,7 +162,7 @@ kubectl delete resourceclaim held --wait=false)");
   const std::vector<std::string> at_once = {"--stuck-after", "0s"};
   cluster.require("both claims", [&] {
     std::string said = print_json(look(at_once).checks["StuckClaims"]);
-    return has(said, "default/promised: reserved for pod gone, which is gone") &&
+    return has(said, "default/promised: reserved for pod gone, which no longer exists") &&
            has(said, "default/held: deleted") && has(said, "held by example.com/forgotten");
   });
   break_it(look(at_once).fix("StuckClaims"));

@@ -133,7 +133,7 @@ TEST_F(KeyDomain, IsNotReadFromATenantsLease) {
     EXPECT_NE(skip.error.find("add --key-domain lockstep.dev"), std::string::npos) << skip.error;
   }
   EXPECT_EQ(label("gpu-1", nvidias_skip), "");
-  EXPECT_NE(lockstep("doctor --key-domain lockstep.dev").output.find("no controller leads"),
+  EXPECT_NE(lockstep("doctor --key-domain lockstep.dev").output.find("no controller is the leader"),
             std::string::npos);
 }
 

@@ -95,7 +95,7 @@ TEST_F(RerollCommand, ItsEndsAreToldApartByTheirExitCodes) {
       cluster.lockstep({"reroll", "--timeout", "1s", "--driver-version", "999.9.9"});
   EXPECT_EQ(late.exit_code, 5);
   EXPECT_TRUE(says(late, "the driver's migration did not finish within 1s"));
-  EXPECT_TRUE(says(late, "it brings driver 580.105.08, and 999.9.9 is to come"));
+  EXPECT_TRUE(says(late, "it has driver 580.105.08; 999.9.9 is expected"));
   ProcessOutput dry = cluster.lockstep({"reroll", "--dry-run"});
   EXPECT_EQ(dry.exit_code, 0);
   EXPECT_EQ(plugins(), before);

@@ -92,7 +92,7 @@ struct SeedOnTheDemo : Seed {
     // A test that waits for the usual deadline would take long.
     cluster.set_policy(R"({"maxParallelUpgrades": 2, "deadlines": {"imagePullSeconds": 2}})");
     cluster.require("end of the demo's upgrade",
-                    [&] { return demo.output().find("It keeps running") != std::string::npos; });
+                    [&] { return demo.output().find("The cluster keeps running") != std::string::npos; });
   }
 };
 

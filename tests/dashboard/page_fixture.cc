@@ -61,7 +61,7 @@ class Fixture final : public Source {
 
   void node(const std::string& name, JsonCallback done) override {
     const NodeRow* row = model_.find(name);
-    if (row == nullptr) return done(fail(ErrorKind::not_found, "there is no such node"));
+    if (row == nullptr) return done(fail(ErrorKind::not_found, "unknown node"));
     bool failed = row->state == State::failed;
     done(Json(
         JsonObject{{"name", name},
@@ -147,7 +147,7 @@ class Fixture final : public Source {
       paused_ = action.verb == "pause" ? "by ada: " + action.reason : "";
     if (action.target == operate::ActionTarget::node) {
       const NodeRow* held = model_.find(action.name);
-      if (held == nullptr) return done(fail(ErrorKind::not_found, "there is no such node"));
+      if (held == nullptr) return done(fail(ErrorKind::not_found, "unknown node"));
       NodeRow row = *held;
       if (action.verb == "retry") row.state = State::required;
       row.skipped = action.verb == "skip";

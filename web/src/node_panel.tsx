@@ -92,7 +92,7 @@ function Body({ card, fleet, person, onAsk }: { card: Card; fleet: Fleet; person
   const ask = (verb: string) => onAsk({ verb, target: "node", name: card.name });
   const facts: [string, string][] = [
     ["Driver", `${card.driver.version || "none"}${card.driver.inSync ? ", the newest" : card.driver.target ? `, to become ${card.driver.target}` : ""}${card.driver.ready ? "" : ", not ready"}`],
-    ["Node", `${card.ready ? "Ready" : "not Ready"}${card.cordoned ? `, cordoned${card.cordonedByUs ? " for the upgrade" : " by somebody"}` : ""}${card.skipped ? ", skipped" : ""}`],
+    ["Node", `${card.ready ? "Ready" : "not Ready"}${card.cordoned ? `, cordoned${card.cordonedByUs ? " for the upgrade" : " by a user"}` : ""}${card.skipped ? ", skipped" : ""}`],
     ["GPUs", [card.gpus ? String(card.gpus) : "", card.model ?? ""].filter(Boolean).join(" × ")],
     ["Where", [card.wave && `wave ${card.wave}`, card.zone, card.rack, card.pool && `pool ${card.pool}`].filter(Boolean).join(" · ")],
     ["System", [card.os, card.kernel].filter(Boolean).join(" · ")],
