@@ -2,6 +2,7 @@
 // clients, so that a fleet of them does not come back all at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/time.h"
@@ -32,6 +33,8 @@ class Backoff {
   // The same, but at least as long as the other side asked for.
   Duration next_at_least(Duration asked);
   void reset() { failures_ = 0; }
+  // What came after so many failures is over.
+  void return_to(uint32_t failures) { failures_ = std::min(failures_, failures); }
   uint32_t failures() const { return failures_; }
 
  private:

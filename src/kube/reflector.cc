@@ -60,6 +60,7 @@ void Reflector::relist_or_stream() {
 
 void Reflector::begin_list() {
   list_began_ = loop_.uptime();
+  failures_before_list_ = backoff_.failures();
   whole_list_ = false;
   continue_token_.clear();
   request_page();
@@ -147,6 +148,9 @@ void Reflector::take_page(const Response& response) {
   }
   // An answer, and no sight yet: what is held is as old as before until the list is whole.
   status_.last_success = loop_.now();
+  // Failures between pages that come are not in a row. Those before the list count until a watch
+  // lives.
+  backoff_.return_to(failures_before_list_);
   continue_token_ = std::move(page->continue_token);
   if (!continue_token_.empty()) return request_page();
   if (!finish_list()) return retry(Duration::zero(), &Reflector::begin_list);

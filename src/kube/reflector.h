@@ -165,6 +165,7 @@ class Reflector {
   // The list in progress.
   std::string list_version_;
   std::string continue_token_;
+  uint32_t failures_before_list_ = 0;
   bool whole_list_ = false;  // without pages: a continue token had expired
   Freshness asked_ = Freshness::consistent;
   // The version we have seen is not to be had from this server at the moment.

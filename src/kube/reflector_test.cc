@@ -214,6 +214,37 @@ TEST_F(ReflectorTest, RepeatsOnlyThePageThatFailed) {
   EXPECT_LE(api.count(Verb::list), 5u);
 }
 
+// Of a large list, many pages fail once: each is tried again as soon as the first.
+TEST_F(ReflectorTest, APageThatComesEndsTheRowOfFailures) {
+  put_many(60);
+  bool fails = false;
+  api.intercept = [&](const Request& request) -> std::optional<Reply> {
+    if (request.verb != Verb::list || !std::exchange(fails, !fails)) return std::nullopt;
+    return Response{500, std::monostate{}, std::nullopt};
+  };
+  ReflectorOptions options;
+  options.page_size = 1;
+  start(options);
+  EXPECT_TRUE(loop.run_until([&] { return reflector->synced(); }, minutes(2)));
+  EXPECT_GE(reflector->status().errors, 59u);
+}
+
+// The pages of a list that cannot be used are no success.
+TEST_F(ReflectorTest, DoesNotRunHotWhenNoListCanBeUsed) {
+  put_many(60);
+  size_t lists = 0;
+  api.intercept = [&](const Request& request) -> std::optional<Reply> {
+    if (request.verb != Verb::list || ++lists % 10 != 0) return std::nullopt;
+    return Response{200, std::string("not a list"), std::nullopt};
+  };
+  ReflectorOptions options;
+  options.page_size = 1;
+  start(options);
+  loop.run_for(minutes(30));
+  EXPECT_FALSE(reflector->synced());
+  EXPECT_LE(lists, 1500u);
+}
+
 TEST_F(ReflectorTest, DoesNotRunHotWhenEveryWatchExpires) {
   put_many(3);
   api.intercept_watch = [](const WatchRequest&) -> std::optional<Error> {

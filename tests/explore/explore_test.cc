@@ -109,6 +109,8 @@ TEST(Random, NoRolloutBreaksAnInvariantOrHangs) {
   try_seed(2343, faults, RandomKind::rollout);
   // A rollback that a user asked for, who had set the old version as well.
   try_seed(3880, faults, RandomKind::rollout);
+  // A list whose pages failed again and again, with longer and longer pauses.
+  try_seed(4413, faults, RandomKind::rollout);
   EXPECT_FALSE(faults.empty());
 }
 

@@ -164,9 +164,8 @@ void NoUnapprovedDriver::look_at(const std::string& name) {
     return;
   }
   auto [since, is_new] = suspects_.try_emplace(name, truth().uptime());
-  const Duration allowed = truth().blindness + truth().lateness + time_to_contain;
   const Duration from = std::max(since->second, *truth().controllers_since);
-  if (truth().uptime() - from <= allowed) return;
+  if (from >= truth().known_until(truth().lateness + time_to_contain)) return;
   since->second = truth().uptime();
   accuse(fmt::format("{} has been in service for {} with a driver that no open wave allows it",
                      name, format_duration(truth().uptime() - from)));

@@ -358,6 +358,30 @@ TEST_F(ContainmentInvariantTest, SeesADriverInServiceThatNoOpenWaveAllows) {
   expect_violation("gpu-3 has been in service for");
 }
 
+// The first list of a new controller fails again and again.
+TEST_F(ContainmentInvariantTest, WhatNoAnswerHasShownIsHeldAgainstTheControllerOnlyAfterOneHas) {
+  blindness = minutes(10);
+  start_rollout();
+  witness->see_controllers(true);
+  kube::Request pods = kube::list(resource::pods);
+  pods.with("limit", "500");
+  witness->see_call(1, pods);
+  leak("gpu-3");
+  for (int i = 0; i < 15; ++i) {
+    cluster->loop.run_for(minutes(2));
+    witness->see_reply(1, pods, kube::Response{500, {}, std::nullopt});
+    status.message = std::to_string(i);
+    write_status();
+  }
+  expect_innocent();
+  kube::ListBody all;
+  all.resource_version = std::to_string(cluster->backend.store.version());
+  witness->see_reply(1, pods, kube::Response{200, all, std::nullopt});
+  status.message = "anything";
+  wait();
+  expect_violation("gpu-3 has been in service for");
+}
+
 TEST_F(ContainmentInvariantTest, ANodeThatIsTakenOutOfServiceIsFine) {
   start_rollout();
   leak("gpu-3");

@@ -124,8 +124,9 @@ bool FitForService::has_fit_clients(const std::string& node) const {
   auto entry = generations_.find(node);
   // A driver that was loaded again since then, by itself, and only just.
   Duration loaded_for = truth().cluster().loop.now() - machine.loaded_since();
-  bool surprise = entry == generations_.end() ||
-                  (machine.generation() != entry->second && loaded_for <= truth().blindness);
+  bool surprise =
+      entry == generations_.end() || (machine.generation() != entry->second &&
+                                      truth().may_be_unknown(truth().uptime() - loaded_for));
   uint64_t wanted = surprise && entry != generations_.end() ? entry->second : machine.generation();
   bool found = false;
   bool fit = true;

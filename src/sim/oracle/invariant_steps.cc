@@ -220,11 +220,11 @@ void NoRepeatedState::on_node(const NodeStep& step) {
     return;
   }
   if (!step.changes_state()) return;
-  auto [entry, is_first] = entered_[step.name].try_emplace(step.to(), now);
-  Duration before = std::exchange(entry->second, now);
-  if (is_first || last_news(step.name) >= before - truth().blindness) return;
+  auto [entry, is_first] = entered_[step.name].try_emplace(step.to());
+  const Entry before = std::exchange(entry->second, {now, truth().known_until()});
+  if (is_first || last_news(step.name) >= before.known_until) return;
   accuse(fmt::format("{} entered {} again after {}, and nothing about it had changed since",
-                     step.name, fleet::display_name(step.to()), format_duration(now - before)));
+                     step.name, fleet::display_name(step.to()), format_duration(now - before.at)));
 }
 
 void OnDeleteOnly::on_node(const NodeStep& step) {

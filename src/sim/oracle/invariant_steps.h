@@ -60,8 +60,12 @@ class NoRepeatedState final : public Invariant {
  private:
   Duration last_news(const std::string& node) const;
 
-  std::map<std::string, std::map<fleet::State, Duration>> entered_;  // by node, when last
-  std::map<std::string, Duration> news_;                             // of a node, by others
+  struct Entry {
+    Duration at{0};
+    Duration known_until{0};  // what had changed by then was known
+  };
+  std::map<std::string, std::map<fleet::State, Entry>> entered_;  // by node, the last
+  std::map<std::string, Duration> news_;                          // of a node, by others
   Duration news_of_all_ = Duration::min();
 };
 

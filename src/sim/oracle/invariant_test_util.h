@@ -26,7 +26,7 @@ class InvariantTest : public ::testing::Test {
     // Whatever was made at the start is old news.
     cluster->loop.run_for(minutes(1));
     WitnessOptions witnessing;
-    witnessing.blindness = seconds(5);
+    witnessing.blindness = blindness;
     witness.emplace(*cluster, witnessing);
   }
 
@@ -125,6 +125,7 @@ class InvariantTest : public ::testing::Test {
   }
 
   std::vector<std::string> invariants;
+  Duration blindness = seconds(5);
 
   fleet::Keys keys;
   std::optional<Cluster> cluster;

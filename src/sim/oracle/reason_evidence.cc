@@ -70,9 +70,8 @@ bool ReasonEvidence::blocked_lately(const std::string& node, bool fails) const {
   // Tries are half a minute apart: what the last one met may have passed.
   return std::any_of(blocked_.begin(), blocked_.end(), [&](const auto& entry) {
     const Blocked& blocked = entry.second;
-    Duration long_ago =
-        blocked.gone && fails ? truth_.blindness : std::max(truth_.blindness, minutes(1));
-    return truth_.uptime() - blocked.last <= long_ago &&
+    const bool is_late = !(blocked.gone && fails) && truth_.uptime() - blocked.last <= minutes(1);
+    return (is_late || truth_.may_be_unknown(blocked.last)) &&
            covers_pod_of(node, entry.first, *blocked.budget);
   });
 }

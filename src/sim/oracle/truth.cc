@@ -79,6 +79,14 @@ Truth::Truth(Cluster& cluster, fleet::Keys keys) : cluster_(cluster), keys_(std:
   for (auto& [uid, driver] : drivers_) driver.changed = Duration::min();
 }
 
+Duration Truth::known_until(Duration since_shown) const {
+  const Duration then = uptime() - since_shown;
+  const Duration usual = then - blindness;
+  if (sight == nullptr) return usual;
+  // A write that arrives now was decided on what was shown before it was sent.
+  return std::min(usual, sight->hidden_since(then - calm_blindness - lateness));
+}
+
 void Truth::take(const std::string& storage, const apiserver::Change& change, bool ours) {
   if (storage == "pods") return take_pod(change);
   if (storage == "nodes") return take_node(change, ours);
@@ -270,7 +278,7 @@ void Truth::read_policies() {
   upgrade::Policy general = upgrade::Policy::none();
   auto add = [this](const std::string& pool, upgrade::Policy policy) {
     auto& history = policies_[pool];
-    forget_before(history, uptime() - blindness);
+    forget_before(history, known_until());
     history.emplace_back(uptime(), std::move(policy));
   };
   bool own_switch = keys_.domain != "nvidia.com";

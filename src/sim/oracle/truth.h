@@ -20,6 +20,7 @@
 #include "rollout/rollout_status.h"
 #include "sim/actors/cluster.h"
 #include "sim/actors/object_facts.h"
+#include "sim/oracle/sight.h"
 #include "upgrade/policy.h"
 
 namespace lockstep::sim {
@@ -110,7 +111,12 @@ class Truth {
   std::optional<Duration> controllers_since = Duration::min();
   // When the controller's clock was last set.
   Time clock_set;
-  bool may_be_unknown(Duration when) const { return when >= uptime() - blindness; }
+  // What the API has shown to the controllers; null: nothing is between them.
+  const Sight* sight = nullptr;
+  // What others did from this moment on may be unknown to a controller that has had the time
+  // `since_shown` since it was shown what happened before.
+  Duration known_until(Duration since_shown = Duration::zero()) const;
+  bool may_be_unknown(Duration when) const { return when >= known_until(); }
 
   const std::map<std::string, NodeTruth>& nodes() const { return nodes_.in_order(); }
   const NodeTruth* node(const std::string& name) const;

@@ -43,6 +43,7 @@ Witness::Witness(Cluster& cluster, WitnessOptions options)
           })) {
   truth_.blindness = options.blindness;
   truth_.lateness = options.lateness;
+  if (options.blindness >= long_blindness) truth_.sight = &sight_.emplace(cluster.loop);
   truth_.coordinates = !options.outsiders_contained;
   for (const auto& [name, node] : truth_.nodes()) ++by_state_[node.state];
   last_node_change_ = cluster_.loop.uptime();
@@ -85,6 +86,7 @@ void Witness::on_change(const std::string& storage, const apiserver::Change& cha
   last_change_ = cluster_.loop.uptime();
   // Those came before it, and were of the world as it was then.
   look_at_machines();
+  if (sight_) sight_->take(storage, change);
   take(storage, change);
 }
 
@@ -145,10 +147,12 @@ void Witness::see_request(const kube::Request& request) {
 }
 
 void Witness::see_call(int life, const kube::Request& request) {
+  if (sight_) sight_->see_call(life, request);
   for (const auto& invariant : invariants_) invariant->on_call(life, request);
 }
 
 void Witness::see_reply(int life, const kube::Request& request, const kube::Reply& reply) {
+  if (sight_) sight_->see_reply(life, request, reply);
   if (!reply) return;
   for (const auto& invariant : invariants_) invariant->on_reply(life, request, *reply);
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,10 +64,17 @@ class Witness {
   // What the controller says of each node, and what a process says that has only the API.
   void compare_answers(const std::map<std::string, fleet::Reason>& controller,
                        const std::map<std::string, fleet::Reason>& observer);
-  void set_blindness(Duration blindness) { truth_.blindness = blindness; }
+  // From now on nothing is hidden for longer.
+  void set_blindness(Duration blindness) {
+    truth_.blindness = blindness;
+    truth_.sight = nullptr;
+  }
+  // What is shown to the controllers is to be told to it; null: nothing is ever hidden for long.
+  Sight* sight() { return sight_ ? &*sight_ : nullptr; }
   // From this moment on a controller is running, or not.
   void see_controllers(bool are_there) {
     truth_.controllers_since.reset();
+    if (sight_) sight_->begin();
     if (are_there) truth_.controllers_since = cluster_.loop.uptime();
   }
   // The controller's clock was set at this moment.
@@ -98,6 +106,7 @@ class Witness {
 
   Cluster& cluster_;
   Truth truth_;
+  std::optional<Sight> sight_;
   uint64_t listener_;
   std::vector<std::unique_ptr<Invariant>> invariants_;
   NoAccident* accidents_ = nullptr;

@@ -3,15 +3,11 @@
 #pragma once
 
 #include "kube/fault_api.h"
+#include "sim/oracle/sight.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/stale_api.h"
 
 namespace lockstep::sim {
-
-// On a calm day.
-inline constexpr Duration calm_blindness = seconds(5);
-// With watches that break, go silent or come from an older replica, and lists that fail.
-inline constexpr Duration long_blindness = minutes(10);
 
 Duration blindness_of(const kube::FaultWeights& weights);
 // A step that cuts the controller off or shows it what is long past.

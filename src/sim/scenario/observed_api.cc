@@ -21,6 +21,20 @@ void ObservedApi::call(kube::Request request, kube::ReplyCallback done) {
 
 std::unique_ptr<kube::Watch> ObservedApi::watch(kube::WatchRequest request,
                                                 kube::WatchHandler handler) {
+  if (!on_watch_) return inner_.watch(std::move(request), std::move(handler));
+  on_watch_->begin(request);
+  auto asked = std::make_shared<const kube::WatchRequest>(request);
+  kube::WatchHandler told;
+  told.on_event = [asked, on_watch = on_watch_,
+                   on_event = std::move(handler.on_event)](kube::WatchEvent event) {
+    on_watch->event(*asked, event);
+    on_event(std::move(event));
+  };
+  told.on_end = [asked, on_watch = on_watch_, on_end = std::move(handler.on_end)](Error error) {
+    on_watch->end(*asked, error);
+    on_end(std::move(error));
+  };
+  handler = std::move(told);
   return inner_.watch(std::move(request), std::move(handler));
 }
 

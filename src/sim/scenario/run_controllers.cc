@@ -52,6 +52,16 @@ kube::Api& RunControllers::own_api(kube::Api& api, Witness& witness) {
       [&witness, life](const kube::Request& request, const kube::Reply& reply) {
         witness.see_reply(life, request, reply);
       }));
+  if (Sight* sight = witness.sight()) {
+    own_apis_.back()->on_watch(
+        {[sight, life](const kube::WatchRequest& request) { sight->see_watch(life, request); },
+         [sight, life](const kube::WatchRequest& request, const kube::WatchEvent& event) {
+           sight->see_event(life, request, event);
+         },
+         [sight, life](const kube::WatchRequest& request, const Error& error) {
+           sight->see_end(life, request, error);
+         }});
+  }
   return *own_apis_.back();
 }
 
