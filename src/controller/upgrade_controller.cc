@@ -260,6 +260,7 @@ void UpgradeController::verify(const fleet::NodeView& view, const upgrade::Decis
   needs.driver = freshness >= Freshness::driver;
   needs.driver_set = view.driver.set_to_ask();
   needs.revisions = freshness >= Freshness::revisions;
+  needs.slices = decision.reads_slices;
   reader_.read(name, needs, [this, name](Result<view::FreshNode> fresh) {
     on_verified(name, std::move(fresh));
   });
@@ -291,6 +292,7 @@ void UpgradeController::on_verified(const std::string& name, Result<view::FreshN
   const Freshness freshness = freshness_for(name, decision);
   // It was read for another step than the one that it leads to.
   const bool is_enough = (fresh->has_read_node || decision.patch() != nullptr) &&
+                         (fresh->slices || !decision.reads_slices) &&
                          (fresh->has_read_driver || freshness < Freshness::driver) &&
                          (fresh->has_read_revisions || freshness < Freshness::revisions);
   if (freshness == Freshness::as_shown || !is_enough) {

@@ -126,6 +126,44 @@ TEST(FreshView, AFailureIsNotBelievedOfAWatchThatIsBehind) {
       << "what was read lets it go on at once";
 }
 
+TEST(FreshView, AFailureIsNotBelievedOfSlicesThatTheWatchHasNotShown) {
+  UpgradeScene scene({1, 1, R"({"maxUnavailable":"100%","deadlines":{"validationSeconds":60}})"});
+  TestFleet& fleet = scene.fleet;
+  const std::string ns(plugin_ns);
+  auto slice = [](std::string_view version) {
+    return json_of(fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{{"name":"slice"}},
+             "spec":{{"driver":"gpu.nvidia.com","nodeName":"gpu-1",
+               "pool":{{"name":"p","generation":1,"resourceSliceCount":1}},
+               "devices":[{{"name":"gpu-0",
+                 "attributes":{{"driverVersion":{{"version":"{}"}}}}}}]}}}})",
+        version));
+  };
+  Json set =
+      fleet.must(kube::create(resource::daemon_sets, ns, daemon_set_json(plugin_ns, plugin_set)));
+  fleet.must(kube::create(resource::resource_slices, "", slice("570.1.2")));
+  scene.start();
+  scene.upgrade();
+  ASSERT_TRUE(
+      fleet.run_until([&] { return fleet.state("gpu-1") == "validation-required"; }, minutes(2)));
+  see_late(scene.one, resource::resource_slices, minutes(10));
+  scene.one.drop_watches();
+  fleet.loop.run_for(seconds(20));
+  fleet.must(kube::create(
+      resource::pods, ns,
+      daemon_pod_json(plugin_ns, plugin_set, text_at(set, "metadata", "uid"), "plugin", "gpu-1")));
+  kube::Request status = kube::patch(resource::pods, {ns, "plugin"}, kube::PatchType::merge,
+                                     ready_status(fleet.loop.now()));
+  status.subresource = "status";
+  fleet.must(status);
+  fleet.must(kube::patch(resource::resource_slices, {"", "slice"}, kube::PatchType::merge,
+                         slice("580.126.20")));
+  fleet.loop.run_for(seconds(20));
+  EXPECT_EQ(scene.one.controller->reasons().at("gpu-1").name, "StaleResourceSlice");
+  ASSERT_TRUE(scene.finish(minutes(3)));
+  EXPECT_EQ(scene.one.controller->counts().failures, 0U);
+}
+
 TEST(FreshView, WhoWasCutOffLooksForAsLongAsTheDeadlineBeforeItGivesUp) {
   UpgradeScene scene({1, 1});
   scene.start();

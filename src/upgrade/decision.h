@@ -78,6 +78,8 @@ struct Decision {
   // Events on the node, once the write has been done; or, without a write, once per reason.
   std::vector<Announcement> events;
   Freshness freshness = Freshness::as_shown;
+  // The node's ResourceSlices are read as well: they have a watch of their own, which may be late.
+  bool reads_slices = false;
 
   const NodePatch* patch() const { return std::get_if<NodePatch>(&write); }
   const PodRemovals* removals() const { return std::get_if<PodRemovals>(&write); }

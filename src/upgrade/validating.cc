@@ -163,7 +163,11 @@ Decision decide_validation(const Situation& situation) {
                                              name_pod(*findings.stale.front().pod)),
                                  ""};
     reason.text += fmt::format(", for {} in validation", format_duration(limit));
-    return fail_node(situation, std::move(reason));
+    Decision decision = fail_node(situation, std::move(reason));
+    // Also where it fails of a pod: without that, the slices may be the next cause.
+    decision.reads_slices =
+        !situation.view.clients.empty() || !situation.view.slice_versions.empty();
+    return decision;
   }
   if (!findings.stale.empty()) {
     Decision decision = restart_clients(std::move(findings.stale));

@@ -289,6 +289,22 @@ TEST(ResourceSlices, ThatStayOldFailTheValidation) {
   EXPECT_EQ(scene.decide().reason.name, "StaleResourceSlice");
 }
 
+// Their watch may be late: a failure is sticky.
+TEST(ResourceSlices, AreReadBeforeTheValidationFails) {
+  Scene scene = validating(seconds(600));
+  scene.slice_versions = {"570.1.2"};
+  EXPECT_TRUE(scene.decide().reads_slices);
+  scene.slice_versions.clear();
+  scene.validators = {not_ready(validator(after))};
+  ASSERT_EQ(entered(scene.decide()), State::failed);
+  EXPECT_FALSE(scene.decide().reads_slices) << "nothing on the node publishes any";
+  scene.add_client("a/b", make_daemon_pod("plugin", after));
+  EXPECT_TRUE(scene.decide().reads_slices);
+  scene.validators = {validator(after)};
+  ASSERT_EQ(entered(scene.decide()), State::uncordon);
+  EXPECT_FALSE(scene.decide().reads_slices);
+}
+
 TEST(Validation, BelievesNoPodOfANodeThatIsNotReady) {
   Scene scene = validating();
   EXPECT_EQ(entered(scene.decide()), State::uncordon);

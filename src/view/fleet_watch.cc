@@ -9,6 +9,20 @@
 
 namespace lockstep::view {
 
+namespace {
+
+void add_versions(const ResourceSlice& slice, std::vector<std::string>& known) {
+  for (const auto& device : slice.devices) {
+    const Text* version = device.find_attribute("driverVersion");
+    if (version == nullptr) continue;
+    if (std::find(known.begin(), known.end(), version->view()) == known.end()) {
+      known.push_back(version->str());
+    }
+  }
+}
+
+}  // namespace
+
 FleetWatch::FleetWatch(kube::Api& api, Loop& loop, Random& random, Log& log,
                        FleetWatchOptions options)
     : caches_(api, loop, random, log, options.rollouts),
@@ -281,6 +295,10 @@ fleet::NodeView FleetWatch::view(const FreshNode& fresh) const {
   bool evicting = is_evicting(*fresh.node);
   for (const fleet::PodPtr& pod : fresh.pods) add_pod(pod, lookup, evicting, view);
   end_view(view);
+  if (fresh.slices && checks_slices(*view.node)) {
+    view.slice_versions.clear();
+    for (const auto& slice : *fresh.slices) add_versions(*slice, view.slice_versions);
+  }
   knowledge().tell(view);
   return view;
 }
@@ -300,15 +318,18 @@ void FleetWatch::end_view(fleet::NodeView& view) const {
   if (!view.group.empty() && fleet::state_of(*node, rules_.keys) == fleet::State::required) {
     view.held_by_group = upgrade::holds_group(tally_, view.pool, view.group, policy(view.pool));
   }
-  // Clients publish slices: a controller that restarts no clients does not wait for slices either.
-  bool looks_at_clients = options_.restarts_clients && !options_.clients.empty();
-  bool validates = fleet::state_of(*node, rules_.keys) == fleet::State::validation;
-  if (looks_at_clients && (validates || view.outside_wave)) {
+  if (checks_slices(*node) || (checks_clients() && view.outside_wave)) {
     view.clients = clients_on(view);
   }
-  if (looks_at_clients && validates) {
-    view.slice_versions = published_versions(node->meta.name.str());
-  }
+  if (checks_slices(*node)) view.slice_versions = published_versions(node->meta.name.str());
+}
+
+bool FleetWatch::checks_clients() const {
+  return options_.restarts_clients && !options_.clients.empty();
+}
+
+bool FleetWatch::checks_slices(const Node& node) const {
+  return checks_clients() && fleet::state_of(node, rules_.keys) == fleet::State::validation;
 }
 
 bool FleetWatch::runs_gpu_pods(const std::string& node) const {
@@ -325,15 +346,7 @@ bool FleetWatch::runs_gpu_pods(const std::string& node) const {
 
 std::vector<std::string> FleetWatch::published_versions(const std::string& node) const {
   std::vector<std::string> known;
-  caches_.slices().for_each("node", node, [&](const auto& slice) {
-    for (const auto& device : slice->devices) {
-      const Text* version = device.find_attribute("driverVersion");
-      if (version == nullptr) continue;
-      if (std::find(known.begin(), known.end(), version->view()) == known.end()) {
-        known.push_back(version->str());
-      }
-    }
-  });
+  caches_.slices().for_each("node", node, [&](const auto& slice) { add_versions(*slice, known); });
   return known;
 }
 

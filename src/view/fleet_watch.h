@@ -159,6 +159,10 @@ class FleetWatch {
   const KnowledgeSource& knowledge() const;
   // What follows from the pods.
   void end_view(fleet::NodeView& view) const;
+  // Of a controller that restarts clients.
+  bool checks_clients() const;
+  // Clients publish slices: a controller that restarts no clients does not wait for slices either.
+  bool checks_slices(const Node& node) const;
   bool is_evicting(const Node& node) const;
 
   FleetCaches caches_;

@@ -183,6 +183,12 @@ TEST(FleetWatch, ClientsAndSlicesAreLookedAtInValidation) {
   EXPECT_EQ(view.slice_versions, std::vector<std::string>{"580.105.8"});
   ASSERT_EQ(view.validators.size(), 1U);
   EXPECT_EQ(view.validators[0]->meta.name.view(), "validator-1");
+  FreshNode fresh;
+  fresh.node = view.node;
+  EXPECT_EQ(scene.watch->view(fresh).slice_versions, std::vector<std::string>{"580.105.8"})
+      << "they were not read";
+  fresh.slices.emplace();
+  EXPECT_TRUE(scene.watch->view(fresh).slice_versions.empty()) << "as they were read";
 }
 
 TEST(FleetWatch, APluginOfTheRenamedChartIsAClientAndATenantsIsNot) {

@@ -64,6 +64,12 @@ void FreshReader::read(const std::string& node, const FreshNeeds& needs, Done do
     ask(reading, kube::get(resource::daemon_sets, *needs.driver_set),
         [this, reading](const kube::Response& response) { take_driver_set(*reading, response); });
   }
+  if (needs.slices) {
+    kube::Request slices = kube::list(resource::resource_slices);
+    slices.with("fieldSelector", "spec.nodeName=" + node);
+    ask(reading, std::move(slices),
+        [this, reading](const kube::Response& response) { take_slices(*reading, response); });
+  }
   if (!needs.revisions) return;
   reading->fresh.has_read_revisions = true;
   if (!needs.driver_set) return;
@@ -113,6 +119,18 @@ void FreshReader::take_revisions(Reading& reading, const kube::Response& respons
       [&](std::shared_ptr<const ControllerRevision> revision) {
         revisions.push_back(std::move(revision));
       },
+      [&](const BadItem& bad) { reading.fail_with(bad.error); });
+  if (!page) reading.fail_with(page.error());
+}
+
+void FreshReader::take_slices(Reading& reading, const kube::Response& response) {
+  auto& slices = reading.fresh.slices.emplace();
+  // A cluster without ResourceSlices.
+  if (response.code == 404) return;
+  if (!response.ok()) return reading.fail_with(response.error());
+  auto page = kube::decode_list_shared<ResourceSlice>(
+      response.body, context_,
+      [&](std::shared_ptr<const ResourceSlice> slice) { slices.push_back(std::move(slice)); },
       [&](const BadItem& bad) { reading.fail_with(bad.error); });
   if (!page) reading.fail_with(page.error());
 }

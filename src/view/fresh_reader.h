@@ -17,6 +17,7 @@
 #include "objects/daemon_set.h"
 #include "objects/decode.h"
 #include "objects/resource_claim.h"
+#include "objects/resource_slice.h"
 #include "world/loop.h"
 
 namespace lockstep::view {
@@ -29,6 +30,7 @@ struct FreshNeeds {
   bool driver = true;
   std::optional<ObjectKey> driver_set;  // which one; none: none is known
   bool revisions = false;               // of that one
+  bool slices = false;                  // the node's ResourceSlices
 };
 
 struct FreshNode {
@@ -41,6 +43,8 @@ struct FreshNode {
   std::shared_ptr<const DaemonSet> driver_set;
   bool has_read_revisions = false;
   std::vector<std::shared_ptr<const ControllerRevision>> revisions;  // of its namespace
+  // The node's ResourceSlices; none: they were not read.
+  std::optional<std::vector<std::shared_ptr<const ResourceSlice>>> slices;
   // Of those pods, what the watch had not shown as allocated; null: the claim does not exist.
   std::map<ObjectKey, std::shared_ptr<const ResourceClaim>> claims;
 };
@@ -56,8 +60,8 @@ class FreshReader {
       : api_(api), context_(context), claims_(claims) {}
 
   // One list, a get of the node and one of the driver DaemonSet where they are needed, a list of
-  // its namespace's revisions where those are, and a get for each claim of which it is not known
-  // whether it is a GPU's.
+  // its namespace's revisions and one of the node's slices where those are, and a get for each
+  // claim of which it is not known whether it is a GPU's.
   void read(const std::string& node, const FreshNeeds& needs, Done done);
 
  private:
@@ -69,6 +73,7 @@ class FreshReader {
   void take_node(Reading& reading, const kube::Response& response);
   void take_driver_set(Reading& reading, const kube::Response& response);
   void take_revisions(Reading& reading, const kube::Response& response);
+  void take_slices(Reading& reading, const kube::Response& response);
   void take_pods(const Shared& reading, const kube::Response& response);
   void take_claim(Reading& reading, const ObjectKey& key, const kube::Response& response);
 

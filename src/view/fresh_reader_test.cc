@@ -108,6 +108,39 @@ TEST_F(ReadsAnew, TheRevisionsOfTheDriverWhereTheyAreAskedFor) {
   EXPECT_FALSE(outcome);
 }
 
+TEST_F(ReadsAnew, TheSlicesOfTheNodeWhereTheyAreAskedFor) {
+  for (const char* node : {"gpu-1", "gpu-2"}) {
+    fleet_.must(kube::create(
+        resource::resource_slices, "",
+        json_of(fmt::format(R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice",
+                               "metadata":{{"name":"of-{0}"}},
+                               "spec":{{"driver":"gpu.nvidia.com","nodeName":"{0}",
+                                 "pool":{{"name":"p","generation":1,"resourceSliceCount":1}},
+                                 "devices":[]}}}})",
+                            node))));
+  }
+  auto plain = read("gpu-1");
+  ASSERT_TRUE(plain);
+  EXPECT_FALSE(plain->slices) << "they were not asked for";
+  EXPECT_EQ(one_.api.total("list", "resourceslices.resource.k8s.io"), 0U);
+  FreshNeeds needs;
+  needs.slices = true;
+  Result<FreshNode> outcome = fail(ErrorKind::internal, "no answer");
+  auto read_now = [&] {
+    reader_.read("gpu-1", needs, [&](Result<FreshNode> fresh) { outcome = std::move(fresh); });
+    fleet_.loop.run_for(minutes(1));
+  };
+  read_now();
+  ASSERT_TRUE(outcome) << outcome.error().text();
+  ASSERT_TRUE(outcome->slices);
+  ASSERT_EQ(outcome->slices->size(), 1U);
+  EXPECT_EQ(outcome->slices->front()->meta.name, "of-gpu-1");
+  one_.faults.on_call(kube::ScriptedFaults::calls(kube::Verb::list, resource::resource_slices),
+                      failing(kube::Fault::server_error));
+  read_now();
+  EXPECT_FALSE(outcome);
+}
+
 TEST_F(ReadsAnew, NothingIsConcludedFromHalfAnAnswer) {
   one_.faults.on_call(reads_of_pods(), failing(kube::Fault::server_error));
   EXPECT_FALSE(read("gpu-1"));

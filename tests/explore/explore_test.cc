@@ -89,10 +89,11 @@ void try_seed(uint64_t seed, std::set<std::string>& faults, RandomKind kind = Ra
 // docs/TESTING.md says what each found, in the product or in an invariant.
 TEST(Random, SeedsThatOnceFoundSomethingFindItNoMore) {
   std::set<std::string> faults;
-  for (uint64_t seed : {320,   334,   353,   373,   559,   634,   652,   673,    681,   692,
-                        703,   884,   901,   916,   1357,  2222,  2225,  2530,   2752,  2327,
-                        6107,  7846,  15913, 18216, 22938, 29818, 37557, 38667,  39195, 40978,
-                        43987, 49122, 50216, 50369, 50656, 53150, 71191, 101590, 8472,  8654}) {
+  for (uint64_t seed :
+       {320,   334,   353,   373,   559,    634,   652,   673,   681,   692,   703,
+        884,   901,   916,   1357,  2222,   2225,  2530,  2752,  2327,  6107,  7846,
+        15913, 18216, 22938, 29818, 37557,  38667, 39195, 40978, 43987, 49122, 50216,
+        50369, 50656, 53150, 71191, 101590, 8472,  8654,  9512,  9792}) {
     try_seed(seed, faults);
   }
   EXPECT_FALSE(faults.empty());

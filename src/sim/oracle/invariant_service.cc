@@ -55,6 +55,10 @@ void FitForService::note_beginning(const NodeStep& step) {
   if (step.to() != State::required) return;
   const PodTruth* pod = truth().driver_pod(step.name);
   if (pod == nullptr || truth().may_be_unknown(pod->bound)) return;
+  // Where Kubernetes restarts the drivers, a label that a user set begins nothing, and the node
+  // never leaves service. Its driver pod is replaced as on every other node.
+  const DriverTruth* driver = truth().driver_of(*pod->object);
+  if (driver != nullptr && driver->is_rolled && !(step.ours && step.changes_state())) return;
   began_with_.try_emplace(step.name, text_at(*pod->object, "metadata", "uid"));
 }
 

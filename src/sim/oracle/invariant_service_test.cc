@@ -60,6 +60,35 @@ TEST_F(ServiceTest, SeesANodeThatReturnsWithADriverPodThatOthersHaveReplaced) {
   expect_violation("its driver pod is another than the one with which its upgrade began");
 }
 
+// Nothing begins there, also where a user sets the label: the node stays in service.
+TEST_F(ServiceTest, KubernetesReplacesTheDriverPodOfANodeThatAUserLabelled) {
+  start();
+  change_driver();
+  set_driver_strategy("RollingUpdate");
+  meddle("gpu-1", label(State::required));
+  EXPECT_TRUE(
+      run_until(*cluster, [&] { return has_driver(*cluster, "gpu-1", new_version); }, minutes(30)));
+  cluster->loop.run_for(seconds(10));
+  meddle("gpu-1", label(State::unknown));
+  invariants = {"FitForService"};
+  go("gpu-1", {State::done});
+  expect_innocent();
+}
+
+TEST_F(ServiceTest, SeesAnUpgradeOfOursWhoseDriverPodKubernetesReplaced) {
+  start();
+  change_driver();
+  go("gpu-1", {State::required});
+  cluster->loop.run_for(seconds(10));
+  set_driver_strategy("RollingUpdate");
+  EXPECT_TRUE(
+      run_until(*cluster, [&] { return has_driver(*cluster, "gpu-1", new_version); }, minutes(30)));
+  cluster->loop.run_for(seconds(10));
+  invariants = {"FitForService"};
+  go("gpu-1", {State::done});
+  expect_violation("its driver pod is another than the one with which its upgrade began");
+}
+
 TEST_F(ServiceTest, OurOwnCordonIsTakenBack) {
   start();
   change_driver();
