@@ -126,8 +126,8 @@ TEST(Commands, TheDemoEndsWhenItIsToldAtAnyMoment) {
                "--kubeconfig-out", fmt::format("{}/{}.kubeconfig", place.directory(), name)}));
   }
   for (Child* demo : demos) {
-    ASSERT_TRUE(
-        place.wait([&] { return demo->output().find("The cluster keeps running") != std::string::npos; }));
+    ASSERT_TRUE(place.wait(
+        [&] { return demo->output().find("The cluster keeps running") != std::string::npos; }));
   }
   for (Child* demo : demos) {
     demo->signal(SIGTERM);

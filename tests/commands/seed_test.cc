@@ -91,8 +91,9 @@ struct SeedOnTheDemo : Seed {
                     [&] { return cluster.get(cluster_policies, "cluster-policy").is_object(); });
     // A test that waits for the usual deadline would take long.
     cluster.set_policy(R"({"maxParallelUpgrades": 2, "deadlines": {"imagePullSeconds": 2}})");
-    cluster.require("end of the demo's upgrade",
-                    [&] { return demo.output().find("The cluster keeps running") != std::string::npos; });
+    cluster.require("end of the demo's upgrade", [&] {
+      return demo.output().find("The cluster keeps running") != std::string::npos;
+    });
   }
 };
 
