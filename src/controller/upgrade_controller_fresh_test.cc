@@ -148,6 +148,12 @@ TEST(FreshView, AFailureIsNotBelievedOfSlicesThatTheWatchHasNotShown) {
       fleet.run_until([&] { return fleet.state("gpu-1") == "validation-required"; }, minutes(2)));
   see_late(scene.one, resource::resource_slices, minutes(10));
   scene.one.drop_watches();
+  // As the operator does with every load of the driver.
+  for (const auto& pod : fleet.list(resource::pods, std::string(operator_ns))) {
+    if (text_at(*pod, "metadata", "labels", "app") != validator_set) continue;
+    fleet.must(kube::remove(resource::pods, {std::string(operator_ns),
+                                             std::string(text_at(*pod, "metadata", "name"))}));
+  }
   fleet.loop.run_for(seconds(20));
   fleet.must(kube::create(
       resource::pods, ns,
