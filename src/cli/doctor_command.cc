@@ -49,16 +49,16 @@ std::string doctor_text(const std::vector<Check>& checks, const Terminal& termin
   for (const Check& check : checks) {
     std::string verdict = terminal.paint(fmt::format("{:<8}", doctor::to_string(check.verdict)),
                                          colour_of(check.verdict));
-    text += fmt::format("{}  {:<17} {}\n", verdict, check.name, one_line(check.text));
+    text += fmt::format("{}  {:<21} {}\n", verdict, check.name, one_line(check.text));
     if (check.verdict == Verdict::fine) continue;
     for (size_t i = 0; i < check.evidence.size() && i < most_evidence; ++i) {
-      text += fmt::format("{:27} - {}\n", "", one_line(check.evidence[i]));
+      text += fmt::format("{:31} - {}\n", "", one_line(check.evidence[i]));
     }
     if (check.evidence.size() > most_evidence) {
-      text += fmt::format("{:27} - and {} more (-o json has all)\n", "",
+      text += fmt::format("{:31} - and {} more (-o json has all)\n", "",
                           check.evidence.size() - most_evidence);
     }
-    if (!check.fix.empty()) text += fmt::format("{:27} fix: {}\n", "", one_line(check.fix));
+    if (!check.fix.empty()) text += fmt::format("{:31} fix: {}\n", "", one_line(check.fix));
   }
   return text;
 }

@@ -122,7 +122,7 @@ TEST_F(Doctor, SeesTheControllerAndWhatTheMatrixSays) {
 
 TEST_F(Doctor, FindsAPluginThatHasAnEarlierDriverOpen) {
   cluster.require("the plugins of all nodes", [&] {
-    return has(print_json(look().checks["StalePlugins"]), "3 plugin pods looked at, none older");
+    return has(print_json(look().checks["StalePlugins"]), "3 plugin pods checked, none older");
   });
   // Times in a cluster are whole seconds: the driver must come in a later one than the plugin.
   ASSERT_TRUE(cluster.stays([] { return true; }, seconds(2)));
@@ -163,7 +163,7 @@ kubectl delete resourceclaim held --wait=false)");
   cluster.require("both claims", [&] {
     std::string said = print_json(look(at_once).checks["StuckClaims"]);
     return has(said, "default/promised: reserved for pod gone, which no longer exists") &&
-           has(said, "default/held: deleted") && has(said, "held by example.com/forgotten");
+           has(said, "default/held: deleted") && has(said, "blocked by example.com/forgotten");
   });
   break_it(look(at_once).fix("StuckClaims"));
   std::string left = print_json(look(at_once).checks["StuckClaims"]);
@@ -266,8 +266,9 @@ TEST_F(Doctor, SaysThatNodesWaitForAControllerAndShowsATable) {
   cluster.set_version("580.126.20");
   cluster.require("nobody leads", [&] { return look().verdict("Controller") == "wrong"; });
   std::string table = cluster.lockstep({"doctor"}).output;
-  EXPECT_TRUE(has(
-      table, "wrong     Controller        no controller is the leader, and 3 nodes wait for one"))
+  EXPECT_TRUE(
+      has(table,
+          "wrong     Controller            no controller is the leader, and 3 nodes wait for one"))
       << table;
   EXPECT_TRUE(has(table, "fix: kubectl -n lockstep-system get pods; lockstep install")) << table;
 }
@@ -347,8 +348,8 @@ TEST(DoctorOfAMachine, FindsAnOldLibraryAndAStaleCdiFile) {
         "  - {hostPath: /usr/lib64/libcuda.so.570.1.2, containerPath: /usr/lib64/libcuda.so.1}\n");
   ProcessOutput run = run_lockstep(words);
   EXPECT_EQ(run.exit_code, 1);
-  for (const char* part : {"libnvidia-ml.so.570.1.2 is of 570.1.2", "dra-plugin (process 77)",
-                           "libcuda.so.570.1.2, which is not there", "fix: kill 77"}) {
+  for (const char* part : {"libnvidia-ml.so.570.1.2 has 570.1.2", "dra-plugin (process 77)",
+                           "libcuda.so.570.1.2, which is missing", "fix: kill 77"}) {
     EXPECT_NE(run.output.find(part), std::string::npos) << part << "\n" << run.output;
   }
 }

@@ -166,7 +166,7 @@ TEST_F(Steering, AnUpgradeIsPlannedPausedFailedRetriedAndFinished) {
 
   ProcessOutput early = lockstep("retry gpu-2");
   EXPECT_EQ(early.exit_code, 2);
-  EXPECT_TRUE(says(early, "node gpu-2: is upgrade-required, and only upgrade-failed is retried"));
+  EXPECT_TRUE(says(early, "node gpu-2: is upgrade-required; only upgrade-failed can be retried"));
   std::string node_before = version_of("gpu-4");
   EXPECT_TRUE(says(lockstep("skip gpu-4 --dry-run"), "(dry run)"));
   EXPECT_EQ(version_of("gpu-4"), node_before);
